@@ -1,251 +1,267 @@
-"""Several stores over one storage show what one store in memory shows that was given all actions in their order."""
+"""Several processes over one storage show what one store in memory shows that was given what they committed, in order.
+
+A history is a list of steps of up to three processes, whose threads are moved by hand (`tests.storage.machine`):
+answers (entities, lists, pages, pushes, moves, deletions, lists of all, results without a schema, functions of
+`update`), `set`, invalidations and expiries of one key or of all that a test accepts, errors (a status, no network),
+resets, evictions, reads, look-ups by an index, commits, looks at the log, restarts, kills, forks whose parent is
+killed, clocks that are set. What is varied: commits at once or later; a storage at hand or far away; a log that is too
+short; a bound of what memory holds; whether times differ.
+
+At the end all is committed and taken in. Then all processes, and two new ones, show the same, times included. Where
+nothing was committed after what came later, that is what a store in memory shows that was given the same.
+
+`python -m tests.storage.histories FROM TO [memory | sqlite | server]` runs as many histories as one likes, each seed is
+one, and prints the shortest form of those that differ.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from restencil import Entity, RestEndpoint, Store
-from restencil.cache.actions import (
-    Action,
-    ExpireAll,
-    Invalidate,
-    InvalidateAll,
-    Meta,
-    Reset,
-    Set,
-    SetResponse,
+import pytest
+from tests.storage.histories import difference, files, server
+from tests.storage.machine import (
+    ADD,
+    BARE,
+    EVERY,
+    FRONT,
+    GET,
+    LIST,
+    MOVE,
+    ONE,
+    PLAIN,
+    PUSH,
+    REMOVE,
+    WORDS,
+    Setting,
+    World,
+    found,
 )
-from restencil.schema import All, Collection
-from restencil.schema import Invalidate as Deleting
+from tests.storage.servers import needs_server
+
+from restencil.cache.actions import Meta, SetResponse
 from restencil.storage import Batch, Outcome
 from restencil.storage.memory import MemoryStorage
-from restencil.testing import FakeClock
 
 
-class Owner(Entity, key="ModelOwner"):
-    id: str = ""
-    name: str = ""
+@pytest.mark.parametrize("first", range(0, 160, 40))
+def test_all_show_one_history(first: int) -> None:
+    """When all is quiet, each process shows what a store in memory shows that was given what was committed."""
+    assert [said for seed in range(first, first + 40) if (said := difference(seed))] == []
 
 
-class Item(Entity, key="ModelItem"):
-    id: str = ""
-    a: int = 0
-    b: int = 0
-    owner: Owner | None = None
-    schema = {"owner": Owner}
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1_000, 6_000, 250))
+def test_all_show_one_of_many_histories(first: int) -> None:
+    """The same of many more."""
+    assert [said for seed in range(first, first + 250) if (said := difference(seed))] == []
 
 
-class Direct(Entity, key="ModelDirect"):
-    id: str = ""
-    a: int = 0
-    b: int = 0
+@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_all_show_one_history_over_files(first: int) -> None:
+    """The same over files of SQLite."""
+    with files() as door:
+        seeds = range(first, first + (first or 10))
+        assert [said for seed in seeds if (said := difference(seed, door, is_inline=True))] == []
 
 
-AnyEndpoint = RestEndpoint[..., Any]
-Items = Collection([Item])
-Directs = Collection([Direct])
-AT = "http://api.test"
-GET: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items/:id", schema=Item)
-LIST: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items", schema=Items)
-PAGE: AnyEndpoint = LIST.paginated("cursor")
-PUSH: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items", method="POST", schema=Items.push)
-FRONT: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items/front", method="POST", schema=Items.unshift)
-REMOVE: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items/remove", method="POST", schema=Items.remove)
-MOVE: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items/:id", method="PATCH", schema=Items.move)
-DELETE: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/items/:id", method="DELETE", schema=Deleting(Item))
-PLAIN: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/directs", schema=[Direct])
-ONE: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/directs/:id", schema=Direct)
-EVERY: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/directs/all", schema=All(Direct))
-BARE: AnyEndpoint = RestEndpoint(url_prefix=AT, path="/bare", schema=None)
-
-PKS = ("1", "2", "3")
-ARGS: tuple[dict[str, Any], ...] = ({}, {"a": 1})
-READS: list[tuple[AnyEndpoint, tuple[Any, ...]]] = [
-    *((GET, ({"id": pk},)) for pk in PKS),
-    *((ONE, ({"id": pk},)) for pk in PKS),
-    *((endpoint, (args,)) for endpoint in (LIST, PLAIN, EVERY, BARE) for args in ARGS),
-]
-
-KINDS = ("get", "list", "push", "front", "remove", "move", "delete", "plain", "one", "every", "bare")
-pks = st.sampled_from(PKS)
-records: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {"id": pks}, optional={"a": st.integers(0, 2), "b": st.integers(0, 2), "owner": st.fixed_dictionaries({"id": pks})}
-)
-plain: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {"id": pks}, optional={"a": st.integers(0, 2), "b": st.integers(0, 2)}
-)
-some = st.sampled_from(ARGS)
-ages = st.sampled_from((0, 0, 5, 30))
-"""How long ago something was asked for."""
+@needs_server
+@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_all_show_one_history_over_a_server(first: int) -> None:
+    """The same over a server."""
+    with server() as door:
+        seeds = range(first, first + (first or 10))
+        assert [said for seed in seeds if (said := difference(seed, door, is_inline=False))] == []
 
 
-@st.composite
-def responses(draw: st.DrawFn) -> tuple[Any, ...]:
-    """An answer: endpoint, arguments, value, how long ago it was asked for."""
-    kind = draw(
-        st.sampled_from(("get", "list", "push", "front", "remove", "move", "delete", "plain", "one", "every", "bare"))
-    )
-    age = draw(ages)
-    if kind == "get":
-        record = draw(records)
-        return GET, ({"id": record["id"]},), record, age
-    if kind == "one":
-        record = draw(plain)
-        return ONE, ({"id": record["id"]},), record, age
-    if kind == "delete":
-        pk = draw(pks)
-        return DELETE, ({"id": pk},), {"id": pk}, age
-    if kind == "bare":
-        return BARE, (draw(some),), draw(st.integers(0, 3)), age
-    if kind in ("plain", "every"):
-        endpoint = PLAIN if kind == "plain" else EVERY
-        return endpoint, (draw(some),), draw(st.lists(plain, max_size=3)), age
-    if kind == "list":
-        return LIST, (draw(some),), draw(st.lists(records, max_size=3)), age
-    record = draw(records)
-    if kind == "move":
-        return MOVE, ({"id": record["id"]}, {"a": 1}), record, age
-    return {"push": PUSH, "front": FRONT, "remove": REMOVE}[kind], (draw(some), {}), record, age
-
-
-steps = st.one_of(
-    st.tuples(st.just("response"), responses()),
-    st.tuples(st.just("response"), responses()),
-    st.tuples(st.just("response"), responses()),
-    st.tuples(st.just("set"), records),
-    st.tuples(st.just("invalidate"), st.sampled_from(READS)),
-    st.tuples(st.sampled_from(("invalidate_all", "expire_all")), st.sampled_from((GET, LIST, PLAIN, BARE))),
-    st.tuples(st.just("read"), st.sampled_from(READS)),
-    st.tuples(st.just("look"), st.none()),
-    st.tuples(st.just("restart"), st.none()),
-    st.tuples(st.just("reset"), st.none()),
-)
-histories = st.lists(st.tuples(st.integers(0, 2), steps), max_size=14)
-
-
-class World:
-    """Stores over one storage, and one in memory that is told the same."""
-
-    def __init__(self, count: int) -> None:
-        self.clock = FakeClock(1_000)
-        self.storage = MemoryStorage(poll=float("inf"))
-        self.alone = Store(clock=self.clock, scheduler=self.clock)
-        self.storages = [self.storage, *(self.storage.another() for _ in range(count - 1))]
-        self.stores = [self.store(storage) for storage in self.storages]
-
-    def store(self, storage: MemoryStorage) -> Store:
-        return Store(clock=self.clock, scheduler=self.clock, storage=storage)
-
-    def step(self, place: int, kind: str, what: Any) -> None:
-        """One step in one of the stores."""
-        place %= len(self.stores)
-        now = self.clock()
-        if kind == "read":
-            endpoint, args = what
-            self.stores[place].read(endpoint.request(args))
-        elif kind == "look":
-            look(self.stores[place])
-        elif kind == "restart":
-            self.stores[place] = self.store(self.storage.another())
-        elif kind == "reset":
-            for store in self.stores:  # as a logout everywhere: actions before it are not folded into what comes after
-                look(store)
-            self.apply(place, Reset())
-            for store in self.stores:
-                look(store)
-        else:
-            self.apply(place, self.action(kind, what, now))
-        self.clock.advance(10)
-
-    def action(self, kind: str, what: Any, now: float) -> Action:
-        """What is told to a store."""
-        if kind == "response":
-            endpoint, args, value, age = what
-            return SetResponse(endpoint.request(args), value, Meta(now - age, now, now + 60_000), wanted=False)
-        if kind == "set":
-            return Set(Item, (), what, Meta(now, now, now + 60_000))
-        if kind == "invalidate":
-            endpoint, args = what
-            return Invalidate(endpoint.key(*args))
-        return InvalidateAll(what.test_key) if kind == "invalidate_all" else ExpireAll(what.test_key)
-
-    def apply(self, place: int, action: Action) -> None:
-        """Tells one of the stores, and the one in memory."""
-        self.stores[place].apply(action)
-        self.alone.apply(action)
-
-    def check(self) -> None:
-        """When all is quiet, each store shows what the one in memory shows; so does a new one."""
-        self.stores.append(self.store(self.storage.another()))
-        for store in self.stores:
-            look(store)
-        for endpoint, args in READS:
-            expected = shown(self.alone, endpoint, args)
-            for place, store in enumerate(self.stores):
-                assert shown(store, endpoint, args) == expected, (place, endpoint.key(*args))
-
-
-def look(store: Store) -> None:
-    """The store takes in what others have written."""
-    tier: Any = store._tier
-    tier.look()
-
-
-def shown(store: Store, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
-    """What a read shows."""
-    reading = store.read(endpoint.request(args))
-    return plain_value(reading.data), reading.expires_at
-
-
-def plain_value(value: Any) -> Any:
-    """A value without classes."""
-    if isinstance(value, Entity):
-        return {name: plain_value(one) for name, one in value.to_dict().items()}
-    return [plain_value(one) for one in value] if isinstance(value, list) else value
-
-
-@given(st.integers(1, 3), histories)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_all_show_one_history(count: int, history: list[Any]) -> None:
-    """When all is quiet, each process shows what a store in memory shows that was given all actions in their order."""
-    world = World(count)
-    for place, (kind, what) in history:
-        world.step(place, kind, what)
-    world.check()
-
-
-def after(count: int, *history: tuple[int, str, Any]) -> None:
+def after(setting: Setting, *history: tuple[int, str, Any]) -> World:
     """All show one history after these steps."""
-    world = World(count)
+    world = World(setting)
     for place, kind, what in history:
         world.step(place, kind, what)
     world.check()
+    return world
+
+
+LATER = Setting(write_behind=5)
 
 
 def test_times_of_others_do_not_go_back_behind_a_later_commit() -> None:
     """What others had renewed before this process wrote it does not get their times afterwards."""
     pushed: tuple[Any, ...] = PUSH, ({}, {}), {"id": "2"}, 0
-    after(2, (0, "response", pushed), (1, "set", {"id": "1"}), (0, "response", pushed), (1, "response", pushed))
+    after(Setting(), (0, "response", pushed), (1, "set", {"id": "1"}), (0, "response", pushed), (1, "response", pushed))
 
 
 def test_a_row_can_be_read_once_its_class_was_met() -> None:
     """A row that came before this process knew its class shows when the class is first read."""
     one = GET, ({"id": "1"},)
-    after(2, (0, "invalidate", one), (1, "response", (*one, {"id": "1"}, 0)))
+    after(Setting(), (0, "invalidate", one), (1, "response", (*one, {"id": "1"}, 0)))
 
 
 def test_an_empty_table_of_another_process_shows() -> None:
     """That another process was answered that a table has nothing shows where nothing was known of it."""
     every: tuple[Any, ...] = EVERY, ({},)
     after(
-        2,
+        Setting(),
         (0, "read", every),
         (0, "response", (GET, ({"id": "1"},), {"id": "1"}, 0)),
         (1, "response", (*every, [], 0)),
+    )
+
+
+def test_what_waited_when_the_storage_was_opened_gives_way_to_what_is_later() -> None:
+    """A result that waits when the storage is first asked is compared with what others had committed by then."""
+    after(
+        LATER,
+        (1, "response", (BARE, ({},), 1, 0)),
+        (0, "response", (BARE, ({},), 2, 0)),
+        (0, "commit", None),
+        (1, "commit", None),
+    )
+
+
+def test_what_was_told_of_a_key_that_nobody_has_read_is_loaded_by_who_reads_it() -> None:
+    """What a function of `update` made here of nothing gives way to what another process was answered."""
+    after(Setting(), (0, "response", (ADD, ({},), 3, 5)), (1, "response", (WORDS, (), [3], 0)))
+    after(
+        Setting(3),
+        (2, "response", (ADD, ({},), 1, 0)),
+        (1, "response", (ADD, ({},), 0, 0)),
+        (0, "response", (WORDS, (), [3], 0)),
+    )
+
+
+def test_a_child_that_never_asked_doubts_what_waited_in_its_parent() -> None:
+    """What the parent alone had shows in the child as something stale, also where the storage was not open yet."""
+    after(LATER, (1, "response", (FRONT, ({}, {}), {"id": "1", "owner": {"id": "1"}}, 0)), (1, "fork", None))
+    after(LATER, (1, "response", (WORDS, (), [1], 0)), (1, "fork", None), (1, "look", None))
+
+
+def test_what_a_child_writes_is_laid_over_what_is_stored() -> None:
+    """What the parent alone had of a record is no part of what the child commits, nor shows in it after that."""
+    parts = [{"id": "2", "a": 1}, {"id": "1", "a": 1}]
+    after(
+        LATER,
+        (0, "response", (PLAIN, ({},), parts, 0)),
+        (0, "fork", None),
+        (0, "response", (ONE, ({"id": "2"},), {"id": "2"}, 5)),
+    )
+    after(
+        Setting(1, 5, inline=False),
+        (0, "response", (PLAIN, ({},), parts, 0)),
+        (0, "fork", None),
+        (0, "read", (EVERY, ({},))),
+        (0, "response", (PLAIN, ({},), [{"id": "1"}], 30)),
+    )
+
+
+def test_what_waits_in_a_break_has_its_times_again() -> None:
+    """A result that waits while the clock is set is as fresh afterwards as it was."""
+    after(
+        Setting(1, 5),
+        (0, "read", (BARE, ({},))),
+        (0, "response", (WORDS, (), [2], 0)),
+        (0, "clock", None),
+        (0, "look", None),
+    )
+
+
+def test_what_was_collected_while_it_waited_is_loaded_again() -> None:
+    """A result that memory let go of before its commit shows as it was committed."""
+    after(Setting(1, 5), (0, "response", (ADD, ({},), 1, 30)), (0, "evict", None))
+
+
+def test_a_list_that_memory_doubts_is_joined_in_the_storage() -> None:
+    """After a break a push is laid over the list that the storage has."""
+    after(
+        Setting(history=2, tick=0),
+        (1, "response", (LIST, ({},), [], 0)),
+        (0, "response", (ONE, ({"id": "2"},), {"id": "2"}, 0)),
+        (0, "response", (ONE, ({"id": "2"},), {"id": "2", "a": 1}, 5)),
+        (0, "invalidate", (PLAIN, ({"a": 1},))),
+        (1, "read", (ONE, ({"id": "3"},))),
+        (1, "response", (PUSH, ({"a": 1}, {}), {"id": "1", "b": 1, "slug": "x"}, 5)),
+    )
+
+
+def test_a_late_change_of_an_index_takes_nothing_from_others() -> None:
+    """What this process takes a value from does not hide the record that another one has given it."""
+    world = after(
+        LATER,
+        (1, "response", (FRONT, ({}, {}), {"id": "2", "slug": "x"}, 30)),
+        (1, "response", (REMOVE, ({"a": 1}, {}), {"id": "2", "slug": "y"}, 5)),
+        (0, "set", {"id": "2", "a": 0, "slug": "x"}),
+        (0, "commit", None),
+    )
+    assert [seen["x"] for seen in world.seen] == ["2"] * len(world.seen)
+
+
+def test_a_record_that_is_written_anew_is_what_its_value_leads_to() -> None:
+    """Of two records with one value the one is found that was written last, also by who did not know its value."""
+    world = after(
+        Setting(),
+        (0, "set", {"id": "1", "slug": "x"}),
+        (1, "response", (FRONT, ({}, {}), {"id": "2", "slug": "x"}, 30)),
+        (1, "response", (MOVE, ({"id": "1"}, {"a": 1}), {"id": "1", "b": 1}, 5)),
+    )
+    assert [seen["x"] for seen in world.seen] == ["1"] * len(world.seen)
+
+
+def test_an_index_is_asked_again_where_a_record_came_as_it_was() -> None:
+    """What a value leads to changes also with a record that another process only renewed."""
+    world = World(Setting())
+    one: tuple[Any, ...] = GET, ({"id": "1"},), {"id": "1", "slug": "x"}, 0
+    for place, kind, what in (
+        (0, "response", one),
+        (0, "response", (GET, ({"id": "2"},), {"id": "2", "slug": "x"}, 0)),
+        (1, "read", (GET, ({"id": "1"},))),
+        (1, "read", (GET, ({"id": "2"},))),
+        (1, "find", "x"),
+        (0, "response", one),
+        (1, "look", None),
+    ):
+        world.step(place, kind, what)
+    assert [found(process.store, "x") for process in world.processes] == ["1", "1"]
+    world.close()
+
+
+def test_a_whole_table_far_away_is_in_the_order_of_the_storage() -> None:
+    """What others committed before this process did stands before what it wrote, also where it was told late."""
+    after(
+        Setting(inline=False, write_behind=5, tick=0),
+        (0, "response", (PLAIN, ({},), [{"id": "1"}, {"id": "2"}], 30)),
+        (1, "response", (EVERY, ({"a": 1},), [{"id": "3"}], 0)),
+        (1, "read", (EVERY, ({"a": 1},))),
+    )
+
+
+def test_the_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
+    """A result that came once more to who had not seen a later one is loaded by who had."""
+    after(
+        Setting(),
+        (0, "response", (WORDS, (), [2], 5)),
+        (1, "response", (ADD, ({},), 1, 0)),
+        (0, "response", (WORDS, (), [2], 5)),
+    )
+    after(
+        LATER,
+        (0, "response", (BARE, ({},), 1, 0)),
+        (0, "commit", None),
+        (1, "read", (BARE, ({},))),
+        (0, "response", (BARE, ({},), 2, 0)),
+        (0, "response", (BARE, ({},), 2, 0)),
+        (0, "commit", None),
+    )
+
+
+def test_an_error_is_no_part_of_what_is_stored() -> None:
+    """What a function of `update` makes of a result under an error has the times of the result."""
+    after(
+        Setting(),
+        (1, "response", (WORDS, (), [1], 30)),
+        (1, "error", ((WORDS, ()), 500)),
+        (1, "response", (ADD, ({},), 2, 0)),
     )
 
 
@@ -268,41 +284,42 @@ class Slow(MemoryStorage):
 
 def test_what_follows_a_commit_of_ones_own_is_taken_in() -> None:
     """What others write right after a commit shows here, also where the log tells of both before the commit returns."""
-    world = World(2)
+    world = World(Setting())
     slow = Slow(poll=float("inf"))
-    slow._places = world.storage._places
-    world.stores[0] = store = world.store(slow)
+    slow._places = world.root._places
+    world.processes[0] = process = world.process(slow)
     args = ({"id": "1"},)
 
     def meanwhile() -> None:
         world.alone.apply(first)
         world.clock.advance(10)
         world.step(1, "response", (GET, args, {"id": "1", "a": 2}, 0))
-        look(store)
+        process.look()
 
-    look(store)
+    process.look()
     slow.meanwhile = meanwhile
-    first = world.action("response", (GET, args, {"id": "1", "a": 1}, 0), world.clock())
-    store.apply(first)
+    first = world.action("response", (GET, args, {"id": "1", "a": 1}, 0))
+    process.store.apply(first)
     world.check()
 
 
 def test_a_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
     """What others wrote before a commit of this process moved stands in their order, also while that commit is sent."""
-    world = World(2)
+    world = World(Setting())
     slow = Slow(poll=float("inf"))
-    slow._places = world.storage._places
-    world.stores[0] = store = world.store(slow)
+    slow._places = world.root._places
+    world.processes[0] = process = world.process(slow)
     world.step(0, "response", (EVERY, ({},), [], 0))
-    store.read(EVERY.request(({},)))
+    world.step(0, "read", (EVERY, ({},)))
 
     def others() -> None:
         world.step(1, "response", (ONE, ({"id": "3"},), {"id": "3"}, 0))
         world.step(1, "response", (ONE, ({"id": "2"},), {"id": "2"}, 0))
 
-    slow.before = [others, lambda: look(store)]
-    action = world.action("response", (ONE, ({"id": "2"},), {"id": "2", "a": 1}, 0), world.clock() + 50)
-    store.apply(action)
+    slow.before = [others, process.look]
+    now = world.clock() + 50
+    action = SetResponse(ONE.request(({"id": "2"},)), {"id": "2", "a": 1}, Meta(now, now, now + 60_000), wanted=False)
+    process.store.apply(action)
     world.alone.apply(action)
     world.clock.advance(100)
     world.check()

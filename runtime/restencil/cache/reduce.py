@@ -583,7 +583,7 @@ def _run_update(
         return
     for other, updater in pairs:
         current = change.result(other)
-        if current is UNDEFINED and tier is not None:
+        if tier is not None and (current is UNDEFINED or tier.is_doubted(other)):
             if not tier.finds(other, asks=is_final):
                 if is_final:
                     times = Meta(change.times.fetched_at, change.times.date, 0)

@@ -150,6 +150,10 @@ class Tier(Protocol):
         """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
         ...
 
+    def is_doubted(self, key: str, /) -> bool:
+        """Whether it has to be found out whether what memory has under a key is right."""
+        ...
+
     def steps(self, request: Request, /) -> Steps:
         """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
         ...

@@ -60,10 +60,14 @@ class Known:
         self.revs: dict[str, dict[str, int]] = {}
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
+        self.key_writers: dict[str, str] = {}
+        """Who wrote results last, as far as the log told that."""
         self.key_shapes: dict[str, str] = {}
         """The shapes of the endpoints of results that memory has."""
         self.doubted: dict[str, dict[str, int]] = {}
         """What `revs` said before a break: memory holds these, and whether it is right has to be found out."""
+        self.doubted_keys: dict[str, int] = {}
+        """The same of keys; 0 where none was known, so that what memory has may be right."""
         self.shapes: dict[str, str] = {}
         """The usual shape of the rows of a table."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
@@ -83,14 +87,19 @@ class Known:
         """The storage's time minus the store's, in ms."""
 
     def begin(self, opened: Opened) -> None:
-        """Nothing is known of the namespace yet."""
+        """Nothing is known of the namespace yet; what memory doubts stays doubted."""
         self.offset = opened.offset
-        self.begin_epoch(opened.epoch, opened.reset, opened.number)
+        self._begin(opened.epoch, opened.reset, opened.number)
 
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
         """The namespace began anew, and nothing of it is known; the clocks did not."""
+        self._begin(epoch, reset, number)
+        self.doubted.clear()
+        self.doubted_keys.clear()
+
+    def _begin(self, epoch: int, reset: int, number: int) -> None:
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
-        for kept in (self.revs, self.key_revs, self.doubted, self.shapes, self.odd_shapes):
+        for kept in (self.revs, self.key_revs, self.key_writers, self.shapes, self.odd_shapes):
             kept.clear()
         self.versions.clear()
         self.members.clear()

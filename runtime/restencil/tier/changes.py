@@ -176,11 +176,16 @@ class Changes:
             effects.removed = (plan.over, ())
             effects.is_told = False
             contents.commit(effects)
-        if below.storage.inline and (self._writer.is_open or any(entry.writer == own for entry in entries)):
-            # What came in between stands before what was written here meanwhile: the order is asked for anew.
+        # What came in between stands before what was written here meanwhile: the order is asked for anew.
+        is_between = known.last >= entries[0].number
+        if below.storage.inline and (self._writer.is_open or is_between):
             for table in intake.whole.intersection(plan.tables):
                 intake.whole.discard(table)
                 self._contents.memo.drop_table(table)
+        elif is_between:
+            base = self._contents.base
+            born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
+            intake.unordered |= intake.whole.intersection(born)
         if loaded is not None:
             intake.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
         elif plan.same or plan.same_keys:
@@ -195,11 +200,13 @@ class Changes:
         for table, pk in plan.unseen:
             known.forget(table, pk)
             intake.unusable.discard((table, pk))
+        intake.key_writers.update(plan.writers)
         for key in plan.unseen_keys:
             known.key_revs.pop(key, None)
             intake.unusable_keys.discard(key)
-        for table in plan.tables:
+        for table in (*plan.tables, *plan.renewed):
             intake.indexed.pop(table, None)
+        for table in plan.tables:
             if table not in intake.whole:
                 continue
             if any(other == table for other, _ in plan.unseen):
@@ -212,7 +219,7 @@ class Changes:
                 memo.drop_table(table)
         if plan.unseen:
             memo.drop_cells(plan.unseen)
-        if plan.unseen or plan.unseen_keys or plan.tables:
+        if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
             self._contents.ready.clear()
             intake.generation += 1
 
@@ -285,6 +292,7 @@ class _Plan:
         self._writer = writer
         self._awaited = below.awaited
         self._is_held = contents.retention.is_held
+        self._writers = intake.key_writers
         self.cells: dict[Cell, None] = {}
         """Rows to be loaded."""
         self.keys: dict[str, None] = {}
@@ -300,9 +308,16 @@ class _Plan:
         self.unseen_keys: list[str] = []
         self.tables: dict[str, None] = {}
         """The tables of which rows changed."""
+        self.renewed: dict[str, None] = {}
+        """Those of which rows came once more, which index entries lead to from then on."""
+        self.writers: dict[str, str] = {}
+        """Who wrote results last, by these entries."""
         for entry in entries:
             if entry.writer != below.writer:
                 self._take(entry)
+            for key in (*entry.keys, *entry.same_keys):
+                if self._holds_key(key):
+                    self.writers[key] = entry.writer
         for cell in self.cells:
             self.same.pop(cell, None)
         for key in self.keys:
@@ -341,12 +356,15 @@ class _Plan:
     def _take_times(self, entry: Entry, times: Meta) -> None:
         """Some of what was written has other times alone."""
         for table, pks in entry.same.items():
+            self.renewed[table] = None
             for pk in pks:
                 self.same[table, pk] = entry.number, times
         for key in entry.same_keys:
             meta = self._base.key_metas.get(key)
             if (meta is not None and meta.terms is not None) or key in self._intake.validators:
                 self.keys[key] = None  # what its server says of it came anew as well
+            elif self.writers.get(key, self._writers.get(key)) != entry.writer and self._holds_key(key):
+                self.keys[key] = None  # it is the same as what that process had, which may be something else
             else:
                 self.same_keys[key] = entry.number, times
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, Meta, text_of
@@ -33,6 +34,8 @@ class DraftRow(NamedTuple):
     shape: str
     is_same: bool
     """Whether only its times are new."""
+    is_folded: bool
+    """Whether it is worked out from what the storage has, so that memory may hold something else."""
 
 
 class Draft:
@@ -58,6 +61,8 @@ class Draft:
         """Cells that are dropped: what is to be in them could not be found out."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
+        self.is_folded = False
+        """Whether any of its rows is worked out from what the storage has."""
         self.row_size: float = 0
         """How many bytes of JSON its rows have on average."""
 
@@ -87,8 +92,12 @@ class Draft:
             row = self._row(cell, actions, below, forms, waiting)
             if row is not None:
                 self.rows[cell] = row
+                self.is_folded = self.is_folded or row.is_folded
         for action in self.actions:
-            self.results.update(action.results)
+            for key, result in action.results.items():
+                before = self.results.get(key)
+                is_same = result.is_same and (bool(known.key_revs.get(key)) if before is None else before.is_same)
+                self.results[key] = result if is_same is result.is_same else result._replace(is_same=is_same)
         self.vouched = dict(vouched(self.results, {cell: row.held for cell, row in self.rows.items()}, contents))
 
     def _row(self, cell: Cell, actions: list[Pending], below: Below, forms: Forms, waiting: Waiting) -> DraftRow | None:
@@ -97,7 +106,8 @@ class Draft:
         rev = known.rev(table, pk)
         shape = "" if rev is None else known.shape(table, pk)
         is_same = bool(rev) and base is None and all(action.is_same(cell) for action in actions)
-        if base is not None or (rev is None and known.is_doubted(cell)):
+        is_folded = base is not None or (rev is None and known.is_doubted(cell))
+        if is_folded:
             try:
                 held = waiting.folded(cell, actions)
             except Exception:
@@ -117,7 +127,7 @@ class Draft:
             for action in actions:
                 for node in action.nodes_of(table, pk):
                     shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
-        return DraftRow(held, rev or 0, shape, is_same)
+        return DraftRow(held, rev or 0, shape, is_same, is_folded)
 
     # -- as JSON (without the lock)
 
@@ -155,8 +165,8 @@ class Draft:
         for action in self.actions:
             index.update(
                 (entry, pk)
-                for entry, pk in action.index.items()
-                if forms.keeps_index(entry, pk) and self._has(entry, pk)
+                for entry, pk in (*self._found_by(action), *action.index.items())
+                if pk is not None and forms.keeps_index(entry, pk) and self._has(entry, pk)
             )
             listed |= action.listed
             lacking |= action.lacking
@@ -188,12 +198,27 @@ class Draft:
             entry,
         )
 
-    def _has(self, entry: IndexEntry, pk: str | None) -> bool:
-        """Whether an index entry says what the row says that is stored: memory may have more of it."""
+    def _found_by(self, action: Pending) -> Iterator[tuple[IndexEntry, str]]:
+        """The index entries of what an action wrote over rows that others had written: memory knew less of these."""
+        for cell, row in self.rows.items() if self.is_folded else ():
+            if row.is_folded and row.held.stored is not INVALID and action.writes(cell):
+                table, pk = cell
+                record = record_of(row.held.stored)
+                names = {name for node in action.nodes_of(table, pk) for name in node.indexes}
+                yield from (
+                    ((table, name, text_of(record[name])), pk) for name in names if record.get(name) is not None
+                )
+
+    def _has(self, entry: IndexEntry, pk: str) -> bool:
+        """Whether an index entry says what the row says that is stored: memory may have more of it.
+
+        One that is gone is not told: another process may have it lead elsewhere by now, and where it leads to a record
+        that has another value by then, nothing is found by it.
+        """
         table, field, text = entry
-        row = None if pk is None else self.rows.get((table, pk))
+        row = self.rows.get((table, pk))
         if row is None or row.held.stored is INVALID:
-            return row is not None or pk is None
+            return row is not None
         return text_of(record_of(row.held.stored).get(field)) == text
 
     def _results(

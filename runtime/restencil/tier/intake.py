@@ -5,7 +5,7 @@ Loading is no change: nobody is told, what is equal stays the object that it was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy import logger
@@ -94,7 +94,9 @@ class Intake(Origin):
                 self._take_row(row, nodes.get(cell), rev is not None, new, other)
         self._below.count.loaded_rows += len(loaded.rows)
 
-    def put(self, new: Change, other: Change, gone: Mapping[str, KeyMeta] | None = None) -> None:
+    def put(
+        self, new: Change, other: Change, gone: Mapping[str, KeyMeta] | None = None, unread: Collection[str] = ()
+    ) -> None:
         """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
         contents = self._contents
         if new.entities or new.results or new.key_metas:
@@ -108,6 +110,11 @@ class Intake(Origin):
             effects = Effects()
             effects.keys, effects.drops_results = gone, True
             self._tell(effects)
+        if unread:
+            effects = Effects()
+            effects.removed = ((), unread)
+            effects.is_told = False
+            contents.commit(effects)
         contents.ready.clear()
 
     def _tell(self, effects: Effects) -> None:
@@ -276,6 +283,8 @@ class Intake(Origin):
             table, field, text = entry
             self.indexed.setdefault(table, set()).add((field, text))
             pk = loaded.index.get(entry)
+            if self._writer.is_open:
+                self.indexed_meanwhile.add(table)
             if pk is not None and (not self._writer.is_open or base.by_index(table, field, text) is None):
                 change.indexes.setdefault((table, field), {})[text] = pk
         if change.indexes:
@@ -295,6 +304,7 @@ class Intake(Origin):
         base = self._contents.base
         new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
         gone: dict[str, KeyMeta] = {}
+        unread: list[str] = []
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
             known = self._below.known
@@ -307,7 +317,7 @@ class Intake(Origin):
             self._below.count.loaded_rows += len(loaded.rows)
             results = {result.key: result for result in loaded.results}
             for key in keys:
-                self._take_result(key, results.get(key), self.key_shapes.get(key), False, (other, other, gone))
+                self._take_result(key, results.get(key), self.shape_of(key), False, (other, other, gone, unread))
         for cell, (number, times) in same.items():
             self._renew(cell, number, times, other)
         for key, (number, times) in same_keys.items():
@@ -315,7 +325,7 @@ class Intake(Origin):
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
                 other.write(table, pk, stored, new.times_of(table, pk))
-        self.put(Change(base, _NO_TIMES), other, gone)
+        self.put(Change(base, _NO_TIMES), other, gone, unread)
         for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
             self._order(table)
 
@@ -376,26 +386,32 @@ class Intake(Origin):
         base = self._contents.base
         found = {result.key: result for result in loaded.results}
         new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, KeyMeta]()
+        unread: list[str] = []
         for key in keys:
-            self._take_result(key, found.get(key), self.key_shapes.get(key), False, (new, other, gone))
-        self.put(new, other, gone)
+            self._take_result(key, found.get(key), self.shape_of(key), False, (new, other, gone, unread))
+        self.put(new, other, gone, unread)
 
     def take_result(
         self,
         key: str,
         result: StoredResult | None,
-        shape: str,
+        shape: str | None,
         is_plain: bool,
         ahead: tuple[Iterable[Cell], Loaded, Mapping[Cell, Any]] | None = None,
     ) -> None:
-        """Takes in what the storage has under a key, and rows that came with it; `shape` is that of the endpoint."""
+        """Takes in what the storage has under a key, and rows that came with it.
+
+        `shape` is that of the endpoint, None where nobody has read it.
+        """
         base = self._contents.base
-        self.key_shapes[key] = shape
+        if shape is not None:
+            self.key_shapes[key] = shape
         new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, KeyMeta]()
-        self._take_result(key, result, shape, is_plain, (new, other, gone))
+        unread: list[str] = []
+        self._take_result(key, result, shape, is_plain, (new, other, gone, unread))
         if ahead is not None:
             self._take_rows(*ahead, new, other)
-        self.put(new, other, gone)
+        self.put(new, other, gone, unread)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
         """Takes in a result of which memory has nothing, before its endpoint is known: whether it is of use."""
@@ -403,7 +419,7 @@ class Intake(Origin):
             if self._swept(result).invalidated:
                 return False
             self.unread.add(key)
-        self.take_result(key, result, "" if result is None else result.shape, False)
+        self.take_result(key, result, None if result is None else result.shape, False)
         return key not in self.unusable_keys
 
     def _take_result(
@@ -412,27 +428,31 @@ class Intake(Origin):
         result: StoredResult | None,
         shape: str | None,
         is_plain: bool,
-        into: tuple[Change, Change, dict[str, KeyMeta]],
+        into: tuple[Change, Change, dict[str, KeyMeta], list[str]],
     ) -> None:
-        """Notes in the changes what comes of it; the last of them is for what has no result any more."""
+        """Notes in the changes what comes of it; then keys that have no result any more, and those to be let go of."""
         known, base = self._below.known, self._contents.base
-        new, other, gone = into
+        _, other, _, unread = into
         rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
-        meta, is_pending = base.key_meta(key), self._writer.is_pending_key(key)
+        meta, waits = base.key_meta(key), self._writer.date_of(key)
+        if doubted is not None and waits is not None:
+            self.doubted_keys[key] = doubted  # what waits is compared once it is committed
         if result is None:
-            self._take_no_result(key, meta, was_there=bool(rev) and not is_pending, into=other)
+            was_there = (bool(rev) or doubted is not None) and waits is None
+            self._take_no_result(key, meta, was_there=was_there, into=other)
             return
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
         result = self._swept(result)
         times = self.times(result.times)
-        if is_pending and meta is not None and (times is None or times.date <= meta.date):
+        if waits is not None and (times is None or times.date <= waits):
             return
-        if shape is None and meta is not None and not result.invalidated:
+        if shape is None and times is not None and not result.invalidated:
             # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
             del known.key_revs[key]
-            gone[key] = meta.with_expiry(0, invalidated=True)
+            if meta is not None or base.result(key) is not UNDEFINED:
+                unread.append(key)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
         value, terms = self._value_under(key, result, times, is_plain) if times and is_usable else (_UNUSABLE, None)
@@ -444,10 +464,24 @@ class Intake(Origin):
         self.unusable_keys.discard(key)
         if doubted is not None and meta is not None and doubted != result.rev and times.date < meta.date:
             self.validators.pop(key, None)
-            return  # the storage has lost what came later; that stays, and stays stale
+            if meta.expires_at > 1:
+                other.key_metas[key] = meta.with_expiry(1)
+            return  # the storage has lost what came later, or it is on its way; that stays, and is stale
+        self._put_result(result, times, (value, terms), into)
+
+    def _put_result(
+        self,
+        result: StoredResult,
+        times: Meta,
+        said: tuple[Any, Terms | None],
+        into: tuple[Change, Change, dict[str, KeyMeta], list[str]],
+    ) -> None:
+        """Notes in the changes a result that memory takes over."""
+        key, (value, terms), (new, other, gone, _) = result.key, said, into
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
-        before = base.result(key)
+        base = self._contents.base
+        before, meta = base.result(key), base.key_meta(key)
         is_failed = meta is not None and meta.error is not None and meta.date > times.date
         prev_expires_at = None if meta is None else meta.expires_at
         made = KeyMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated, terms=terms)

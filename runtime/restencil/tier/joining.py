@@ -32,8 +32,11 @@ class Joining:
         with below.lock:
             known, bases = below.known, waiting.bases
             needed: list[Cell] = []
-            if self._tainted:
-                needed += (cell for cell in draft.cells() if cell in self._tainted and cell not in bases)
+            if self._tainted or known.doubted:
+                tainted, is_doubted = self._tainted, known.is_doubted
+                needed += (
+                    cell for cell in draft.cells() if (cell in tainted or is_doubted(cell)) and cell not in bases
+                )
             joins: dict[str, list[Pending]] = {}
             for pending in draft.actions:
                 for join in pending.joins:

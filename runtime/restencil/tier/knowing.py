@@ -86,9 +86,9 @@ class Knowing:
             self._here(lambda waits: self.changes.catch_up(), ("changes",))
 
     def finds(self, key: str, *, asks: bool) -> bool:
-        """Whether memory has all there is under a key of which it has nothing; an inline storage may be asked."""
+        """Whether memory has all there is under a key; an inline storage may be asked where memory has nothing."""
         below = self._below
-        if key in self.intake.unusable_keys:
+        if key in self.intake.unusable_keys or below.known.doubted_keys.get(key):
             return False
         if key in below.known.key_revs or self._writer.is_pending_key(key) or below.state == "off":
             return True

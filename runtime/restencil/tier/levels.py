@@ -135,7 +135,13 @@ class Levels:
         return False
 
     def compared(self) -> Asking[bool]:
-        """Some of what is doubted is compared with the storage."""
+        """Some of what is doubted is compared with the storage, and the order of tables asked for."""
+        unordered = self._intake.unordered
+        while unordered:
+            table = unordered.pop()
+            if table in self._intake.whole and not (yield from self.load_whole(table)):
+                unordered.add(table)
+                return False
         cells = self._intake.some_doubted(_COMPARED)
         if cells and not (yield from self.load(dict.fromkeys(cells), [])):
             return False

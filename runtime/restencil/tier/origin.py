@@ -35,6 +35,8 @@ class Origin:
         """By key, the validator that came with the result of a rev, until the key is written here."""
         self.key_shapes = below.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
+        self.key_writers = below.known.key_writers
+        """Who wrote results last, as far as the log told that."""
         self.unusable: set[Cell] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
@@ -46,14 +48,18 @@ class Origin:
         """The members that were left out of rows."""
         self.whole: set[str] = set()
         """Tables of which memory has all that the storage has."""
+        self.unordered: set[str] = set()
+        """Those of which it is to be found out in which order the storage has them."""
         self.listed: set[str] = set()
         """Tables of which the server told this process all that is in them."""
         self.infos: dict[str, TableInfo] = {}
         self.indexed: dict[str, set[tuple[str, str]]] = {}
         """The index entries that were asked for, by table, as field and text."""
+        self.indexed_meanwhile: set[str] = set()
+        """Tables of which index entries were asked for while something of this process was on its way."""
         self.doubted = below.known.doubted
         """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
-        self.doubted_keys: dict[str, int] = {}
+        self.doubted_keys = below.known.doubted_keys
         self.just_loaded: set[str] = set()
         """Keys whose results were loaded, and of which nobody knows yet what they touch."""
         self.has_earlier = False
@@ -77,9 +83,11 @@ class Origin:
             self.broken,
             self.left,
             self.whole,
+            self.unordered,
             self.listed,
             self.infos,
             self.indexed,
+            self.indexed_meanwhile,
             self.doubted,
             self.doubted_keys,
             self.just_loaded,
@@ -106,6 +114,11 @@ class Origin:
             for key in change.results:
                 self.validators.pop(key, None)
         self.listed |= change.listed
+        doubtful = self._contents.overlaps.doubtful
+        if doubtful:  # what came is laid over what the storage has, and not over what memory alone has
+            for table, pk in doubtful.intersection(change.cells()):
+                self._below.known.forget(table, pk)
+                self.doubted.setdefault(table, {})[pk] = -1
 
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
         """Memory has let go of these."""
@@ -126,6 +139,11 @@ class Origin:
             self.unread.discard(key)
             self.key_shapes.pop(key, None)
             self.doubted_keys.pop(key, None)
+            self.key_writers.pop(key, None)
+
+    def shape_of(self, key: str) -> str | None:
+        """The shape of the endpoint that has read a key here; None where none has."""
+        return None if key in self.unread else self.key_shapes.get(key)
 
     def is_lacking_members(self, node: Any, cell: Cell, stored: Any) -> bool:
         """Whether members were left out of a row that a class declares, and memory does not have them."""
@@ -150,6 +168,7 @@ class Origin:
             self.doubted_keys[key] = -1 if is_epoch else rev
         for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
             kept.clear()
+        self.key_writers.clear()
         for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
         self._writer.waiting.doubt()
@@ -158,8 +177,17 @@ class Origin:
         self.generation += 1
         self._contents.unsure = True
 
+    def doubt_keys(self, keys: Iterable[str]) -> None:
+        """Whether the storage has later results under these keys has to be found out; none was known before."""
+        self.doubted_keys.update((key, 0) for key in keys)
+        self._contents.unsure = True
+
     def settle(self) -> None:
         """Tells whether everything in memory may be believed."""
+        if self.indexed_meanwhile and not self._writer.is_open:
+            for table in self.indexed_meanwhile:
+                self.indexed.pop(table, None)
+            self.indexed_meanwhile.clear()
         self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys)
 
     def some_doubted(self, number: int) -> list[Cell]:

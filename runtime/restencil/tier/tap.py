@@ -158,7 +158,7 @@ class Tap:
             times = Meta(change.times.fetched_at, change.times.date, 0)
         elif meta.error is not None:
             under = self._under_error.get(key, Meta(change.times.fetched_at, change.times.date, 0))
-            times = under._replace(expires_at=min(under.expires_at, meta.expires_at))
+            times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
         else:
             times = _times(meta)
         rules = None if request is None else request.rules

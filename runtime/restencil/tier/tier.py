@@ -136,8 +136,10 @@ class StorageTier:
         self.tending.turn()
 
     def _listen(self) -> None:
-        """From now on it is looked for what others write."""
+        """From now on it is looked for what others write; where results wait, they may have written later ones."""
         storage = self.below.storage
+        if self.below.known.number:
+            self.knowing.intake.doubt_keys([*self.writer.waiting.keys()])
         if not storage.inline:
             self.knowing.watch()
             self.writer.thread.tend = _weak(self.tending.turn)
@@ -175,6 +177,10 @@ class StorageTier:
     def finds(self, key: str, /, *, asks: bool) -> bool:
         """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
         return self.knowing.finds(key, asks=asks)
+
+    def is_doubted(self, key: str, /) -> bool:
+        """Whether it has to be found out whether what memory has under a key is right."""
+        return bool(self.below.known.doubted_keys.get(key))
 
     def steps(self, request: Request, /) -> Steps:
         """Steps that bring into memory what a read touches, for who may wait."""

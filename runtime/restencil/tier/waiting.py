@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.values import UNDEFINED
@@ -153,6 +153,15 @@ class Waiting:
         """Whether a result waits for its commit."""
         return any(key in pending.results for pending in self.queue)
 
+    def keys(self) -> Iterator[str]:
+        """The keys of results that wait for their commit."""
+        for pending in self.queue:
+            yield from pending.results
+
+    def date_of(self, key: str) -> float | None:
+        """When the latest result came that waits for its commit; None where none does."""
+        return max((pending.results[key].times.date for pending in self.queue if key in pending.results), default=None)
+
     def of_cell(self, cell: Cell) -> list[Pending]:
         """The actions that have anything to say of a cell, in order."""
         if self._unsorted:
@@ -205,6 +214,11 @@ class Waiting:
         """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
         if self.bases.pop(cell, None) is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape)
+
+    def is_key_in_memory(self, key: str) -> bool:
+        """Whether memory holds anything under a key."""
+        base = self._contents.base
+        return key in base.results or key in base.key_metas
 
     def is_in_memory(self, cell: Cell) -> bool:
         """Whether memory holds a cell."""

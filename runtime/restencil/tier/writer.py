@@ -54,6 +54,7 @@ class Writer:
         self.waiting = waiting = Waiting(contents, below, forms, tap)
         self.is_pending = waiting.is_pending
         self.is_pending_key = waiting.is_pending_key
+        self.date_of = waiting.date_of
         self._joining = Joining(contents, below, waiting, tap.tainted)
         self._sweeping = Sweeping(contents, below)
         self.met_epoch: Callable[[], object] = self.drop_all
@@ -243,6 +244,8 @@ class Writer:
         with self._store.lock:
             if self._draft is draft:
                 self._numbered(draft, number)
+        if not self.commits_at_once:
+            self._store.tell()
         last = draft.actions[-1] if draft.actions else None
         if last is None or not last.sweeps:
             return True
@@ -280,14 +283,20 @@ class Writer:
         count.commits += 1
         count.committed_rows += len(draft.rows)
         is_next = known.numbered(number)
+        entering: dict[Cell, Held] = {}
         for cell, row in draft.rows.items():
             if row.rev == 0:
                 known.versions.pop(cell[0], None)
+            waiting.committed(cell, row.held, number, row.shape)
             if waiting.is_in_memory(cell):
                 known.note(*cell, number, row.shape)
-            waiting.committed(cell, row.held, number, row.shape)
+                if row.is_folded:
+                    self._enter(cell, row.held, draft, entering)
+        if entering and take_over(self._contents, entering):
+            self._store.changed()
         for key in draft.results:
-            if is_next:
+            known.key_writers[key] = self.below.writer
+            if is_next and key not in known.doubted_keys and waiting.is_key_in_memory(key):
                 known.key_revs[key] = number
             else:  # others have committed meanwhile: whose result is the later one has to be looked at
                 known.key_revs.pop(key, None)
@@ -345,23 +354,23 @@ class Writer:
                 if not waiting.is_in_memory(cell):
                     continue
                 known.note(*cell, row.rev, row.shape)
-                held = self._entered(cell, draft)
-                if held is not None:
-                    entering[cell] = held
+                self._enter(cell, None, draft, entering)
             if take_over(self._contents, entering):
                 self._store.changed()
         if not self.commits_at_once:  # else who is told would come in between
             self._store.tell()
 
-    def _entered(self, cell: Cell, draft: Draft) -> Held | None:
-        """What memory takes over of a row that moved; None where it keeps what it has."""
+    def _enter(self, cell: Cell, held: Held | None, draft: Draft, entering: dict[Cell, Held]) -> None:
+        """Notes what memory takes over of a row that moved, or was worked out anew."""
         try:
-            held = self.waiting.folded(cell, self.waiting.of_cell(cell))
+            waits = self.waiting.of_cell(cell)
+            held = self.waiting.folded(cell, waits) if waits else held
         except Exception:
             self.below.hook_failed(cell)
             draft.given_up.add(cell)
-            return None
-        return None if cell in self.tap.tainted else held
+            return
+        if held is not None and cell not in self.tap.tainted:
+            entering[cell] = held
 
     # -- the life of a store
 
@@ -403,8 +412,10 @@ class Writer:
         known, waiting = self.below.known, self.waiting
         for pending in waiting.queue:
             for table, pk in pending.all_cells():
-                known.doubted.setdefault(table, {})[pk] = known.revs.get(table, {}).pop(pk, 0)
+                known.doubted.setdefault(table, {})[pk] = -1
+                known.revs.get(table, {}).pop(pk, None)
             for key in pending.results:
+                known.doubted_keys[key] = -1
                 known.key_revs.pop(key, None)
         self._done = threading.Condition(self._store.lock)
         self.thread = StorageThread(self, self.below)

@@ -1,0 +1,432 @@
+"""Several stores over one storage, each a process whose threads are moved by hand, beside one store in memory.
+
+The stores have no threads: a step commits what waits, or looks at what others wrote. So a history is the same each time
+that it is run, whatever the storage is.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple, TypeAlias
+
+from restencil import Entity, RestEndpoint, Storage, Store, ValkeyStorage
+from restencil.base.values import UNDEFINED
+from restencil.cache.actions import (
+    Action,
+    Collect,
+    ExpireAll,
+    Invalidate,
+    InvalidateAll,
+    Meta,
+    Reset,
+    Set,
+    SetError,
+    SetResponse,
+)
+from restencil.schema import All, Collection
+from restencil.schema import Invalidate as Deleting
+from restencil.storage.memory import MemoryStorage
+from restencil.testing import FakeClock
+
+
+class Owner(Entity, key="ModelOwner"):
+    """Whom items refer to."""
+
+    id: str = ""
+    name: str = ""
+
+
+class Item(Entity, key="ModelItem", indexes=("slug",)):
+    """What is in collections, and is found by its slug."""
+
+    id: str = ""
+    a: int = 0
+    b: int = 0
+    slug: str = ""
+    owner: Owner | None = None
+    schema = {"owner": Owner}
+
+
+class Direct(Entity, key="ModelDirect"):
+    """What is in plain lists, and in the list of all."""
+
+    id: str = ""
+    a: int = 0
+    b: int = 0
+
+
+AnyEndpoint: TypeAlias = RestEndpoint[..., Any]
+Reading: TypeAlias = tuple[AnyEndpoint, tuple[Any, ...]]
+Step: TypeAlias = tuple[int, str, Any]
+"""In which process, what kind of step, and what of it."""
+
+AT = "http://api.test"
+
+
+def _endpoint(path: str, **options: Any) -> AnyEndpoint:
+    return RestEndpoint(url_prefix=AT, path=path, **options)
+
+
+Items = Collection([Item])
+GET = _endpoint("/items/:id", schema=Item)
+LIST = _endpoint("/items", schema=Items)
+PAGE: AnyEndpoint = LIST.paginated("cursor")
+PUSH = _endpoint("/items", method="POST", schema=Items.push)
+FRONT = _endpoint("/items/front", method="POST", schema=Items.unshift)
+REMOVE = _endpoint("/items/remove", method="POST", schema=Items.remove)
+MOVE = _endpoint("/items/:id", method="PATCH", schema=Items.move)
+DELETE = _endpoint("/items/:id", method="DELETE", schema=Deleting(Item))
+PLAIN = _endpoint("/directs", schema=[Direct])
+ONE = _endpoint("/directs/:id", schema=Direct)
+EVERY = _endpoint("/directs/all", schema=All(Direct))
+BARE = _endpoint("/bare", schema=None)
+WORDS = _endpoint("/words", schema=None)
+ADD = _endpoint("/words", method="POST", update=lambda new, *args: {WORDS.key(): lambda words: [*(words or ()), new]})
+
+PKS = ("1", "2", "3")
+SLUGS = ("x", "y")
+ARGS: tuple[dict[str, Any], ...] = ({}, {"a": 1})
+READS: list[Reading] = [
+    *((GET, ({"id": pk},)) for pk in PKS),
+    *((ONE, ({"id": pk},)) for pk in PKS),
+    *((endpoint, (args,)) for endpoint in (LIST, PLAIN, EVERY, BARE) for args in ARGS),
+    (WORDS, ()),
+]
+
+
+class FailedStatus(Exception):
+    """What a server answered that failed."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Setting(NamedTuple):
+    """How many processes there are, and what they stand on."""
+
+    processes: int = 2
+    write_behind: float = 0
+    inline: bool = True
+    history: int = 10_000
+    bound: int | None = None
+    """How many entities a store holds in memory; None: all."""
+    tick: float = 10
+    """How much time passes with each step."""
+
+
+class Process:
+    """A store over a storage; nothing happens in it but by hand."""
+
+    def __init__(self, world: World, storage: Storage, bound: int | None) -> None:
+        self._world = world
+        self.store = Store(clock=world.clock, scheduler=world.clock, storage=storage, max_entities=bound)
+        self.tier: Any = self.store._tier
+        self.failed: set[str] = set()
+        """Keys under which it has an error of its own."""
+        self.is_child = False
+        """Whether it was forked: it may show what its parent alone had, as something stale."""
+        self.waiting: list[Action] = []
+        """What is to be told to the store in memory once it is committed."""
+        self._by_hand()
+
+    def _by_hand(self) -> None:
+        tier, world = self.tier, self._world
+        tier.writer.thread.end()
+        tier.knowing.watch = bool
+        tier.knowing.loads.submit = _ignored
+        tier.knowing.changes.clocks = lambda: world.stepped
+        tier.knowing.changes._apart = world.stepped
+
+    def commit(self) -> None:
+        """The thread that writes takes its turn."""
+        if self.tier.writer.turn():
+            for action in self.waiting:
+                self._world.was_committed(action)
+            self.waiting.clear()
+
+    def look(self) -> None:
+        """The thread that looks at the log takes its turn."""
+        self.tier.look()
+
+    def fork(self) -> None:
+        """It goes on as its own child, and the parent is killed."""
+        with self.store.lock:
+            self.tier.before_fork()
+            self.store.forked()
+        self._by_hand()
+        self.is_child = True
+        self.waiting.clear()
+
+    def kill(self) -> None:
+        """It ends at once: what waits is lost."""
+        self.tier.writer.drop_all()
+        self.store.close(0)
+
+    def shown(self, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
+        """What a read shows that may wait for the storage."""
+        request = endpoint.request(args)
+        if self.store._tier is not None and not self.tier.below.storage.inline:
+            _drive(self.tier.steps(request))
+        return shown(self.store, endpoint, args)
+
+
+def _ignored(work: object) -> None:
+    """What would be loaded in the background is not: reads that may wait load it themselves."""
+
+
+def _drive(steps: Any) -> None:
+    answer: Any = None
+    try:
+        while True:
+            answer = steps.send(answer).take(None)
+    except StopIteration:
+        return
+
+
+class World:
+    """Processes over one storage, and one store in memory that is told what they committed, in that order."""
+
+    def __init__(self, setting: Setting, door: Callable[[Setting], Callable[[], Storage]] | None = None) -> None:
+        self.clock = FakeClock(1_000)
+        self.stepped = 0.0
+        """How far the clock of the machine was set, which a store takes for a break."""
+        self.setting = setting
+        self.root = MemoryStorage(
+            poll=inf, write_behind=setting.write_behind, history=setting.history, inline=setting.inline
+        )
+        self._door = self.root.another if door is None else door(setting)
+        self.seen: list[dict[str, Any]] = []
+        """What the processes showed at the end."""
+        self.alone = Store(clock=self.clock, scheduler=self.clock)
+        self.is_late = False
+        """Whether something was committed after what came later: then it is not as if it had come when it did."""
+        self.is_open_ended = False
+        """Whether the storage never knows all of a table."""
+        self.had_pages = False
+        self.had_breaks = setting.history < 10_000
+        self._latest = 0.0
+        self._all: list[Process] = []
+        self.processes = [self.process() for _ in range(setting.processes)]
+
+    def process(self, storage: Storage | None = None) -> Process:
+        """One more process."""
+        storage = storage or self._door()
+        self.is_open_ended = isinstance(storage, ValkeyStorage)
+        made = Process(self, storage, self.setting.bound)
+        self._all.append(made)
+        return made
+
+    def close(self) -> None:
+        """Lets everything go."""
+        for process in self._all:
+            if process.store._tier is not None:
+                process.kill()
+        self.clock.close()
+
+    # -- steps
+
+    def step(self, place: int, kind: str, what: Any) -> None:
+        """One step in one of the processes."""
+        place %= len(self.processes)
+        process = self.processes[place]
+        if kind == "advance":
+            self.clock.advance(what)
+            return
+        match kind:
+            case "read":
+                process.shown(*what)
+            case "find":
+                found(process.store, what)
+            case "look":
+                process.look()
+            case "commit":
+                process.commit()
+            case "restart":
+                process.commit()
+                process.store.close(0)
+                self.processes[place] = self.process()
+            case "kill":
+                process.kill()
+                self.processes[place] = self.process()
+            case "fork":
+                process.fork()
+            case "reset":
+                self._reset(process)
+            case "evict":
+                base = process.store._contents.base
+                cells = [(table, pk) for table, rows in base.entities.items() for pk in rows]
+                process.store.apply(Collect(tuple(cells[:3]), tuple(base.results)[:2]))
+            case "clock":
+                self.stepped += 5_000
+                self.had_breaks = True
+            case "error":
+                self._fail(process, *what)
+            case _:
+                self.apply(process, self.action(kind, what))
+        if self.setting.write_behind == 0 and not self.setting.inline:
+            self.processes[place].commit()
+        self.clock.advance(self.setting.tick)
+
+    def _reset(self, process: Process) -> None:
+        """As a logout everywhere: actions before it are not folded into what comes after."""
+        self.quiet(1)
+        self.apply(process, Reset())
+        process.commit()
+        for other in self.processes:
+            other.look()
+            other.failed.clear()
+
+    def _fail(self, process: Process, reading: Reading, status: int | None) -> None:
+        endpoint, args = reading
+        now = self.clock()
+        error: Exception = OSError("no network") if status is None else FailedStatus(status)
+        process.store.apply(SetError(endpoint.request(args), error, Meta(now, now, now + 1_000)))
+        process.failed.add(endpoint.key(*args))
+
+    def action(self, kind: str, what: Any) -> Action:
+        """What is told to a store."""
+        now = self.clock()
+        if kind == "response":
+            endpoint, args, value, age = what
+            return SetResponse(endpoint.request(args), value, Meta(now - age, now, now + 60_000), wanted=False)
+        if kind == "set":
+            return Set(Item, (), what, Meta(now, now, now + 60_000))
+        if kind == "invalidate":
+            endpoint, args = what
+            return Invalidate(endpoint.key(*args))
+        return InvalidateAll(what.test_key) if kind == "invalidate_all" else ExpireAll(what.test_key)
+
+    def apply(self, process: Process, action: Action) -> None:
+        """Tells one of the stores; the one in memory hears of it with the commit."""
+        if isinstance(action, SetResponse):
+            if action.endpoint is not PAGE:  # which leaves the error of its list
+                process.failed.discard(action.key)
+            self.had_pages = self.had_pages or action.endpoint is PAGE
+            if action.endpoint is ADD and (self.setting.write_behind or not self.setting.inline):
+                self.is_late = True  # the function runs on what this process knows
+        process.store.apply(action)
+        process.waiting.append(action)
+        if self.setting.write_behind == 0 and self.setting.inline:
+            process.commit()
+
+    def was_committed(self, action: Action) -> None:
+        """An action is in the storage."""
+        meta = getattr(action, "meta", None)
+        if meta is not None:
+            self.is_late = self.is_late or meta.date < self._latest
+            self._latest = max(self._latest, meta.date)
+        elif not isinstance(action, Reset) and self.setting.write_behind:
+            self.is_late = True  # its moment is when it was carried out
+        self.alone.apply(action)
+
+    # -- what they show
+
+    def quiet(self, rounds: int = 4) -> None:
+        """All is committed and taken in."""
+        for _ in range(rounds):
+            for process in self.processes:
+                process.commit()
+                process.look()
+        for process in self.processes:
+            process.look()
+
+    def differences(self) -> list[Any]:
+        """What differs from the store in memory, or from the last process, once all is quiet."""
+        self.quiet()
+        self.processes += [self.process(), self.process()]
+        self.processes[-1].look()
+        pictures = self.seen = [self.picture(process) for process in self.processes]
+        expected = pictures[-1]
+        found: list[Any] = []
+        if not self.is_late:
+            expected = {
+                **{endpoint.key(*args): shown(self.alone, endpoint, args) for endpoint, args in READS},
+                # Of two records with one slug the last written is found: which, an answer with both leaves open.
+                **{slug: expected[slug] for slug in SLUGS},
+            }
+        for place, (process, picture) in enumerate(zip(self.processes, pictures, strict=True)):
+            for name, seen in picture.items():
+                if (
+                    seen != expected[name]
+                    and not _is_own(process, name, seen)
+                    and not self._is_cold(name, seen, expected[name])
+                ):
+                    found.append((place, name, seen, expected[name]))
+        return found
+
+    def _is_cold(self, name: str, seen: Any, expected: Any) -> bool:
+        """Whether a process shows less than the store in memory, so that it asks the server sooner, as it may."""
+        if name.startswith(f"GET {AT}/directs/all"):  # some storages cannot tell all of a table, as rows expire there
+            return self.is_open_ended and (None, 1) in (seen, expected)
+        if name.startswith(f"GET {AT}/items") and "/items/" not in name and self.had_pages:
+            # Who does not know a list that gets a page renews the list, and not what was answered under its key.
+            return bool(seen[0] == expected[0] and seen[1] <= expected[1])
+        # A function runs on no result of which it is not known after a break whether it is the latest.
+        return name == WORDS.key() and seen == (None, 0) and self.had_breaks
+
+    def picture(self, process: Process) -> dict[str, Any]:
+        """All that a process shows."""
+        return {
+            **{endpoint.key(*args): process.shown(endpoint, args) for endpoint, args in READS},
+            **{slug: found_by(process.store, slug, self.setting) for slug in SLUGS},
+        }
+
+    def check(self) -> None:
+        """When all is quiet, each process shows what the one in memory shows; so does a new one."""
+        try:
+            assert self.differences() == []
+        finally:
+            self.close()
+
+
+def _is_own(process: Process, name: str, seen: Any) -> bool:
+    """Whether a process may show this alone: an error, or what its parent had, as something stale."""
+    if name in process.failed:
+        return True
+    if not process.is_child:
+        return False
+    return name in SLUGS or seen[1] <= 1 or (name.startswith(f"GET {AT}/directs/all") and seen[0] == [])
+
+
+def found_by(store: Store, slug: str, setting: Setting) -> str | None:
+    """The primary key of what is found by a slug; over what is far away nothing is."""
+    return found(store, slug) if setting.inline else None
+
+
+def found(store: Store, slug: str) -> str | None:
+    """The primary key of what is found by a slug."""
+    item = store.query(Item, ({"slug": slug},))
+    return item.id if isinstance(item, Item) else None
+
+
+def shown(store: Store, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
+    """What a read shows."""
+    reading = store.read(endpoint.request(args))
+    if endpoint is WORDS and not reading.expires_at:
+        return None, 0  # it was invalidated, and is asked for anew; what a function made of nothing is not compared
+    return plain_value(None if reading.data is UNDEFINED else reading.data), reading.expires_at
+
+
+def plain_value(value: Any) -> Any:
+    """A value without classes."""
+    if isinstance(value, Entity):
+        return {name: plain_value(one) for name, one in value.to_dict().items()}
+    return [plain_value(one) for one in value] if isinstance(value, list) else value
+
+
+def run(
+    setting: Setting, history: list[Step], door: Callable[[Setting], Callable[[], Storage]] | None = None
+) -> list[Any]:
+    """Runs a history: what differs at its end."""
+    world = World(setting, door)
+    try:
+        for place, kind, what in history:
+            world.step(place, kind, what)
+        return world.differences()
+    except Exception:
+        return [traceback.format_exc()]
+    finally:
+        world.close()
