@@ -607,3 +607,24 @@ def test_processes_share_a_server_that_fails_every_second_time(plain: House, tmp
     assert all(counts == found[0] for counts in found)
     answered = [target for at, target in enumerate(plain.counting.asked, 1) if at % 2]
     assert sorted(answered) == sorted(f"/items/{key}" for key in range(40))
+
+
+@needs_server
+@pytest.mark.slow
+@pytest.mark.parametrize("tasks", [0, 20])
+def test_processes_share_a_server_that_evicts_and_loses_all(plain: House, tasks: int) -> None:
+    """Keys may be asked for more than once then, but what a process is given answers what it asked for."""
+    with ValkeyServer("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-random") as server:
+        processes = [Process(plain, server.url, keys=300, tasks=tasks) for _ in range(4)]
+        for process in processes:
+            process.ready()
+        for process in processes:
+            process.begin()
+        for _ in range(3):
+            assert plain.counting.came.acquire(timeout=PATIENCE)
+            time.sleep(0.3)
+            server.restart()
+        found = [process.found() for process in processes]
+    for counts in found:
+        answered = {key: plain.counting.asked[count - 1] for key, count in counts.items()}
+        assert answered == {str(key): f"/items/{key}" for key in range(300)}
