@@ -91,6 +91,8 @@ def test_an_endpoint_without_a_declared_signature_takes_anything(controller: Any
 
 def test_other_names_are_as_unknown_as_before() -> None:
     """Nothing else is looked for at the endpoint."""
+    with pytest.raises(AttributeError, match=r"no attribute 'request'; it has the operations of .* takes \.endpoint$"):
+        _ = cast(Any, Blog().articles.get).request
     with pytest.raises(AttributeError, match="'BoundEndpoint' object has no attribute 'nope'"):
         _ = cast(Any, Blog().articles.get).nope
 

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterator
@@ -365,6 +366,36 @@ def test_a_folder_or_file_of_another_user_is_not_used(folder: Path, storage: SQL
         os.chown(path, 12345, -1)
         _opening_says(folder, rf"{path.name} belongs to another user \(12345, and this is 0\)")
         os.chown(path, 0, -1)
+
+
+@contextmanager
+def _as_nobody() -> Generator[None]:
+    """Root may do everything, so that it is somebody else for a while."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes on Windows")
+@pytest.mark.parametrize("mode", [0o400, 0o000], ids=["read-only", "unreadable"])
+def test_a_file_without_the_right_to_it_is_not_used(clock: Time, mode: int) -> None:
+    """That does not pass by itself: the storage is off, and is not asked again and again."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as outer:  # pytest's own folders are root's alone
+        os.chmod(outer, 0o777)
+        with _as_nobody():
+            folder = Path(outer) / "cache"
+            with closing(SQLiteStorage(folder, principal=None)) as first:
+                epoch = first.open(PLACE, clock).epoch
+                assert first.commit(batch(epoch, row("1"))).number == 1
+            file_of(folder).chmod(mode)
+            with closing(SQLiteStorage(folder, principal=None)) as storage:
+                with pytest.raises(StorageOff, match="or a file in it, cannot be written to; give another"):
+                    storage.commit(batch(storage.open(PLACE, clock).epoch, row("2")))
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(folder: Path, storage: SQLiteStorage, tmp_path: Path) -> None:

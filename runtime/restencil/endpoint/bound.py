@@ -100,7 +100,12 @@ class AnyBoundEndpoint(Generic[Kind, P, R]):
         def __getattr__(self, name: str) -> Any:
             if name in ("__name__", "__signature__") and "endpoint" in self.__dict__:
                 return getattr(self.endpoint, name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            hint = ""
+            if name in ("request", "extend", "remove_cursor"):  # what a controller asks an endpoint
+                hint = (
+                    "; it has the operations of its client itself, .fetch(…) and others: a controller takes .endpoint"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
         def __get__(self, instance: Any, owner: Any = None) -> Any:
             # By this `help` knows something that is called like a method, and shows its parameters.

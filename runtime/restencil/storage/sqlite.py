@@ -354,7 +354,7 @@ class SQLiteStorage:
         if code in (_BUSY, _LOCKED):
             return StorageDown(f"{self._path} was locked by another process for longer than {self._lock_timeout:g} ms")
         if code in (_READONLY, _CANTOPEN) and not self._may_write():
-            return StorageOff(f"{self._path} cannot be written to; give a folder that this user may write to")
+            return StorageOff(f"{self._path}, or a file in it, cannot be written to; give another folder")
         return StorageDown(f"{self._path} cannot be used now: {error}")
 
     def _recover(self, database: Database, error: Exception) -> None:
@@ -366,8 +366,16 @@ class SQLiteStorage:
                     self._replace(epochs, database.epoch, error)
 
     def _may_write(self) -> bool:
-        folder = self._place_of_files().folder
-        return not os.path.isdir(folder) or os.access(folder, os.W_OK | os.X_OK)
+        """Whether this user may write to the folder, and to the file in it, as far as they are there."""
+        epochs = self._place_of_files()
+        newest = epochs.newest()
+        wanted = {epochs.folder: os.W_OK | os.X_OK}
+        if newest is not None:
+            wanted[epochs.file(newest)] = os.R_OK | os.W_OK
+        is_told = os.access in os.supports_effective_ids
+        return all(
+            os.access(path, mode, effective_ids=is_told) for path, mode in wanted.items() if os.path.lexists(path)
+        )
 
 
 def _is_damage(error: Exception) -> bool:
