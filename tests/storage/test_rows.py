@@ -452,3 +452,14 @@ def test_persist_in_the_body_of_a_class_is_a_member_like_any_other() -> None:
 
     assert TableRules([model_of(Job)]).kept and TableRules([model_of(Task)]).kept
     assert Task(id=1).persist() == "done" and model_of(Task).persist == 1
+
+
+ROWS: list[bytes] = [b'{"id":"1"}', b'["1","2"]', b"{}"]
+OTHERS: list[bytes] = [b'{"a":[{}', b"{}]}", b"1", b"", b'{"$left":["x"]}']
+
+
+@given(some.lists(some.sampled_from(ROWS * 5 + OTHERS)))
+def test_rows_are_decoded_together_as_one_by_one(texts: list[bytes]) -> None:
+    """Rows that are decoded at once are what each of them says; where one is no JSON, or says more, none is."""
+    expected = [rows.row_value(text)[0] for text in texts] if all(text in ROWS for text in texts) else None
+    assert rows.many_row_values(texts) == expected

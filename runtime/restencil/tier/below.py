@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
@@ -15,7 +15,7 @@ from ..base.values import Meta
 if TYPE_CHECKING:
     from threading import RLock
 
-    from ..storage.protocol import Opened, Page, Storage
+    from ..storage.protocol import Opened, Page, Storage, StoredRow
     from .rows import Left
 
 T = TypeVar("T")
@@ -136,6 +136,15 @@ class Known:
             self.odd_shapes[table, pk] = shape
         elif self.odd_shapes:
             self.odd_shapes.pop((table, pk), None)
+
+    def note_rows(self, table: str, rows: Sequence[StoredRow]) -> None:
+        """Memory has these rows, at least one, of a table."""
+        usual = self.shapes.setdefault(table, rows[0].shape)
+        if self.odd_shapes or self.doubted or any(row.shape != usual for row in rows):
+            for row in rows:
+                self.note(table, row.pk, row.rev, row.shape)
+        else:
+            self.revs.setdefault(table, {}).update([(row.pk, row.rev) for row in rows])
 
     def outward(self, times: Meta) -> Meta:
         """Times of memory as the storage has them; 0 and 1 are marks and no moments."""

@@ -28,7 +28,7 @@ from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .origin import Origin
-from .rows import result_parts, row_value, with_left
+from .rows import many_row_values, result_parts, row_value, with_left
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
@@ -60,10 +60,9 @@ class Intake(Origin):
     def times(self, meta: Meta) -> Meta | None:
         """Times of the storage in the store's time, never in the future; None where that is too long ago."""
         now, offset = self._store.now(), self._below.known.offset
-        fetched_at, date, expires_at = (time if time <= 1 or time == _FAR else time - offset for time in meta)
-        if now - date > self._below.storage.max_age:
-            return None
-        return arrived(Meta(fetched_at, date, expires_at), now)
+        if offset:
+            meta = Meta(*(time if time <= 1 or time == _FAR else time - offset for time in meta))
+        return None if now - meta.date > self._below.storage.max_age else arrived(meta, now)
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -77,21 +76,25 @@ class Intake(Origin):
     def _take_rows(
         self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any], new: Change, other: Change
     ) -> None:
-        base, known = self._contents.base, self._below.known
-        found = {(row.table, row.pk): row for row in loaded.rows}
+        entities, known = self._contents.base.entities, self._below.known
+        found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         is_new = not (self.doubted or self._writer.is_open)
-        arrived_at: dict[Meta, Meta | None] = {}
+        came: dict[str, list[StoredRow]] = {}
         for cell in asked:
             table, pk = cell
-            row, rev = found.get(cell), known.rev(table, pk)
+            row = found.get(cell)
+            if row is not None and is_new and pk not in entities.get(table, EMPTY):
+                came.setdefault(table, []).append(row)
+                continue
+            rev = known.rev(table, pk)
             if row is None:
                 if rev is None:
                     self._is_absent(cell)
-            elif is_new and base.get(table, pk) is UNDEFINED:
-                self._take_new(row, nodes.get(cell), new, arrived_at)
             elif rev is None or row.rev > rev:
                 self._take_row(row, nodes.get(cell), rev is not None, new, other)
+        for table, rows in came.items():
+            self._take_new(table, rows, nodes, new)
         self._below.count.loaded_rows += len(loaded.rows)
 
     def put(
@@ -144,35 +147,37 @@ class Intake(Origin):
             self._contents.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
 
-    def _take_new(self, row: StoredRow, node: Any, new: Change, arrived_at: dict[Meta, Meta | None]) -> None:
-        """Takes in a row of which memory has nothing, nor anything on its way; as `_take_row` does it."""
-        table, pk, rev, _, stored_at, shape, _ = row
-        if stored_at not in arrived_at:
-            arrived_at[stored_at] = self.times(stored_at)
-        times = arrived_at[stored_at]
-        value = UNDEFINED if times is None else self._value_of(row)
-        if times is None or value is UNDEFINED:
-            self.unusable.add((table, pk))
-            self._below.known.note(table, pk, rev, "")
+    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[Cell, Any], new: Change) -> None:
+        """Takes in rows of which memory has nothing, nor anything on its way; as `_take_row` does it with one."""
+        known, arrived_at = self._below.known, dict[Meta, Meta]()
+        for stored_at in {row.times for row in rows}:
+            times = self.times(stored_at)
+            if times is not None:
+                arrived_at[stored_at] = times
+        values = self._values_of(table, [row for row in rows if row.times in arrived_at])
+        usable: list[StoredRow] = []
+        written: dict[str, Any] = {}
+        for row in rows:
+            pk = row.pk
+            value = values.get(pk, UNDEFINED)
+            if value is UNDEFINED:
+                self.unusable.add((table, pk))
+                known.note(table, pk, row.rev, "")
+                continue
+            if is_dict(value) and not is_partial(value) and not (self.left and (table, pk) in self.left):
+                node = nodes.get((table, pk))
+                if isinstance(node, EntityNode):
+                    value = node.to_store(value)
+            written[pk] = value
+            usable.append(row)
+        if not usable:
             return
-        self._below.known.note(table, pk, rev, shape)
+        new.entities.setdefault(table, {}).update(written)
+        new.metas.setdefault(table, {}).update([(row.pk, arrived_at[row.times]) for row in usable])
+        known.note_rows(table, usable)
         if self.unusable:
-            self.unusable.discard((table, pk))
-        if (
-            is_dict(value)
-            and not is_partial(value)
-            and isinstance(node, EntityNode)
-            and not (self.left and (table, pk) in self.left)
-        ):
-            value = node.to_store(value)
-        written = new.entities.get(table)
-        if written is None:
-            written = new.entities[table] = {}
-            new.metas[table] = {}
-            self.loaded.setdefault(table, set())
-        written[pk] = value
-        new.metas[table][pk] = times
-        self.loaded[table].add(pk)
+            self.unusable.difference_update([(table, pk) for pk in written])
+        self.loaded.setdefault(table, set()).update(written)
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
         """Takes in one row that is newer than what memory knows."""
@@ -219,6 +224,19 @@ class Intake(Origin):
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
             value = with_left(value, left, before)
         return _stored(value, node, before)
+
+    def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
+        """The values of rows of a table by primary key, all decoded at once where each is as it mostly is."""
+        texts = [row.value for row in rows if row.value is not None]
+        found: list[Any] | None = None
+        if len(rows) > 1 and len(texts) == len(rows) and not self.left and self._are_readable(table, rows):
+            found = many_row_values(texts)
+        if found is None:
+            return {row.pk: self._value_of(row) for row in rows}
+        return dict(zip([row.pk for row in rows], found, strict=True))
+
+    def _are_readable(self, table: str, rows: Iterable[StoredRow]) -> bool:
+        return all(not shape or self._shapes.readable(table, shape) for shape in {row.shape for row in rows})
 
     def _value_of(self, row: StoredRow) -> Any:
         """The value of a row; UNDEFINED where it cannot be used."""

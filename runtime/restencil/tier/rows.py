@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -67,6 +67,8 @@ _TERMS: Final = "$terms"
 _TOLD: Final = "$told"
 _VALUE: Final = "$value"
 _MARK: Final = b'"$'
+_WHOLE: Final = frozenset({b"{}", b"[]"})
+"""With what the JSON of a row begins and ends."""
 _LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
 _REFERENCE: Final = frozenset({"id", "schema"})
@@ -99,6 +101,8 @@ def is_kept_key(key: str, others: frozenset[str] = _NO_NAMES) -> bool:
     address, _, search = key.partition("?")
     if "@" in address and "@" in address.partition("://")[2].partition("/")[0]:
         return False
+    if not search:
+        return True
     for pair in search.replace(";", "&").split("&"):
         name = urls.unquote_plus(pair.partition("=")[0])
         parts = name.replace("]", "").replace("[", ".").split(".")
@@ -353,6 +357,21 @@ def row_value(data: bytes) -> tuple[Any, Left]:
         return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT
     names: Any = value.pop(_LEFT, ()) if is_dict(value) else ()
     return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names)
+
+
+def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
+    """The records and lists of the JSON of rows, decoded all at once; None where they have to be looked at one by one.
+
+    That is so where one of them is no JSON, or says more than its value. (Benchmark: a list of 1,000, cold.)
+    """
+    together = b"[%b]" % b",".join(texts)
+    if _MARK in together or not _WHOLE.issuperset({text[:1] + text[-1:] for text in texts}):
+        return None
+    try:
+        values = decode_json(together)
+    except ValueError:
+        return None
+    return values if len(values) == len(texts) else None
 
 
 def left_of(data: bytes | None) -> Left:
