@@ -1,6 +1,6 @@
 """`make bench`: runs the tables, prints ratios with median and quartiles, and writes `results.md` beside this file.
 
-    run.py [front] [store] [calls] [client] [generator] [import] [memory] [storage] [--quick] [--out FILE]
+    run.py [front] [store] [calls] [client] [generator] [import] [memory] [storage] [valkey] [--quick] [--out FILE]
 
 Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
 """
@@ -25,6 +25,7 @@ from measure import PLACES, Table
 from node import PACKAGES, NodePeers
 from processes import OPENAI, PEERS
 from storage_table import STORAGE_PEERS
+from valkey_table import VALKEY_PEERS
 
 HEAD: Final = """# How fast
 
@@ -82,6 +83,12 @@ def _storage(rounds: int, quick: bool) -> Table:
     return storage_table.table(rounds, quick)
 
 
+def _valkey(rounds: int, quick: bool) -> Table:
+    import valkey_table
+
+    return valkey_table.table(rounds, quick)
+
+
 TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
     "front": _front,
     "store": _store,
@@ -91,6 +98,7 @@ TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
     "import": _import,
     "memory": _memory,
     "storage": _storage,
+    "valkey": _valkey,
 }
 
 
@@ -136,9 +144,9 @@ def _machine() -> str:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     machine = f"{day}: {python}, {node}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}."
     here = [f"{name} {version(name)}" for name in ("httpx", "orjson", "pydantic")]
-    pinned = [spec.replace("==", " ") for spec in (*PEERS, OPENAI, *STORAGE_PEERS)]
+    pinned = [spec.replace("==", " ") for spec in (*PEERS, OPENAI, *STORAGE_PEERS, *VALKEY_PEERS)]
     packages = [f"{name} {number}" for name, number in PACKAGES.items()]
-    return f"{machine} Peers: {', '.join([*here, *pinned, *packages])}.\n"
+    return f"{machine} Peers: {', '.join(dict.fromkeys([*here, *pinned, *packages]))}.\n"
 
 
 if __name__ == "__main__":
