@@ -110,6 +110,7 @@ ADVICE: Final = {
     "shared-key": "Entities that share a table extend one another.",
     "nested-collection": "A collection nested in an entity says whose it is.",
     "never-fetched-alone": "An entity that others need can be fetched by itself.",
+    "entity-in-object": "An entity stands where its table is told of it.",
     "union-order": "The types of a union can be told apart.",
     "param-out-of-reach": "What comes from the path is in the path of every answer that holds it.",
     "union-field": "Every entity of a union has the field that tells it apart.",

@@ -163,6 +163,11 @@ MORE: Final = {
         "When the needed entity is invalidated (by a delete, say), every read that holds it becomes invalid too, and "
         "nothing can bring it back. A resource of its own can, and so can an optional field."
     ),
+    "entity-in-object": (
+        "An object is a plain value, kept with what holds it. An entity in one is of its class, and a copy all the "
+        "same: no other read finds it, and no change of the entity shows in it. Members of an answer that are written "
+        "in the endpoint's schema are none, nor are fields of an entity."
+    ),
     "union-order": (
         "Which type a value is, is told by its kind, its constants and its fields. Where that does not tell, the "
         "first one is taken, always."

@@ -214,6 +214,7 @@ def _entities(spec: d.Spec) -> Iterator[Problem]:
                     "add 'nest: {argument: field}'",
                 )
     yield from _never_alone(spec)
+    yield from _copied(spec)
     yield from _partial_unions(spec)
     yield from unions(spec, _types(spec))
     yield from out_of_reach(spec)
@@ -247,6 +248,32 @@ def _never_alone(spec: d.Spec) -> Iterator[Problem]:
                         f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",
                         [Related(needed.place, "declared here")],
                     )
+
+
+def _copied(spec: d.Spec) -> Iterator[Problem]:
+    """What stands in a plain object no table knows, be it an entity."""
+    schemas: list[d.Type | None] = [resource.schema for resource in spec.resources.values()]
+    schemas += [endpoint.schema for endpoint in _endpoints(spec)]
+    schemas += [field.type for entity in spec.entities.values() for field in entity.fields]
+    todo = [ref.name for schema in schemas if schema is not None for ref in _parts(schema, d.ObjectRef)]
+    answered: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name not in answered:
+            answered.add(name)
+            todo += [ref.name for field in spec.objects[name].fields for ref in _parts(field.type, d.ObjectRef)]
+    for name in spec.objects:
+        for field in spec.objects[name].fields if name in answered else ():
+            for entity in dict.fromkeys(d.entities_in(field.type)):
+                yield _advice(
+                    "entity-in-object",
+                    f"the object {quoted(name)} holds the entity {quoted(entity)} in {quoted(field.name)}: what stands "
+                    "in an object is a copy, which no table knows",
+                    field.place,
+                    f"make {name} an entity with a key; or, where it is a whole answer, write its members in place of "
+                    "its name in the endpoint's schema",
+                    [Related(spec.entities[entity].place, "declared here")],
+                )
 
 
 def _partial_unions(spec: d.Spec) -> Iterator[Problem]:

@@ -163,6 +163,29 @@ def test_what_others_need_should_be_fetched_alone() -> None:
     assert of_resource("", entities=entities.replace("maker: Maker", "maker: Maker?")) == []
 
 
+def test_an_entity_in_an_object_is_a_copy() -> None:
+    """It is decoded and no more; what only bodies hold is no copy of anything."""
+    entities = "objects: {Line: {maker: Maker?, n: integer}}\nentities:\n  Maker: {fields: {id: integer}}\n"
+    told = [
+        (
+            "entity-in-object",
+            "the object 'Line' holds the entity 'Maker' in 'maker': what stands in an object is a copy, which no table "
+            "knows",
+        )
+    ]
+    with_lines = entities + "  Item: {fields: {id: integer, lines: [Line]}}\n"
+    assert of_resource("endpoints: {maker: {path: /m, schema: Maker}}", entities=with_lines) == told
+    plain = entities + "  Item: {fields: {id: integer}}\n"
+    assert (
+        of_resource("endpoints: {maker: {path: /m, schema: Maker}, l: {path: /l, schema: Line}}", entities=plain)
+        == told
+    )
+    sent = "endpoints: {maker: {path: /m, schema: Maker}, l: {method: POST, path: /l, body: Line, schema: Maker}}"
+    assert of_resource(sent, entities=plain) == []
+    in_place = "endpoints: {maker: {path: /m, schema: Maker}, l: {path: /l, schema: {maker: Maker?}}}"
+    assert of_resource(in_place, entities=plain.replace("objects: {Line: {maker: Maker?, n: integer}}\n", "")) == []
+
+
 def test_every_entity_of_a_union_should_have_its_discriminator() -> None:
     """One that has not is known by its place alone."""
     text = """
