@@ -66,17 +66,17 @@ class Intake(Origin):
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
-    def take_rows(self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any]) -> None:
-        """Takes in what was asked for: rows, and that there are none."""
-        base = self._contents.base
-        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
-        self._take_rows(asked, loaded, nodes, new, other)
-        self.put(new, other)
-
-    def _take_rows(
-        self, asked: Iterable[Cell], loaded: Loaded, nodes: Mapping[Cell, Any], new: Change, other: Change
+    def take_rows(
+        self,
+        asked: Iterable[Cell],
+        loaded: Loaded,
+        nodes: Mapping[Cell, Any],
+        into: tuple[Change, Change] | None = None,
     ) -> None:
-        entities, known = self._contents.base.entities, self._below.known
+        """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
+        base, known = self._contents.base, self._below.known
+        entities = base.entities
+        new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         is_new = not (self.doubted or self._writer.is_open)
@@ -96,6 +96,8 @@ class Intake(Origin):
         for table, rows in came.items():
             self._take_new(table, rows, nodes, new)
         self._below.count.loaded_rows += len(loaded.rows)
+        if into is None:
+            self.put(new, other)
 
     def put(
         self, new: Change, other: Change, gone: Mapping[str, KeyMeta] | None = None, unread: Collection[str] = ()
@@ -228,15 +230,13 @@ class Intake(Origin):
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
         """The values of rows of a table by primary key, all decoded at once where each is as it mostly is."""
         texts = [row.value for row in rows if row.value is not None]
-        found: list[Any] | None = None
-        if len(rows) > 1 and len(texts) == len(rows) and not self.left and self._are_readable(table, rows):
-            found = many_row_values(texts)
+        is_plain = len(texts) == len(rows) > 1 and not self.left
+        shapes = {row.shape for row in rows} if is_plain else set[str]()
+        is_plain = is_plain and all(not shape or self._shapes.readable(table, shape) for shape in shapes)
+        found = many_row_values(texts) if is_plain else None
         if found is None:
             return {row.pk: self._value_of(row) for row in rows}
         return dict(zip([row.pk for row in rows], found, strict=True))
-
-    def _are_readable(self, table: str, rows: Iterable[StoredRow]) -> bool:
-        return all(not shape or self._shapes.readable(table, shape) for shape in {row.shape for row in rows})
 
     def _value_of(self, row: StoredRow) -> Any:
         """The value of a row; UNDEFINED where it cannot be used."""
@@ -428,7 +428,7 @@ class Intake(Origin):
         unread: list[str] = []
         self._take_result(key, result, shape, is_plain, (new, other, gone, unread))
         if ahead is not None:
-            self._take_rows(*ahead, new, other)
+            self.take_rows(*ahead, (new, other))
         self.put(new, other, gone, unread)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
