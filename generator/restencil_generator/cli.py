@@ -883,7 +883,7 @@ def export_openapi(
     return YES
 
 
-@cli.group(short_help="What a cache on disk holds.")
+@cli.group(short_help="What a cache holds, on disk or on a server.")
 def cache() -> None:
     """Look into the storages of caches: the folder of a SQLiteStorage, or the URL of a ValkeyStorage.
 
