@@ -30,6 +30,7 @@ from tests.storage.machine import (
     LIST,
     MOVE,
     ONE,
+    PAGE,
     PLAIN,
     PUSH,
     REMOVE,
@@ -323,3 +324,25 @@ def test_a_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
     world.alone.apply(action)
     world.clock.advance(100)
     world.check()
+
+
+def test_a_whole_table_far_away_keeps_its_order_where_a_commit_moves() -> None:
+    """Rows that others had made stand where they came, also where this process thought that it had made them."""
+    after(
+        Setting(3, 5, inline=False, tick=0),
+        (1, "read", (EVERY, ({},))),
+        (0, "response", (EVERY, ({},), [{"id": "1"}, {"id": "2", "b": 1}, {"id": "3"}], 5)),
+        (1, "response", (PLAIN, ({"a": 1},), [{"id": "3", "a": 0}, {"id": "1"}], 0)),
+        (0, "commit", None),
+        (1, "look", None),
+    )
+
+
+def test_a_page_makes_no_list_fresh_that_others_made_stale() -> None:
+    """What another process expired stays so where a page comes to who has not heard of that."""
+    after(
+        Setting(),
+        (0, "response", (LIST, ({"a": 1},), [], 30)),
+        (1, "expire_all", LIST),
+        (0, "response", (PAGE, ({"a": 1, "cursor": 0},), [{"id": "2"}, {"id": "1", "slug": "y"}], 30)),
+    )

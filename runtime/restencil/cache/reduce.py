@@ -448,8 +448,9 @@ def _normalized(
 
 
 def _catch_up(contents: Contents, request: Request) -> None:
-    """What is loaded for an `update` is of the same moment as memory, so that is first brought up to date."""
-    if request.rules.update is not None and contents.tier is not None:
+    """An `update` and a page change what others may have changed, so memory is first brought up to date."""
+    rules = request.rules
+    if contents.tier is not None and (rules.update is not None or rules.list_key is not None):
         contents.tier.catch_up()
 
 

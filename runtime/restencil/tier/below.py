@@ -75,6 +75,8 @@ class Known:
         self.versions: dict[str, int] = {}
         """Of tables whose primary keys are all known, in `members`."""
         self.members: dict[str, list[str]] = {}
+        self.unordered: set[str] = set()
+        """Tables of which memory has all rows, and not the order in which the storage has them."""
         self.left: dict[tuple[str, str], Left] = {}
         """What was left out of rows, of those of which anything was."""
         self.epoch = 0

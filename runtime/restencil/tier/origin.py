@@ -48,8 +48,7 @@ class Origin:
         """The members that were left out of rows."""
         self.whole: set[str] = set()
         """Tables of which memory has all that the storage has."""
-        self.unordered: set[str] = set()
-        """Those of which it is to be found out in which order the storage has them."""
+        self.unordered = below.known.unordered
         self.listed: set[str] = set()
         """Tables of which the server told this process all that is in them."""
         self.infos: dict[str, TableInfo] = {}
@@ -188,7 +187,7 @@ class Origin:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()
-        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys)
+        self._contents.unsure = bool(self.some_doubted(1) or self.doubted_keys or self.unordered)
 
     def some_doubted(self, number: int) -> list[Cell]:
         """Some of the cells that are doubted."""

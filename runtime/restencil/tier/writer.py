@@ -348,6 +348,7 @@ class Writer:
                 draft.given_up.update(cells or draft.cells())
                 return
             entering: dict[Cell, Held] = {}
+            known.unordered.update(row.table for row in moved.rows if row.rev)  # they were born before
             for cell, row in zip(cells, moved.rows, strict=True):
                 waiting.met(cell, row)
                 known.forget(*cell)
