@@ -74,6 +74,13 @@ def test_a_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here
     assert here.store.storage_stats().loads == 3  # key and list, then the articles, then their authors
 
 
+def test_a_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
+    """Where nothing waits for the storage when it is opened, what memory has is believed from the first read on."""
+    here.other.answered(Articles.get, FIRST, id="1").publish()
+    assert one(here.controller.cached(Articles.get, id="1")).title == "A"
+    assert not here.store._contents.unsure
+
+
 def test_nothing_stored_is_fetched_once(here: Here) -> None:
     """What is absent is fetched as without a storage, and that it is absent is not asked again."""
     here.answers["/articles/1"] = FIRST

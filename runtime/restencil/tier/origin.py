@@ -179,7 +179,7 @@ class Origin:
     def doubt_keys(self, keys: Iterable[str]) -> None:
         """Whether the storage has later results under these keys has to be found out; none was known before."""
         self.doubted_keys.update((key, 0) for key in keys)
-        self._contents.unsure = True
+        self._contents.unsure = self._contents.unsure or bool(self.doubted_keys)
 
     def settle(self) -> None:
         """Tells whether everything in memory may be believed."""
