@@ -306,7 +306,7 @@ class _Loading:
                 for text, pk in self._dict(where, entries).items():
                     self.index[table, field, text] = self._text(f"{where}[{text!r}]", pk)
 
-    def _decoded(self, data: bytes | str) -> dict[str, Any]:
+    def _decoded(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, bytes | bytearray | str):
             raise StorageError(f"this is no dump: it is {described(data)}; give Store.load what dump() gave")
         try:
