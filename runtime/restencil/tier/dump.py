@@ -310,7 +310,7 @@ class _Loading:
         if not isinstance(data, bytes | bytearray | str):
             raise StorageError(f"this is no dump: it is {described(data)}; give Store.load what dump() gave")
         try:
-            document = decode_json(data.encode() if isinstance(data, str) else data)
+            document = decode_json(data.encode() if isinstance(data, str) else bytes(data))
         except ValueError as error:
             raise StorageError(f"this is no dump: it is no JSON: {error}; give Store.load what dump() gave") from None
         known = document.get("restencil") if is_dict(document) else None
