@@ -17,8 +17,8 @@ from serve import Run, in_fresh, serve, timed
 if "--standard" in sys.argv:
     sys.modules["orjson"] = None  # type: ignore[assignment]  # as where it is not installed
 
+from entities import Project
 from front_shapes import PREFIX, client, look_deep, look_flat, tree
-from store_worker import Project
 
 from restencil import Controller, Entity, RestEndpoint, Store
 from restencil.base.json_text import decode_json

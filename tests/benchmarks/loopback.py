@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
-class Server(asyncio.Protocol):
+def answer_with(content: bytes) -> bytes:
+    """The bytes of an answer."""
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
+        len(content),
+        content,
+    )
+
+
+class Connection(asyncio.Protocol):
     """One connection, kept alive."""
 
-    def __init__(self, answer: bytes) -> None:
-        self._answer = answer
+    def __init__(self) -> None:
         self._received = b""
         self._transport: asyncio.WriteTransport | None = None
 
@@ -22,18 +30,37 @@ class Server(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         requests = (self._received + data).split(b"\r\n\r\n")
         self._received = requests.pop()
-        if self._transport is not None and requests:
-            self._transport.write(self._answer * len(requests))
+        if requests:
+            self.asked(requests)
+
+    def asked(self, requests: list[bytes]) -> None:
+        """These requests have come."""
+        raise NotImplementedError
+
+    def send(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data)
 
 
-async def main(content: bytes) -> None:
-    """Serves these bytes."""
-    answer = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(content) + content
+class Same(Connection):
+    """It has one answer."""
+
+    def __init__(self, answer: bytes) -> None:
+        super().__init__()
+        self._answer = answer
+
+    def asked(self, requests: list[bytes]) -> None:
+        self.send(self._answer * len(requests))
+
+
+async def serve(connection: Callable[[], Connection], shown: str = "{}") -> None:
+    """Serves until the input ends; prints the port as `shown` says."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Server(answer), "127.0.0.1", 0, backlog=512)
-    print(server.sockets[0].getsockname()[1], flush=True)
+    server = await loop.create_server(connection, "127.0.0.1", 0, backlog=512)
+    print(shown.format(server.sockets[0].getsockname()[1]), flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]).read_bytes()))
+    same = answer_with(Path(sys.argv[1]).read_bytes())
+    asyncio.run(serve(lambda: Same(same)))

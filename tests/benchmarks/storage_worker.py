@@ -25,44 +25,16 @@ if "standard" in sys.argv:
 import gc
 
 import httpx
+from entities import Item, Project
 from serve import Run, serve, timed
 
-from restencil import Controller, Entity, Resource, RestEndpoint, SQLiteStorage, Store, rest
+from restencil import Controller, Resource, RestEndpoint, SQLiteStorage, Store, rest
 from restencil.base.values import Meta
 from restencil.schema import Collection
 from restencil.storage import Batch, Entry, StoredRow
 
 PREFIX: Final = "https://api.test"
 HERE: Final = Path(__file__).resolve().parent
-
-
-class BuildType(Entity, key="BuildType"):
-    id: str = ""
-    internalId: str = ""
-    name: str = ""
-    type: str = ""
-    paused: bool = False
-    projectId: str = ""
-    description: str = ""
-
-
-class Project(Entity, key="Project", schema={"buildTypes": {"buildType": [BuildType]}}):
-    id: str = ""
-    internalId: str = ""
-    name: str = ""
-    parentProjectId: str = ""
-    archived: bool = False
-    description: str = ""
-    buildTypes: dict[str, list[BuildType]] = {"buildType": []}
-
-
-class Item(Entity, key="Item"):
-    id: int = 0
-    title: str = ""
-    a: int = 0
-    b: str = ""
-    c: bool = False
-    d: str | None = None
 
 
 def _options() -> dict[str, Any]:

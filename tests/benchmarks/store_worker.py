@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from entities import Item, Project
 from serve import Run, in_fresh, serve, timed
 
-from restencil import Controller, Entity, RestEndpoint, Store
+from restencil import Controller, RestEndpoint, Store
 from restencil.base.json_text import decode_json, decode_json_standard
 from restencil.base.values import Meta
 from restencil.cache.denormalize_compiled import reader_of
@@ -19,35 +20,6 @@ from restencil.cache.tables import Tables
 from restencil.schema import Collection
 from restencil.schema.notation import schema_of
 from restencil.schema.protocol import Schema
-
-
-class BuildType(Entity, key="BuildType"):
-    id: str = ""
-    internalId: str = ""
-    name: str = ""
-    type: str = ""
-    paused: bool = False
-    projectId: str = ""
-    description: str = ""
-
-
-class Project(Entity, key="Project", schema={"buildTypes": {"buildType": [BuildType]}}):
-    id: str = ""
-    internalId: str = ""
-    name: str = ""
-    parentProjectId: str = ""
-    archived: bool = False
-    description: str = ""
-    buildTypes: dict[str, list[BuildType]] = {"buildType": []}
-
-
-class Item(Entity, key="Item"):
-    id: int = 0
-    title: str = ""
-    a: int = 0
-    b: str = ""
-    c: bool = False
-    d: str | None = None
 
 
 def _schema(raw: Any) -> Schema:
