@@ -10,10 +10,8 @@ from pathlib import Path
 
 def answer_with(content: bytes) -> bytes:
     """The bytes of an answer."""
-    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
-        len(content),
-        content,
-    )
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    return head % len(content) + content
 
 
 class Connection(asyncio.Protocol):
