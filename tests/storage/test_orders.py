@@ -323,11 +323,19 @@ def test_an_order_by_chance_ends_alike(name: str, before: Steps) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["load", "sweep", "reset", "reset and load"])
 @pytest.mark.parametrize("before", [(), KNOWN_TO_ALL], ids=["cold", "known"])
 def test_every_order_ends_alike(name: str, before: Steps) -> None:
-    """The same of all orders there are."""
+    """The same of all orders there are, where these are not tens of thousands."""
     assert check(orders(before, *SMALL[name])) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("before", [(), KNOWN_TO_ALL], ids=["cold", "known"])
+def test_many_orders_end_alike(name: str, before: Steps) -> None:
+    """The same of many orders of all sets."""
+    assert check(some_orders(before, *SMALL[name], count=300, seed=1)) == 300
 
 
 @pytest.mark.slow
@@ -335,4 +343,4 @@ def test_every_order_ends_alike(name: str, before: Steps) -> None:
 @pytest.mark.parametrize("before", [(), KNOWN_TO_ALL], ids=["cold", "known"])
 def test_an_order_of_many_steps_ends_alike(name: str, before: Steps) -> None:
     """The same of many orders of longer sets, which have too many."""
-    assert check(some_orders(before, *LARGE[name], count=2_000, seed=0)) == 2_000
+    assert check(some_orders(before, *LARGE[name], count=300, seed=0)) == 300
