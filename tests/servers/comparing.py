@@ -236,11 +236,13 @@ def _unlike_list(api: Api, server: Server, shown: Shown, value: Any, url: str) -
         too_many = [pk for pk in mine if pk not in whole]
         if too_many:
             yield f"shows {too_many}, which the server's list lacks: {list(whole)}"
-        strange = [pk for pk in mine if paged and pk not in answered and pk not in api.changed]
+        place = urlsplit(url).path.rstrip("/")
+        changed = {path.removeprefix(f"{place}/") for path in api.changed if path.startswith(f"{place}/")}
+        strange = [pk for pk in mine if paged and pk not in answered and pk not in changed]
         if strange:
             yield f"shows {strange}, which neither its last answer had nor a page since: {answered}"
         # Of a list that is read in pages, what was answered must show, and what this client itself put into it.
-        expected = {*answered, *api.changed.intersection(str(item["id"]) for item in items_of(server.json(url)))}
+        expected = {*answered, *changed.intersection(str(item["id"]) for item in items_of(server.json(url)))}
         lacking = [pk for pk in whole if pk not in mine and (not paged or pk in expected)]
         if lacking:
             yield f"lacks {lacking}, which the server's list has: it shows {mine}"

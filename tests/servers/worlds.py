@@ -96,7 +96,7 @@ class Api:
     """A client of a generated package in one of the worlds: `await api.books.get_list()`, `api.client` for the rest.
 
     `sent` are its requests in order, `answers` the JSON of each URL that was read, as it came last and in the order of
-    that, and `changed` the keys of what it created or changed.
+    that, and `changed` the paths of what it created or changed.
     """
 
     def __init__(self, world: World, package: ModuleType, name: str, url_prefix: str, **options: Any) -> None:
@@ -157,15 +157,15 @@ class Api:
         if not response.is_success:
             return
         if response.request.method != "GET":
-            place = response.headers.get("Location") or str(response.request.url)
-            self.changed.add(urlsplit(place).path.rstrip("/").rpartition("/")[2])
+            place = urlsplit(response.headers.get("Location") or str(response.request.url)).path.rstrip("/")
+            self.changed.add(place)
         with contextlib.suppress(ValueError):
             said = json.loads(response.content)
             if response.request.method == "GET":
                 self.answers.pop(str(response.url), None)
                 self.answers[str(response.url)] = said
             elif isinstance(said, dict):
-                self.changed.add(str(said.get("id")))
+                self.changed.add(f"{urlsplit(str(response.request.url)).path.rstrip('/')}/{said.get('id')}")
 
     @contextlib.contextmanager
     def holding(self, method: str) -> Generator[None]:
