@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -354,6 +354,36 @@ def test_a_lease_that_was_lost_before_its_request_is_sent_is_taken_anew() -> Non
     with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
         assert process.read(house.items.get, id="1").count == 1
     assert storage.took >= 3
+    assert house.counting.asked == ["/items/1"]
+    house.close()
+
+
+class Deaf(MemoryStorage):
+    """A storage that tells nobody what comes, nor that a lease is free; who asks it is answered."""
+
+    def changes(self, after: int, wait: float, /) -> Changes:
+        """Nothing new where one waits for it."""
+        found = super().changes(after, wait)
+        return found._replace(number=after, entries=[]) if wait > 0 else found
+
+    def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
+        """None is free."""
+        return [False for _ in wanted]
+
+
+def test_who_hears_of_nothing_looks_again_after_a_second() -> None:
+    """An answer that was missed is found all the same, and not asked for again when there is no more patience."""
+    house = House()
+    calls = Calls()
+    house.asking(calls)
+    storage = Deaf(inline=False, lease_wait=1_000_000)
+    storage._places = house.storage._places
+    with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
+        calls.call(process.read, house.items.get, id="1")
+        eventually(lambda: bool(stats(process).leases_waited_for))
+        house.answer(calls)
+        assert (calls.failed, [found.count for found in calls.found]) == ([], [1, 1])
+        assert stats(process).requests_saved == 1
     assert house.counting.asked == ["/items/1"]
     house.close()
 

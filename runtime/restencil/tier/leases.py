@@ -35,6 +35,8 @@ _TRIES: Final = 5
 """Where others write all the time, what is loaded may be newer than memory can be at once; then it is loaded again."""
 _LOOKS: Final = 0.1
 """So often it is looked whether leases are free that someone waits for, in s."""
+_LAP: Final = 1_000.0
+"""Whoever hears nothing looks again after so many ms: what it waits for may have been said while nobody listened."""
 _LISTENS: Final = 0.01
 """So often a storage that cannot wait is asked meanwhile for what others wrote, in s."""
 
@@ -103,18 +105,18 @@ class Leases:
             self._open.add(fetch_id)
             self._waiting.setdefault(request.key, []).append(wanted)
         try:
-            return (yield from self._shared(request, fetch_id, wanted, lease, time.monotonic() + wait / 1000))
+            return (yield from self._shared(request, fetch_id, wanted, lease, wait))
         finally:
             self._waits_no_more(request.key, wanted)
 
-    def _shared(self, request: Request, fetch_id: int, wanted: Wanted, lease: Lease, end: float) -> Steps:
-        """Steps: takes the lease, or waits for who has it; at most until `end`."""
-        below = self._below
-        is_waiting = is_over = False
+    def _shared(self, request: Request, fetch_id: int, wanted: Wanted, lease: Lease, left: float) -> Steps:
+        """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
+        below, end = self._below, time.monotonic() + left / 1000
+        is_waiting, is_told = False, True
         while below.may_be_read:
             held = self._held.get(fetch_id)  # the thread may have got it
             if held is None:
-                if is_waiting and (yield from self._is_answered(request, wanted, is_told=True)):
+                if is_waiting and (yield from self._is_answered(request, wanted, is_told=is_told)):
                     return True
                 if (yield from self._take(fetch_id, lease)) is None:
                     return False
@@ -126,16 +128,17 @@ class Leases:
                     return False
                 with self._lock:  # it took so long to look that another one may have asked, and been answered
                     self._held.pop(fetch_id, None)
-            left = end - time.monotonic()
-            if wanted.is_withdrawn or is_over or left <= 0:
+            lap = min(left, (end - time.monotonic()) * 1000, _LAP)
+            if wanted.is_withdrawn or lap <= 0:
                 return False
-            is_told = is_waiting or request.key in below.known.key_revs
+            is_known = is_waiting or request.key in below.known.key_revs
             if not is_waiting:
                 is_waiting = True
                 below.count.leases_waited_for += 1
-            if held is None and is_told:
+            if held is None and is_known:
                 self._looks(fetch_id, lease, wanted)
-                is_over = not (yield wanted.wait(left * 1000))
+                is_told = yield wanted.wait(lap)
+                left -= 0 if is_told else lap
                 self._looking.pop(fetch_id, None)
         return False
 
