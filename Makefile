@@ -13,10 +13,12 @@
 
 PY := .venv/bin/python
 export PYTHON
+# Compiled once and kept, whatever is usual here: each of hundreds of processes would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo demo-shared test lint types check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
+.PHONY: demo demo-shared test still lint types mypy pyright check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
 .DEFAULT_GOAL := test
 
 setup:
@@ -34,7 +36,12 @@ demo: setup-demo
 demo-shared: setup
 	@$(PY) tests/demo/shared.py
 
-test: lint check types tests
+# What looks at files alone takes one core at a time, so two of them run beside each other; the tests take both cores.
+test: setup
+	@$(MAKE) --no-print-directory -j 2 still
+	@$(MAKE) --no-print-directory tests
+
+still: pyright mypy lint check
 
 lint: setup
 	$(PY) -m ruff check
@@ -44,8 +51,12 @@ lint: setup
 check: setup
 	$(PY) -m restencil_generator check
 
-types: setup
+types: mypy pyright
+
+mypy: setup
 	$(PY) -m mypy
+
+pyright: setup
 	$(PY) -m pyright
 
 tests: setup servers-python
@@ -53,8 +64,8 @@ tests: setup servers-python
 
 nightly: setup servers
 	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both -m slow
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/properties tests/storage
-	$(PY) -m pytest -n 2 --dist loadgroup --http=both tests/runtime tests/conformance tests/servers
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/openapi tests/properties tests/storage
+	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both tests/runtime tests/conformance tests/servers
 	$(PY) -m pytest -n 2 --dist loadgroup -p tests.over_storage tests/runtime
 
 bench: setup

@@ -15,9 +15,12 @@ from tests.generator import hundred
 from tests.libraries import LIBRARIES, VARIABLE
 
 # A busy machine makes any single example slow now and then: what counts is the result, not the time. `make test` tries
-# the same examples each time, `make nightly` new ones.
-settings.register_profile("restencil", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.register_profile("explore", settings.get_profile("restencil"), derandomize=False, print_blob=True)
+# the same examples each time, `make nightly` new ones, and more of them (tests/effort.py).
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("restencil", deadline=None, suppress_health_check=_SLOW, derandomize=True, max_examples=25)
+settings.register_profile(
+    "explore", settings.get_profile("restencil"), derandomize=False, print_blob=True, max_examples=100
+)
 settings.load_profile("restencil")
 
 # A job that a shell put into the background ignores Ctrl-C, and so would the commands that tests start and interrupt.
@@ -59,7 +62,13 @@ def http_library(request: pytest.FixtureRequest) -> Iterator[str]:
         os.environ[VARIABLE] = before
 
 
+def pytest_collection() -> None:
+    """What is imported and collected is no garbage."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What was imported and collected is no garbage: ten thousand tests are not looked through at each collection."""
+    """Ten thousand tests are not looked through at each collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -111,7 +111,10 @@ def test_every_file_begins_with_the_same_line(name: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["mypy", "--strict", "--config-file=", "--python-version=3.11", *(f"--package={name}" for name in NAMES)],
+        pytest.param(
+            ["mypy", "--strict", "--config-file=", "--python-version=3.11", *(f"--package={name}" for name in NAMES)],
+            marks=pytest.mark.slow,  # `make types` has it look at them with all else
+        ),
         ["ruff", "check", "--isolated", "--target-version", "py311", "."],
         ["black", "--check", "--quiet", *NAMES],
     ],
@@ -138,6 +141,7 @@ def test_a_tool_has_nothing_to_say(command: list[str], hundred_folder: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow  # as it has pyright
 def test_pyright_has_nothing_to_say(hundred_folder: Path) -> None:
     """pyright in its strict mode."""
     done = subprocess.run(

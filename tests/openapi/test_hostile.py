@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.effort import tries
 
 from restencil_generator.cli import run
 from restencil_generator.loading import load_text
@@ -184,7 +185,7 @@ def holds(imported: Imported) -> None:
     json.dumps(data)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=tries(40), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tree=mutated())
 def test_any_document_becomes_a_spec_or_a_sentence(tree: Any, tmp_path: Path) -> None:
     """No mutation makes the import raise anything but what it says, and a spec always passes the check."""

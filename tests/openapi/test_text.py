@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import tries
 
 from restencil_generator.openapi.pointer import pointer
 from restencil_generator.openapi.text import Unreadable, places, read_text
@@ -126,7 +127,7 @@ def parts_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
 
 
 @given(_VALUES, st.sampled_from([None, 2]))
-@settings(max_examples=60)
+@settings(max_examples=tries(60))
 def test_every_part_of_a_json_text_is_found(tree: Any, indent: int | None) -> None:
     """The text at a place is the scalar, or the key that the pointer ends in."""
     text = json.dumps({"root": tree}, indent=indent)

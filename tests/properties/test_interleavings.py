@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pytest
+from tests.effort import some
 from tests.properties.library import Driver, Schemas, unlike
 from tests.properties.model import GONE, MISSING, Aborted, Added, Kind, Listed, Naive, One, Pending, Removed, Shape
 
@@ -318,12 +319,12 @@ def test_two_overlapping_mutations_end_in_the_servers_state(whats: tuple[tuple[W
 @pytest.mark.parametrize("whats", TRIPLES, ids=str)
 def test_three_overlapping_mutations_end_in_the_servers_state(whats: tuple[tuple[What, str], ...]) -> None:
     """A sample of the schedules of three mutations shows base plus pending throughout and ends as the server does."""
-    assert play_all(whats, sample=0.1) > 0
+    assert play_all(whats, sample=0.05) > 0
 
 
 def test_four_overlapping_mutations_end_in_the_servers_state() -> None:
     """A sample of the schedules of four mutations shows base plus pending throughout and ends as the server does."""
-    assert play_all(FOUR, sample=0.005, seed=4) > 500
+    assert play_all(FOUR, sample=0.0015, seed=4) > 150
 
 
 @pytest.mark.slow
@@ -352,7 +353,7 @@ def test_four_overlapping_mutations_in_every_order(first: tuple[What, str]) -> N
     assert played == 105 * 6 * 81
 
 
-@pytest.mark.parametrize("whats", list(itertools.combinations(PAIRS, 2)), ids=str)
+@pytest.mark.parametrize("whats", some(itertools.combinations(PAIRS, 2), 2), ids=str)
 def test_mutations_within_one_millisecond_are_told_apart(whats: tuple[tuple[What, str], ...]) -> None:
     """With a clock that stands still, each end removes its own mutation, and what arrives later wins."""
     for events in schedules(len(whats)):
@@ -360,7 +361,7 @@ def test_mutations_within_one_millisecond_are_told_apart(whats: tuple[tuple[What
             run(mutations, events, tick=0)
 
 
-@pytest.mark.parametrize("whats", list(itertools.combinations(PAIRS, 2)), ids=str)
+@pytest.mark.parametrize("whats", some(itertools.combinations(PAIRS, 2)), ids=str)
 def test_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What, str], ...]) -> None:
     """Wherever a reset falls, what started before it is never visible after it."""
     for events in schedules(len(whats)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given, settings
+from tests.effort import tries
 
 from restencil import Controller, Entity, RestEndpoint, Store
 
@@ -74,7 +75,7 @@ def _known(controller: Controller) -> Any:
     return state["endpoints"], metas
 
 
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 @given(st.lists(steps, max_size=60))
 def test_a_stamp_is_what_it_stands_for(history: list[tuple[str, str, str]]) -> None:
     """After any history both stores show the same at every read, and the same results and times at the end."""

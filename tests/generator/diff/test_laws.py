@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from tests.effort import tries
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE
 from tests.generator.specs_at_random import loaded, specs
 
@@ -21,7 +22,7 @@ from restencil_generator.loading import load_spec, load_text
 ROOT = Path(__file__).parents[3]
 
 
-@settings(max_examples=25)
+@settings(max_examples=tries(25))
 @given(specs())
 def test_a_spec_is_no_change_of_itself(data: dict[str, Any]) -> None:
     """Whatever a spec holds, nothing is found between it and itself."""
@@ -39,7 +40,7 @@ def test_none_of_our_specs_is_a_change_of_itself(path: Path) -> None:
     assert compare(first, second) == []
 
 
-@settings(max_examples=15)
+@settings(max_examples=tries(15))
 @given(specs(), specs())
 def test_any_two_specs_can_be_compared(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Never an error, and the same findings every time, each once."""
