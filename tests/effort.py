@@ -9,7 +9,7 @@ from hypothesis import settings
 
 T = TypeVar("T")
 
-IS_NIGHT = not settings.default.derandomize
+IS_NIGHT = not settings().derandomize
 """Whether this run may take its time."""
 
 
