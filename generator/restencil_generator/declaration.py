@@ -559,9 +559,8 @@ Freshness: TypeAlias = Literal["client", "server"]
 
 
 def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
-    """What the narrowest key of `errors` that is about a status says; None where there is none."""
-    found = (errors.get(key) for key in (str(status), f"{status // 100}XX", "default"))
-    return next((shape for shape in found if shape is not None), None)
+    """What the narrowest key of `errors` that is about a status says; None where there is none, or it is taken back."""
+    return next((errors[key] for key in (str(status), f"{status // 100}XX", "default") if key in errors), None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
