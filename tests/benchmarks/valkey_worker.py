@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import httpx
-from storage_worker import HERE, Item, fill_page, get_item, get_items, item
+from entities import Item
+from storage_worker import HERE, fill_page, get_item, get_items, item
 
 from restencil import AsyncController, Controller, Resource, Store, ValkeyStorage, rest
 
