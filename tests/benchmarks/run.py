@@ -2,7 +2,8 @@
 
     run.py [front] [store] [calls] [client] [generator] [import] [memory] [storage] [valkey] [--quick] [--out FILE]
 
-Without names all tables run. With some of them alone, the others keep what `results.md` says of them.
+Without names all tables run. With some of them alone, the others keep what `results.md` says of them. Figures on the
+page on speed follow.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from node import PACKAGES, NodePeers
 from processes import OPENAI, PEERS
 from storage_table import STORAGE_PEERS
 from valkey_table import VALKEY_PEERS
+
+PAGE: Final = PLACES.parent.parent / "docs" / "explanation" / "speed.md"
+"""Tells readers some of the figures."""
 
 HEAD: Final = """# How fast
 
@@ -118,8 +122,20 @@ def main() -> int:
         made = TABLES[name](5 if options.quick else 21, options.quick)
         report[made.title] = made.markdown()
         options.out.write_text(_written(report), encoding="utf-8")
+    if options.out == PLACES / "results.md":
+        PAGE.write_text(_told_anew(PAGE.read_text(encoding="utf-8"), report), encoding="utf-8")
     print(f"written to {os.path.relpath(options.out)}")
     return 0
+
+
+def _told_anew(page: str, report: dict[str, str]) -> str:
+    """The page on speed, whose rows say what the report says: work, measured, verdict."""
+    rows = [row.strip("| ").split(" | ") for made in report.values() for row in made.splitlines() if row[:2] == "| "]
+    told = {cells[0]: f"| {cells[0]} | {cells[3]} | {cells[-1]} |" for cells in reversed(rows) if len(cells) == 7}
+    return "".join(
+        f"{told.get(line.split(' | ')[0][2:], line.rstrip())}\n" if line.count(" | ") == 2 else line
+        for line in page.splitlines(keepends=True)
+    )
 
 
 def _sections(out: Path) -> dict[str, str]:
