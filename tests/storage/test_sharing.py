@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, Here, one, titles
 
-from restencil import ResetError, RestEndpoint
+from restencil import Controller, ResetError, RestEndpoint, Store
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
@@ -303,3 +303,19 @@ def test_what_two_processes_write_ends_alike(here: Here) -> None:
     shown = [one(process.controller.cached(Articles.get, id="1")) for process in (here, second)]
     assert [(article.title, article.slug) for article in shown] == [("T3", "s3")] * 2
     second.store.close()
+
+
+def test_a_poll_is_skipped_where_another_process_was_answered(here: Here) -> None:
+    """Of two processes that poll the same, one asks each time: the other one's tick follows its answer."""
+    here.answers["/articles/1"] = FIRST
+    polled: Any = Articles.get.extend(poll_frequency=1_000)
+    with Store(clock=here.clock, scheduler=here.clock, storage=here.storage.another()) as store:
+        second = Controller(store, client=here.server.client(), base_url="http://api.test")
+        with here.controller.live(polled, id="1"), second.live(polled, id="1"):
+            here.clock.advance(1)
+            for number in range(1, 6):
+                assert here.asked == number
+                here.answers["/articles/1"] = {**FIRST, "title": f"title {number}"}
+                here.clock.advance(1_000)
+                shown = [one(process.cached(polled, id="1")).title for process in (here.controller, second)]
+                assert shown == [f"title {number}"] * 2
