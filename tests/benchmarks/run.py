@@ -146,8 +146,7 @@ def _sections(out: Path) -> dict[str, str]:
 
 
 def _written(report: dict[str, str]) -> str:
-    titles = ["Front door", "Store", "Calls", "Client", "Generator", "Import", "Memory", "Storage"]
-    return "\n".join([HEAD, _machine(), *(report[title] for title in titles if title in report)])
+    return "\n".join([HEAD, _machine(), *report.values()])
 
 
 def _machine() -> str:
