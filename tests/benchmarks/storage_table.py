@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import statistics
 import subprocess
@@ -11,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from fellows import figure
 from measure import PLACES, Table, Worker, WorkerError, in_turns, python_worker, seconds
 from processes import environment
 from shapes import input_file
@@ -145,9 +145,4 @@ def _repeated(*arguments: str) -> list[float]:
 
 
 def _figure(*arguments: str) -> Any:
-    """What a process of the worker prints. Raises RuntimeError where it fails."""
-    command = [sys.executable, str(PLACES / "storage_worker.py"), *arguments]
-    done = subprocess.run(command, cwd=PLACES, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout)
+    return figure("storage_worker.py", *arguments)

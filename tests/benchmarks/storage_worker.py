@@ -26,6 +26,7 @@ import gc
 
 import httpx
 from entities import Item, Project
+from fellows import counted, fellow, ready, told
 from serve import Run, serve, timed
 
 from restencil import Controller, Resource, RestEndpoint, SQLiteStorage, Store, rest
@@ -34,7 +35,6 @@ from restencil.schema import Collection
 from restencil.storage import Batch, Entry, StoredRow
 
 PREFIX: Final = "https://api.test"
-HERE: Final = Path(__file__).resolve().parent
 
 
 def _options() -> dict[str, Any]:
@@ -278,66 +278,66 @@ def _now() -> float:
 def commits() -> list[float]:
     """Seconds of the commits of 8 processes that write 50 times a second each."""
     path = folder()
-    children = [_start("committing", path, str(number)) for number in range(8)]
-    return [spent for child in children for spent in _figure(child)]
+    children = [fellow(__file__, "committing", path, str(number)) for number in range(8)]
+    return [spent for child in children for spent in told(child)]
 
 
-def _start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, __file__, *arguments]
-    return subprocess.Popen(command, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def tell(controller: Controller, turns: int, pause: float) -> float:
+    """Writes the time into an entity, after about so many seconds each time, for another process to see."""
+    for turn in range(turns):
+        time.sleep(pause * (1 + 0.12 * (turn % 7)))
+        controller.set_response(get_item, {**item(1), "a": turn, "b": str(time.time())}, {"id": 1})
+    return 0.0
 
 
-def _figure(child: subprocess.Popen[str]) -> Any:
-    out, _ = child.communicate(timeout=120)
-    if child.returncode:
-        raise RuntimeError(f"{child.args!r} ended with {child.returncode}")
-    return json.loads(out)
+def seen(controller: Controller, telling: Callable[[], subprocess.Popen[str]]) -> list[float]:
+    """Seconds until what another process writes shows here, which starts when there is something to look at."""
+    controller.set_response(get_item, {**item(1), "a": -1}, {"id": 1})
+    controller.store.flush()
+    child = telling()
+    late: dict[int, float] = {}
+    end = time.monotonic() + 60
+    while child.poll() is None and time.monotonic() < end:
+        held = controller.cached(get_item, {"id": 1})
+        if held is not None and held.a >= 0 and held.a not in late:
+            late[held.a] = time.time() - float(held.b)
+        time.sleep(0.0005)
+    told(child)
+    return list(late.values())
 
 
 def telling(path: str) -> float:
-    """Writes the time into an entity, 30 times, for another process to see."""
+    """Writes what another process sees."""
     with stored(path) as store:
-        controller = Controller(store)
-        for turn in range(30):
-            time.sleep(0.15 + 0.017 * (turn % 7))
-            controller.set_response(get_item, {**item(1), "a": turn, "b": str(time.time())}, {"id": 1})
-    return 0.0
+        return tell(Controller(store), 30, 0.15)
 
 
 def shows() -> list[float]:
     """Seconds until what another process wrote shows here."""
     path = folder()
-    controller = Controller(stored(path))
-    controller.set_response(get_item, {**item(1), "a": -1}, {"id": 1})
-    controller.store.flush()
-    child = _start("telling", path)
-    seen: dict[int, float] = {}
-    end = time.monotonic() + 60
-    while child.poll() is None and time.monotonic() < end:
-        held = controller.cached(get_item, {"id": 1})
-        if held is not None and held.a >= 0 and held.a not in seen:
-            seen[held.a] = time.time() - float(held.b)
-        time.sleep(0.001)
-    _figure(child)
-    controller.store.close()
-    return list(seen.values())
+    with stored(path) as store:
+        return seen(Controller(store), lambda: fellow(__file__, "telling", path))
 
 
-def asking(path: str, address: str) -> float:
-    """Asks for 1,000 keys, 50 at a time, when told to; the seconds that it took."""
+def items_at(controller: Any, address: str) -> Any:
+    """The items of a server, for either kind of controller."""
 
     class Asked(Resource[Any], path="/items/:id", schema=Item, **{**_options(), "url_prefix": address}):
         @rest()
         def get(self, *, id: int) -> Item:
             raise NotImplementedError
 
-    with stored(path) as store, httpx.Client() as client:
-        get = Asked(Controller(store, client=client)).get
+    return Asked(controller)
+
+
+def ask(store: Store, address: str, keys: int) -> float:
+    """Asks for keys, 8 at a time, when told to; the seconds that it took."""
+    with httpx.Client() as client:
+        get = items_at(Controller(store, client=client), address).get
         get(id=0)
-        print("ready", flush=True)
-        sys.stdin.readline()
+        ready()
         begin = time.perf_counter()
-        waiting: Iterator[int] = iter(range(1, 1_001))
+        waiting: Iterator[int] = iter(range(1, keys + 1))
 
         def work() -> None:
             for number in waiting:
@@ -351,26 +351,18 @@ def asking(path: str, address: str) -> float:
         return time.perf_counter() - begin
 
 
+def asking(path: str, address: str) -> float:
+    """Asks for 1,000 keys when told to; the seconds that it took."""
+    with stored(path) as store:
+        return ask(store, address, 1_000)
+
+
 def together(count: str) -> list[float]:
     """How many requests so many processes send that want the same 1,000 keys, and the seconds of the slowest."""
     path = folder()
-    server = subprocess.Popen(
-        [sys.executable, str(HERE / "counting.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdin is not None and server.stdout is not None
-    address = server.stdout.readline().strip()
-    children = [_start("asking", path, address) for _ in range(int(count))]
-    for child in children:
-        assert child.stdout is not None and child.stdout.readline() == "ready\n"
-    before = int(httpx.get(f"{address}/count").text)
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("\n")
-        child.stdin.flush()
-    spent = [float(_figure(child)) for child in children]
-    requests = int(httpx.get(f"{address}/count").text) - before
-    server.communicate()
-    return [requests, max(spent)]
+    with counted() as (address, begin):
+        requests, spent = begin([fellow(__file__, "asking", path, address) for _ in range(int(count))])
+        return [requests, max(spent)]
 
 
 def size() -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 from typing import Any, Final
 
+from fellows import figure
 from measure import PLACES, Table
 from processes import environment
 
@@ -82,9 +81,4 @@ def _beside_cashews(made: Table, keys: int) -> None:
 
 
 def _figure(*arguments: str) -> Any:
-    """What a process of the worker prints. Raises RuntimeError where it fails."""
-    command = [sys.executable, str(PLACES / "valkey_worker.py"), *arguments]
-    done = subprocess.run(command, cwd=PLACES, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout)
+    return figure("valkey_worker.py", *arguments)

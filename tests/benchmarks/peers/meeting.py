@@ -6,8 +6,12 @@ import asyncio
 import importlib
 import json
 import sys
-import time
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from fellows import ticks
 
 
 async def main(url: str, address: str, keys: int) -> list[float]:
@@ -21,15 +25,7 @@ async def main(url: str, address: str, keys: int) -> list[float]:
         async def get(number: int) -> Any:
             return (await client.get(f"{address}/items/{number}")).json()
 
-        await get(0)
-        print("ready", flush=True)
-        begin = float(sys.stdin.readline())
-        spent: list[float] = []
-        for number in range(1, keys + 1):
-            tick = begin + number / 10
-            await asyncio.sleep(max(0.0, tick - time.time()))
-            await get(number)
-            spent.append(time.time() - tick)
+        spent = await ticks(keys, get)
         await cache.close()
         return spent
 
