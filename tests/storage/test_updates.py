@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from tests.storage.here import FIRST, SECOND, Article, Here, titles
 
 from restencil import RestEndpoint
@@ -24,13 +22,6 @@ RELIST: RestEndpoint[..., Any] = RestEndpoint(
     method="POST",
     update=lambda new, *args: {LISTED.key(): lambda pks: [*reversed(pks or ())]},
 )
-
-
-@pytest.fixture
-def clock() -> Iterator[FakeClock]:
-    clock = FakeClock()
-    yield clock
-    clock.close()
 
 
 def _add(here: Here, word: str) -> None:
