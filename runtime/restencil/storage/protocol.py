@@ -8,7 +8,8 @@ key of an endpoint), index entries, a log of what each commit changed, and lease
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+from math import inf
+from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..base.values import Meta
 
@@ -32,6 +33,12 @@ def refuse_too_many(count: int) -> None:
     """Raises ValueError for more places than one `load` gives."""
     if count > MOST_PLACES:
         raise ValueError(f"at most {MOST_PLACES:,} places are loaded at once; these are {count:,}")
+
+
+def check_count(name: str, value: object, what: str) -> None:
+    """Raises ValueError for an argument that is no number of something."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value < inf:
+        raise ValueError(f"{name} is {value!r:.40}; expected a number of {what}, 1 or more")
 
 
 class StoredRow(NamedTuple):
@@ -257,6 +264,7 @@ class Storage(Protocol):
         ...
 
 
+@runtime_checkable
 class LeasesAtOnce(Protocol):
     """A storage that gives many leases in one go. It need not: one that does not is asked for each."""
 
@@ -267,7 +275,6 @@ class LeasesAtOnce(Protocol):
 
 def leases_of(storage: Storage, wanted: Sequence[tuple[str, str]], length: float) -> list[bool]:
     """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
-    if hasattr(storage, "leases"):
-        at_once = cast(LeasesAtOnce, storage)
-        return at_once.leases(wanted, length)
+    if isinstance(storage, LeasesAtOnce):
+        return storage.leases(wanted, length)
     return [storage.lease(name, owner, length) for name, owner in wanted]

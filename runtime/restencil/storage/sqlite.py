@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..base.durations import bounded
 from ..base.errors import StorageCorrupt, StorageDown, StorageOff
@@ -19,7 +18,7 @@ from .database import Database, Retired
 from .epochs import Epochs
 from .format import NotOurs, create
 from .naming import check_principal, namespace_hash
-from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page
+from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page, check_count
 from .trimming import Trim, make_room
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class SQLiteStorage:
     ) -> None:
         self._path = _checked_path(path)
         check_principal(principal)
-        _check_bytes(max_bytes)
+        check_count("max_bytes", max_bytes, "bytes")
         self.inline = True
         self.writable = True
         self.is_for_all = principal is None
@@ -404,8 +403,3 @@ def _checked_path(path: object) -> str:
             "path is ':memory:', which is no folder; expected the path of one: a store without a storage is in memory"
         )
     return os.path.abspath(text)
-
-
-def _check_bytes(value: Any) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value < math.inf:
-        raise ValueError(f"max_bytes is {value!r:.40}; expected a number of bytes, 1 or more")

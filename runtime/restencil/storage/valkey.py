@@ -44,6 +44,7 @@ from .protocol import (
     Page,
     StoredRow,
     TableInfo,
+    check_count,
     refuse_too_many,
 )
 
@@ -113,7 +114,7 @@ class ValkeyStorage:
     ) -> None:
         check_principal(principal)
         _check_name(namespace)
-        _check_history(history)
+        check_count("history", history, "commits")
         self.inline = False
         self.writable = True
         self.is_for_all = principal is None
@@ -708,11 +709,6 @@ def _check_name(namespace: Any) -> None:
     if not isinstance(namespace, str) or not namespace:
         found = "empty" if namespace == "" else described(namespace)
         raise ValueError(f"namespace is {found}; expected a name for what is shared, such as 'news'")
-
-
-def _check_history(history: Any) -> None:
-    if not isinstance(history, int | float) or isinstance(history, bool) or not 1 <= history < inf:
-        raise ValueError(f"history is {history!r:.40}; expected a number of commits, 1 or more")
 
 
 _WORD: Final = re.compile(r"(?:^|-)([A-Z]{2,})\b")
