@@ -15,6 +15,7 @@ from restencil import (
     Controller,
     ControllerType,
     Entity,
+    HeaderParam,
     ListEndpoint,
     Resource,
     RestEndpoint,
@@ -603,6 +604,32 @@ def test_members_are_whole_before_their_first_use(name: str) -> None:
         resource = create_resource(path="/things/:id", schema=User, Endpoint=Own)
         one, other = (getattr(getattr(resource, name), attribute) for _ in range(2))
         assert one == other
+
+
+def test_what_a_member_declares_answers_its_first_call_too() -> None:
+    """A key with declared headers, and hooks given as options, before anything else was asked of the member."""
+
+    class Notes(Resource[ControllerType], path="/notes/:id", schema=Article):
+        @rest(header_params={"scope": HeaderParam("X-Scope")})
+        def get(self, *, id: int, scope: str) -> Article:
+            raise NotImplementedError
+
+        @rest(path="/kept", key=lambda *args: "kept")
+        def kept(self) -> Article:
+            raise NotImplementedError
+
+        @rest(path="/moved", url=lambda *args: "/elsewhere")
+        def moved(self) -> Article:
+            raise NotImplementedError
+
+        @rest(path="/told", process=lambda value, *args: "processed")
+        def told(self) -> Article:
+            raise NotImplementedError
+
+    assert Notes.get.key(id=1, scope="mine") == "GET /notes/1 x-scope=mine"
+    assert Notes.kept.key() == "kept"
+    assert Notes.moved.url() == "/elsewhere"
+    assert Notes.told.process({}) == "processed"
 
 
 def test_an_error_of_construction_is_that_of_the_member() -> None:

@@ -499,7 +499,8 @@ class Endpoint(Generic[P, R]):
     def __get__(self, instance: object, owner: Any, /) -> Self: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
         declaration = self.__dict__.get("_declaration")
-        if declaration is not None and declaration.is_hidden:
+        if declaration is not None:
+            # Now, as members of its class would answer in the place of what was declared.
             self._become_whole(declaration)
         if not is_binder(instance):
             return self

@@ -97,14 +97,12 @@ _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "
 class Declaration:
     """What `rest` was given for a member, and the resource that it stands in."""
 
-    __slots__ = ("extends", "is_hidden", "kind", "member", "options", "resource")
+    __slots__ = ("extends", "kind", "member", "options", "resource")
 
     def __init__(self, options: dict[str, Any], kind: type[Any] | None) -> None:
         self.extends: str | None = options.pop("extends", None)
         self.options = options
         self.kind = kind
-        self.is_hidden = False
-        """Whether its class has attributes of its own, in whose place those of the member must stand from the start."""
         self.member = ""
         self.resource: type[Resource[Any]] | None = None
 
@@ -357,7 +355,6 @@ def _check_kind(kind: Any) -> None:
 def _unbuilt(kind: type[Any], declaration: Declaration, function: Callable[..., Any] | None) -> RestEndpoint[..., Any]:
     endpoint: RestEndpoint[..., Any] = object.__new__(kind)
     endpoint.__dict__["_declaration"] = declaration
-    declaration.is_hidden = kind not in (RestEndpoint, ListEndpoint)
     if function is not None:
         endpoint.__dict__["__doc__"] = function.__doc__
         endpoint.__dict__["__module__"] = function.__module__
