@@ -6,11 +6,18 @@ over that. It is noted only for stores that have a storage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
+    from .tables import Cell
+
+T = TypeVar("T")
+
+_NO_RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {}
 
 
 class Joins(NamedTuple):
@@ -38,26 +45,58 @@ class Items(NamedTuple):
 class Brought:
     """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
 
-    __slots__ = ("classes", "collections", "reborn", "records", "replaced", "stale")
+    # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
+    records: Mapping[str, Mapping[str, Any]] = _NO_RECORDS
+    """By table, what came of entities: records and INVALID."""
+    replaced: AbstractSet[Cell] = frozenset()
+    """The entities whose records were to be replaced."""
+    reborn: AbstractSet[Cell] = frozenset()
+    """The entities that were deleted, and then written anew."""
+    collections: Sequence[Joins | Items] = ()
+    """What was done to lists and maps, in order."""
+    stale: Sequence[Callable[[str], bool]] = ()
+    """Results whose keys one of these accepts turn stale."""
 
     def __init__(self) -> None:
-        self.classes: dict[EntityNode, dict[str, None]] = {}
-        """By class, the primary keys that it wrote."""
-        self.records: dict[str, dict[str, Any]] = {}
-        """By table, what came of entities: records and INVALID."""
-        self.replaced: set[tuple[str, str]] = set()
-        """The entities whose records were to be replaced."""
-        self.reborn: set[tuple[str, str]] = set()
-        """The entities that were deleted, and then written anew."""
-        self.collections: list[Joins | Items] = []
-        """What was done to lists and maps, in order."""
-        self.stale: list[Callable[[str], bool]] = []
-        """Results whose keys one of these accepts turn stale."""
+        self.written: list[tuple[EntityNode, tuple[str, ...]]] = []
+        """Classes, and primary keys that they wrote, in order."""
+
+    @cached_property
+    def classes(self) -> dict[EntityNode, dict[str, None]]:
+        """By class, the primary keys that it wrote, once all is written."""
+        found: dict[EntityNode, dict[str, None]] = {}
+        for node, pks in self.written:
+            found.setdefault(node, {}).update(dict.fromkeys(pks))
+        return found
 
     def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
         """Records of a class came."""
-        known = self.classes.get(node)
-        if known is None:
-            self.classes[node] = dict.fromkeys(pks)
-        else:
-            known.update(dict.fromkeys(pks))
+        self.written.append((node, tuple(pks)))
+
+    def replaces(self, cell: Cell) -> None:
+        """The record of an entity was to be replaced."""
+        self.replaced = _more_cells(self.replaced, cell)
+
+    def bears(self, cell: Cell) -> None:
+        """An entity was deleted, and then written anew."""
+        self.reborn = _more_cells(self.reborn, cell)
+
+    def did(self, piece: Joins | Items) -> None:
+        """Something was done to a list or map."""
+        self.collections = _more(self.collections, piece)
+
+    def expires(self, test: Callable[[str], bool]) -> None:
+        """Results whose keys this accepts turn stale."""
+        self.stale = _more(self.stale, test)
+
+
+def _more_cells(cells: AbstractSet[Cell], cell: Cell) -> AbstractSet[Cell]:
+    found = cells if isinstance(cells, set) else set(cells)
+    found.add(cell)
+    return found
+
+
+def _more(found: Sequence[T], one: T) -> Sequence[T]:
+    longer = found if isinstance(found, list) else [*found]
+    longer.append(one)
+    return longer

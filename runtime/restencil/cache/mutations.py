@@ -348,7 +348,7 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     if not isinstance(base, Tables):
         return  # what is only expected of a mutation leaves nothing stale
     if everywhere and writer.brought is not None:
-        writer.brought.stale.append(test)
+        writer.brought.expires(test)
     base.settle()
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):

@@ -191,7 +191,7 @@ class Normalization:
             if earlier is INVALID:
                 self._reborn.add((table, pk))
                 if self.brought is not None:
-                    self.brought.reborn.add((table, pk))
+                    self.brought.bears((table, pk))
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
@@ -205,7 +205,7 @@ class Normalization:
         elif self.replaces and self.enclosing is None:
             stored, meta = schema.replaced(before, self.below.meta(table, pk) or meta, record, meta)
             if self.brought is not None:
-                self.brought.replaced.add((table, pk))
+                self.brought.replaces((table, pk))
         else:
             stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
         change.write(table, pk, stored, meta)
@@ -247,7 +247,7 @@ class Normalization:
         """Replaces a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         if self.brought is not None and not is_partial(items):
-            self.brought.collections.append(Items(table, pk, items, is_page=False))
+            self.brought.did(Items(table, pk, items, is_page=False))
         before = self.below.get(table, pk)
         meta = self.meta
         old_meta = self.below.meta(table, pk)
@@ -269,7 +269,7 @@ class Normalization:
         """What is added to this collection is a page of it."""
         self.change.extended[table, pk] = schema
         if self.brought is not None:
-            self.brought.collections.append(Items(table, pk, items, is_page=True))
+            self.brought.did(Items(table, pk, items, is_page=True))
 
     def note_joins(
         self,
@@ -282,7 +282,7 @@ class Normalization:
     ) -> None:
         """Notes what is done to all collections of a table that are accepted, or to one."""
         if self.brought is not None:
-            self.brought.collections.append(Joins(table, pk, accepts, change, refreshes))
+            self.brought.did(Joins(table, pk, accepts, change, refreshes))
 
     def noted(self) -> Brought | None:
         """What was brought, once all is written; None where it is not noted."""

@@ -43,6 +43,7 @@ class Waits(Exception):
 
 def ask_here(asking: Asking[T], below: Below, most: int) -> T:
     """Asks under the lock to the end (locked). Raises Waits at a question about more than `most` rows."""
+    below.settle()
     try:
         question = next(asking)
         while True:
@@ -60,11 +61,13 @@ def ask_apart(asking: Asking[T], below: Below, question: Question | None = None)
     try:
         if question is None:
             with lock:
+                below.settle()
                 question = next(asking)
         while True:
             # A fork waits for the end of what is asked of a file, and closes it.
             answer = (below.work if below.storage.inline else below.load)(question.work)
             with lock:
+                below.settle()
                 question = asking.send(answer)
     except StopIteration as stop:
         found: T = stop.value

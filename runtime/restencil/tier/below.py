@@ -188,6 +188,8 @@ class Below:
         """The keys for which requests wait that other processes have sent."""
         self.heard: Callable[[Iterable[str] | None], object] = _ignored
         """Called (locked) when others have written these keys, or None: nobody knows what."""
+        self.settle: Callable[[], object] = _nothing
+        """Called (locked) before it is asked what is known: what actions handed over is worked out."""
         self._now = now
         self._place = place
         self._failed_loads = 0

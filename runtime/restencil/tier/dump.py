@@ -117,6 +117,8 @@ class _Dumping:
         self._base: Tables = contents.base
         self._document = _Document()
         self._shapes = shapes = Shapes(contents.secrets)
+        if tier is not None:
+            tier.below.settle()
         self._base.settle()
         for meta in self._base.key_metas.values():
             if meta.rules is not None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
-from ..cache.actions import SetResponse
 from ..cache.tables import Change, Listing
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
@@ -26,7 +25,6 @@ from .watching import Watching
 
 if TYPE_CHECKING:
     from ..base.steps import Steps
-    from ..cache.actions import Action
     from ..cache.contents import Contents
     from ..cache.lookup import Lookup
     from ..cache.request import Request
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes as Told
     from .below import Below
+    from .pending import Handed, Pending
     from .shapes import Shapes
     from .walk import References
     from .writer import Writer
@@ -88,6 +87,7 @@ class Knowing:
     def finds(self, key: str, *, asks: bool) -> bool:
         """Whether memory has all there is under a key; an inline storage may be asked where memory has nothing."""
         below = self._below
+        below.settle()
         if key in self.intake.unusable_keys or below.known.doubted_keys.get(key):
             return False
         if key in below.known.key_revs or self._writer.is_pending_key(key) or below.state == "off":
@@ -108,6 +108,7 @@ class Knowing:
 
     def knows(self, request: Request) -> bool:
         """Whether it is known what lies under a key."""
+        self._below.settle()
         self._meet(request)
         if request.key in self.intake.unusable_keys:
             return False
@@ -115,6 +116,7 @@ class Knowing:
 
     def is_known(self, table: str, pk: str) -> bool:
         """Whether it is known what the storage has of a cell."""
+        self._below.settle()
         if self._below.known.rev(table, pk) is not None:
             return True
         return not self._asks or not self.lacking.keeps_cell(table, pk)
@@ -281,11 +283,14 @@ class Knowing:
             self.intake.just_loaded.discard(key)
             self._writer.use([key, *walk.touched])
 
-    def wrote(self, change: Change, action: Action) -> None:
-        """An action of this process is about to write this."""
-        self.intake.wrote(change)
-        if isinstance(action, SetResponse) and self.lacking.keeps(action.request):
-            self.intake.key_shapes[action.request.key] = fingerprint_of_endpoint(action.request.rules)
+    def wrote(self, pending: Pending, handed: Handed) -> None:
+        """An action of this process has written this."""
+        self.intake.wrote(pending, handed)
+        request = pending.request
+        if request is None or not handed.is_answer or request.key not in self._contents.base.key_metas:
+            return  # or memory has let go of it since
+        if self.lacking.keeps(request):
+            self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
 
     # -- what others wrote -------------------------------------------------------------------------------------------
 
@@ -315,6 +320,7 @@ class Knowing:
     def lost(self) -> None:
         """The storage did not answer, and does now: what others did meanwhile is not known."""
         with self._below.lock:
+            self._below.settle()
             self.changes.broken("it did not answer for a while")
         self._tell_later()
 
@@ -329,6 +335,7 @@ class Knowing:
 
     def origin(self, key: str) -> str | None:
         """Where the result under a key came from, in words; None where an answer brought it here."""
+        self._below.settle()
         return "it came from the storage" if key in self.intake.loaded_keys else None
 
     def close(self) -> None:

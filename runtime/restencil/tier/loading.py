@@ -87,6 +87,7 @@ class Loads:
                 while True:
                     answer = yield Loading(below, self, question)
                     with below.lock:
+                        below.settle()
                         question = asking.send(answer)
         except StopIteration:
             pass

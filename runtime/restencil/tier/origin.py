@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..base.values import is_dict, is_list
+from ..base.values import UNDEFINED, is_dict, is_list
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import record_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, Change
     from ..storage.protocol import TableInfo
     from .below import Below
+    from .pending import Handed, Pending
     from .rows import Left, Validator
     from .writer import Writer
 
@@ -96,28 +97,34 @@ class Origin:
         self.generation += 1
         self.absent = 0
 
-    def wrote(self, change: Change) -> None:
+    def wrote(self, pending: Pending, handed: Handed) -> None:
         """An action of this process wrote these."""
         if self.loaded:
-            for table, written in change.entities.items():
+            for table, written, _ in handed.tables:
                 known = self.loaded.get(table)
                 if known:
                     known.difference_update(written)
         if self.loaded_keys or self.unusable_keys:
-            for key, meta in change.key_metas.items():
-                if meta.error is None:  # what a function of `update` made of it is still from the storage
+            for key, value, meta, _, _ in handed.keys:
+                if meta is not None and meta.error is None:
+                    # What a function of `update` made of it is still from the storage.
                     self.loaded_keys.discard(key)
                     self.validators.pop(key, None)
                     self.unusable_keys.discard(key)
                     self.unread.discard(key)
-            for key in change.results:
-                self.validators.pop(key, None)
-        self.listed |= change.listed
-        doubtful = self._contents.overlaps.doubtful
-        if doubtful:  # what came is laid over what the storage has, and not over what memory alone has
-            for table, pk in doubtful.intersection(change.cells()):
-                self._below.known.forget(table, pk)
-                self.doubted.setdefault(table, {})[pk] = -1
+                if value is not UNDEFINED:
+                    self.validators.pop(key, None)
+        if pending.listed:
+            self.listed |= pending.listed
+
+    def writes(self, change: Change) -> None:
+        """An action of this process is about to write what is in doubt.
+
+        What came is laid over what the storage has, and not over what memory alone has.
+        """
+        for table, pk in self._contents.overlaps.doubtful.intersection(change.cells()):
+            self._below.known.forget(table, pk)
+            self.doubted.setdefault(table, {})[pk] = -1
 
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
         """Memory has let go of these."""

@@ -1,23 +1,25 @@
 """What one action hands over to be committed: what it wrote, and what it brought before that was merged.
 
-All of it is taken under the store's lock, in time proportional to the change, before the action is carried out: records
-are never edited in place, so they are handed over as they are; tables and lists are copied.
+What an action hands over are references, taken under the store's lock before it is carried out: records, and what a
+change writes, are never edited in place; what becomes a table, and lists that would grow, are copied. It is worked out
+by who asks for it first, which is the thread of the storage as a rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.lazy import logger
 from ..base.values import INVALID, UNDEFINED, Meta
-from ..cache.brought import Brought, Items, Joins
+from ..cache.brought import Items, Joins
 from ..cache.tables import EMPTY
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
+    from ..cache.brought import Brought
     from ..cache.request import Request, Rules
-    from ..cache.tables import Cell, Change, Tables
+    from ..cache.tables import Cell, KeyMeta
     from ..cache.terms import Terms, Told
     from ..schema.entity import EntitySchema
     from ..storage.protocol import IndexEntry, Place
@@ -25,11 +27,9 @@ if TYPE_CHECKING:
 
 _NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
+_NO_RESULTS: Final[Mapping[str, Result]] = {}
 _NO_NAMES: Final[frozenset[str]] = frozenset()
 _NO_CELLS: Final[frozenset[Cell]] = frozenset()
-
-_FEW: Final = 100
-"""Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
 
 
 class Result(NamedTuple):
@@ -86,69 +86,69 @@ Piece = Record | Stale | Deleted | Items | Joins
 """What an action does to one cell."""
 
 
+Key: TypeAlias = "tuple[str, Any, KeyMeta | None, Any, KeyMeta | None]"
+"""A key, what an action writes under it (UNDEFINED for no result, None for nothing else), and both as they were."""
+
+
+class Handed(NamedTuple):
+    """What an action hands over: references to what nobody edits any more."""
+
+    tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
+    """What it writes, by table, and what was there before, where that is looked at."""
+    keys: Sequence[Key]
+    differing: Mapping[str, Sequence[str]]
+    indexes: Mapping[tuple[str, str], Mapping[str, str | None]]
+    told: Told | None
+    """What an answer said of itself."""
+    is_answer: bool
+    """Whether it is an answer with a value of its own, and none that came once more."""
+    is_stored: bool
+    """Whether the server lets others keep it."""
+    moment: float
+    """When that was, where it matters; else 0."""
+
+
 class Pending:
     """What one action wrote, and what it brought."""
 
-    __slots__ = (
-        "brought",
-        "cells",
-        "differing",
-        "doubtful",
-        "drop",
-        "index",
-        "is_reset",
-        "joins",
-        "lacking",
-        "listed",
-        "metas",
-        "moment",
-        "nodes",
-        "order",
-        "release",
-        "request",
-        "results",
-        "rows",
-        "sweeps",
-        "times",
-        "written_keys",
-    )
+    # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
+    cells: Mapping[str, Mapping[str, Any]] = EMPTY
+    """By table and primary key, what memory has from it."""
+    metas: Mapping[str, Mapping[str, Meta]] = EMPTY
+    """The times of cells that are not the action's."""
+    differing: Mapping[str, frozenset[str]] = EMPTY
+    """By table, which of what it wrote is not what was there before; a table that it lacks has none that is the same,
+    as far as that is known."""
+    brought: Brought | None = None
+    index: Mapping[IndexEntry, str | None] = _NO_INDEX
+    listed: frozenset[str] = _NO_NAMES
+    lacking: frozenset[str] = _NO_NAMES
+    """Tables of which something was left out."""
+    drop: Mapping[Place, None] = _NO_PLACES
+    """What is taken out of the storage."""
+    sweeps: Sequence[Sweep] = ()
+    joins: Sequence[Joins] = ()
+    """What concerns collections of a table that need not be in memory."""
+    release: Sequence[str] = ()
+    is_reset = False
+    doubtful: frozenset[Cell] = _NO_CELLS
+    """Cells of which it is not known whether it has the latest."""
+    request: Request | None = None
+    """What was asked for, if it is an answer."""
+    nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
+    """By table and primary key the class that wrote a record; made when it is first asked for."""
+    written_keys: frozenset[str] = _NO_NAMES
+    """Keys of results that it wrote, once they are let go of."""
+    handed: tuple[Any, ...] | None = None
+    """Members of `Handed`, which are still to be worked out."""
+    results: Mapping[str, Result] = _NO_RESULTS
+    order = 0
+    """How many were taken before it."""
+    rows = 0
 
-    def __init__(self, times: Meta, moment: float) -> None:
+    def __init__(self, times: Meta) -> None:
         self.times = times
         """The action's."""
-        self.moment = moment
-        """When it was carried out."""
-        self.cells: dict[str, dict[str, Any]] = {}
-        """By table and primary key, what memory has from it."""
-        self.metas: Mapping[str, Mapping[str, Meta]] = EMPTY
-        """The times of cells that are not the action's."""
-        self.differing: dict[str, frozenset[str]] = {}
-        """Tables of which it is known which of what it wrote is not what was there before."""
-        self.brought: Brought | None = None
-        self.results: dict[str, Result] = {}
-        # What is rarely there is shared as long as it is empty. (Benchmark: write of one entity over a storage.)
-        self.index: Mapping[IndexEntry, str | None] = _NO_INDEX
-        self.listed: frozenset[str] = _NO_NAMES
-        self.lacking: frozenset[str] = _NO_NAMES
-        """Tables of which something was left out."""
-        self.drop: Mapping[Place, None] = _NO_PLACES
-        """What is taken out of the storage."""
-        self.sweeps: Sequence[Sweep] = ()
-        self.joins: Sequence[Joins] = ()
-        """What concerns collections of a table that need not be in memory."""
-        self.release: Sequence[str] = ()
-        self.is_reset = False
-        self.doubtful: frozenset[Cell] = _NO_CELLS
-        """Cells of which it is not known whether it has the latest."""
-        self.request: Request | None = None
-        """What was asked for, if it is an answer."""
-        self.nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
-        """By table and primary key the class that wrote a record; made when it is first asked for."""
-        self.written_keys: frozenset[str] = _NO_NAMES
-        """Keys of results that it wrote, once they are let go of."""
-        self.order = 0
-        """How many were taken before it."""
-        self.rows = 0
 
     @property
     def label(self) -> str:
@@ -218,32 +218,26 @@ class Pending:
             return [Deleted()] if stored is INVALID else [Stale()]
         return pieces
 
-    def take_change(self, change: Change, brought: Brought | None, base: Tables) -> None:
-        """Takes over what a change is about to write into the tables of memory."""
-        for cell in [*change.growing]:
-            change.spread(cell)  # it would grow in place, and is needed as it is now
-        self.cells = {table: {**written} for table, written in change.entities.items() if written}
-        if change.metas:
-            self.metas = {table: {**metas} for table, metas in change.metas.items() if metas}
-        for table, written in self.cells.items():
-            self.rows += len(written)
-            known = change.differing.get(table)
-            if known is not None:
-                self.differing[table] = frozenset(known)
-            elif len(written) <= _FEW:
-                before = base.entities.get(table, EMPTY)
-                self.differing[table] = frozenset(pk for pk, stored in written.items() if before.get(pk) is not stored)
-        if change.listed:
-            self.listed = frozenset(change.listed)
-        self.brought = brought
-        if change.indexes:
+    def take_tables(self, handed: Handed) -> None:
+        """Takes over what was written into the tables of memory."""
+        self.cells = {table: written for table, written, _ in handed.tables}
+        differing: dict[str, frozenset[str]] = {}
+        for table, written, before in handed.tables:
+            known = handed.differing.get(table)
+            if known is None and before is not None:
+                known = [pk for (pk, stored), was in zip(written.items(), before, strict=True) if stored is not was]
+            if known is not None and len(known) < len(written):
+                differing[table] = frozenset(known)
+        if differing:
+            self.differing = differing
+        if handed.indexes:
             self.index = {
                 (table, name, text): pk
-                for (table, name), entries in change.indexes.items()
+                for (table, name), entries in handed.indexes.items()
                 for text, pk in entries.items()
             }
-        if brought is not None and brought.collections:
-            self.joins = [piece for piece in brought.collections if isinstance(piece, Joins)]
+        if self.brought is not None and self.brought.collections:
+            self.joins = [piece for piece in self.brought.collections if isinstance(piece, Joins)]
 
     def all_cells(self) -> list[Cell]:
         """What it wrote in memory."""
@@ -258,9 +252,9 @@ class Pending:
     def forget_values(self) -> None:
         """What it wrote and brought is let go of; changes of all results stay."""
         self.written_keys |= frozenset(self.results)
-        self.cells, self.metas, self.results, self.index = {}, EMPTY, {}, _NO_INDEX
+        self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
         self.brought, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
-        self.listed, self.differing = _NO_NAMES, {}
+        self.listed, self.differing = _NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
         """It is not stored, nor is anything older shown in its place."""

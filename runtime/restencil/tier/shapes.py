@@ -204,7 +204,8 @@ class Shapes:
     """The entity classes that a store has met, by table: with each, its bases and subclasses of the same table."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        self._secrets = frozenset(map(plain_name, secrets))
+        self.secrets = frozenset(map(plain_name, secrets))
+        """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
         self._met: dict[str, dict[EntityModel, None]] = {}
         self._wrote: dict[int, tuple[Schema, int, dict[str, str]]] = {}
         self._known: dict[str, tuple[int, frozenset[EntityModel]]] = {}
@@ -213,14 +214,9 @@ class Shapes:
         self.grew: Callable[[str], object] = bool
         """Called with a table of which one more class was met."""
 
-    @property
-    def secrets(self) -> frozenset[str]:
-        """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
-        return self._secrets
-
     def add_secret(self, name: str) -> None:
         """What bears this name is a secret: the search parameter in which a client sends its credential."""
-        self._secrets |= {plain_name(name)}
+        self.secrets |= {plain_name(name)}
         self._rules.clear()
 
     def meet(self, schema: Schema | None) -> None:
@@ -265,7 +261,7 @@ class Shapes:
         classes = self._classes(table)
         found = self._rules.get(table)
         if found is None:
-            found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self._secrets)
+            found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self.secrets)
         return found
 
     def readable(self, table: str, shape: str) -> bool:

@@ -1,24 +1,34 @@
-"""What an action hands over: what it writes and brought, as far as that is stored at all."""
+"""What an action hands over, and what of that is stored at all.
+
+The caller's thread takes references and no more; what they mean is worked out by who asks for it first. So whoever asks
+what waits, or what was written, has it worked out before (`Waiting.settle`), in the order of the actions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
 from ..schema.protocol import definitions
-from .pending import Pending, Result, Sweep
+from .pending import Handed, Pending, Result, Sweep
 from .validators import is_bare
 
 if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.contents import Contents, Effects
     from ..cache.request import Request
-    from ..cache.tables import Cell, Change, KeyMeta
+    from ..cache.tables import Cell, Change, KeyMeta, Tables
     from ..schema.protocol import Schema
     from .below import Below
     from .forms import Forms
+    from .pending import Key
+
+_ANSWERS: Final = frozenset({SetResponse, Renew})
+_FEW: Final = 100
+"""Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
 
 
 class Tap:
@@ -36,66 +46,124 @@ class Tap:
         """The schemas that were met, and how often one had been redefined by then."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of a result that lies under an error."""
+        self.wrote: Callable[[Pending, Handed], object] = _nothing
+        """Called with what an action has written, before that is worked out."""
 
     def clear(self) -> None:
         """Memory holds nothing any more."""
         for kept in (self.tainted, self.apart, self._under_error):
             kept.clear()
 
+    # -- by who acts
+
+    def handed(self, action: Action, effects: Effects, change: Change) -> Pending:
+        """What an action that is about to write a change hands over, in time proportional to that."""
+        # Tuples have no names here, as each call is felt. (Benchmark: write of one entity over a storage.)
+        base = self._contents.base
+        if change.growing or base.stamps:
+            _make_ready(change, base)
+        pending = Pending(change.times)
+        tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
+        for table, written in change.entities.items():
+            if not written:
+                continue
+            pending.rows += len(written)
+            stored = base.entities.get(table)
+            if stored is None:
+                tables.append((table, {**written}, None))  # what is written to a table that is not there becomes it
+            elif len(written) > _FEW or table in change.differing:
+                tables.append((table, written, None))
+            else:
+                tables.append((table, written, [*map(stored.get, written)]))
+        results, metas = change.results, change.key_metas
+        keys: list[Key] = []
+        for key in metas:
+            before, were = base.results.get(key, UNDEFINED), base.key_metas.get(key)
+            keys.append((key, results.get(key, UNDEFINED), metas[key], before, were))
+        if len(results) > len(metas) or not results.keys() <= metas.keys():
+            bare = [key for key in results if key not in metas]
+            keys += [(key, results[key], None, base.result(key), base.key_meta(key)) for key in bare]
+        brought = None if effects.writer is None else effects.writer.noted()
+        pending.brought = brought
+        moment = 0.0 if brought is None or not brought.stale else self._contents.clock()
+        kind, is_stored = type(action), True
+        if kind in _ANSWERS:
+            answer: Any = action
+            pending.request, is_stored = answer.request, answer.stored
+        told = effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None
+        pending.handed = (tables, keys, change.differing, change.indexes, told, kind is SetResponse, is_stored, moment)
+        if change.metas or change.listed or effects.doubtful:
+            pending.metas = change.metas
+            pending.listed = frozenset(change.listed)
+            pending.doubtful = frozenset(effects.doubtful)
+        return pending
+
     def taken(self, action: Action, effects: Effects) -> Pending | None:
-        """What an action that is about to be carried out hands over; None for nothing."""
+        """What an action that is about to be carried out and writes no change hands over; None for nothing."""
+        if not self._below.storage.writable:
+            return None
         moment = self._contents.clock()
         if effects.starts_over:
-            pending = Pending(Meta(moment, moment, moment), moment)
+            pending = Pending(Meta(moment, moment, moment))
             pending.is_reset = True
             return pending
-        if effects.change is not None:
-            return self._of_change(action, effects, effects.change, moment)
         if effects.stamp is not None:
             return _swept(effects.stamp.test, effects.stamp.invalidates, moment)
         if isinstance(action, InvalidateAll | ExpireAll):
             return _swept(action.test, isinstance(action, InvalidateAll), moment)
-        if not effects.keys:
+        results = {
+            key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
+            for key, meta in effects.keys.items()
+            if key not in self.apart and self._forms.is_kept_key(key)
+        }
+        if not results:
             return None
-        pending = Pending(Meta(moment, moment, 0), moment)
-        for key, meta in effects.keys.items():
-            self._invalidated(pending, key, meta)
-        return None if pending.is_empty else pending
-
-    def _invalidated(self, pending: Pending, key: str, meta: KeyMeta) -> None:
-        if key not in self.apart and self._forms.is_kept_key(key):
-            times = Meta(meta.fetched_at, pending.moment, 0)
-            pending.results[key] = Result(UNDEFINED, times, None, is_invalidated=True)
-
-    def left_out(self, effects: Effects) -> Pending | None:
-        """What an action hands over of which nothing can be stored."""
-        if effects.change is None:
-            return None
-        pending = Pending(effects.change.times, self._contents.clock())
-        pending.take_change(effects.change, None, self._contents.base)
-        pending.drop = dict.fromkeys((*effects.change.results, *effects.change.key_metas))
-        self.tainted.update(pending.all_cells())
-        pending.leave_out()
+        pending = Pending(Meta(moment, moment, 0))
+        pending.results = results
         return pending
 
-    # -- changes of tables
+    def left_out(self, change: Change) -> Pending:
+        """What an action hands over of which nothing can be stored."""
+        pending = Pending(change.times)
+        pending.cells = {table: {**written} for table, written in change.entities.items() if written}
+        pending.drop = dict.fromkeys((*change.results, *change.key_metas))
+        self._leave_out(pending)
+        return pending
 
-    def _of_change(self, action: Action, effects: Effects, change: Change, moment: float) -> Pending | None:
-        request = action.request if isinstance(action, SetResponse | Renew) else None
-        if effects.failure is not None or (change.key_metas and not change.entities and self._is_error(change)):
-            return None
-        if request is not None and not request.rules.persist:
-            self.tainted.update(change.cells())
-            self.apart.add(request.key)
-            return None
-        if isinstance(action, SetResponse | Renew) and not action.stored:
-            return self._not_to_be_kept(action, change, moment)
-        pending = Pending(change.times, moment)
-        brought = None if effects.writer is None else effects.writer.noted()
-        pending.take_change(change, brought, self._contents.base)
-        pending.request = request
-        if effects.doubtful:
-            pending.doubtful = frozenset(effects.doubtful)
+    def _leave_out(self, pending: Pending) -> None:
+        self.tainted.update(pending.all_cells())
+        pending.leave_out()
+
+    # -- by who asks
+
+    def work_out(self, pending: Pending) -> bool:
+        """Works out what an action has handed over; whether there is anything to commit."""
+        if pending.handed is not None:
+            handed = Handed(*pending.handed)
+            try:
+                self.wrote(pending, handed)
+                self._work_out(pending, handed)
+            except Exception:
+                logger.exception("what came is not stored, nor is anything older shown in its place")
+                pending.cells = {table: written for table, written, _ in handed.tables}
+                pending.drop = dict.fromkeys(key for key, *_ in handed.keys)
+                self._leave_out(pending)
+            pending.handed = None
+        return not pending.is_empty
+
+    def _work_out(self, pending: Pending, handed: Handed) -> None:
+        request = pending.request
+        if not self._below.storage.writable:
+            pending.forget_values()
+            return
+        if not handed.tables and self._is_error(handed):
+            pending.forget_values()
+            return
+        if request is not None and not (request.rules.persist and handed.is_stored):
+            self._keep_out(pending, handed, request)
+            return
+        pending.take_tables(handed)
+        brought = pending.brought
         if brought is not None:
             for node in brought.classes:
                 if self._met.get(node) != definitions.count:
@@ -103,40 +171,43 @@ class Tap:
                     self._forms.shapes.meet_class(schema.model)
                     self._met[node] = definitions.count
             if brought.stale:
-                pending.sweeps = [Sweep(test, False, moment) for test in brought.stale]
+                pending.sweeps = [Sweep(test, False, handed.moment) for test in brought.stale]
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
                 self._forms.shapes.meet(met)
                 self._met[met] = definitions.count
-        self._take_results(pending, change, request)
-        told = effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None
-        if told is not None and request is not None and request.key in pending.results and is_bare(told, request):
-            pending.results[request.key] = pending.results[request.key]._replace(told=told)
-        return None if pending.is_empty else pending
+        results = self._results(pending, handed)
+        told = handed.told
+        if told is not None and request is not None and request.key in results and is_bare(told, request):
+            results[request.key] = results[request.key]._replace(told=told)
+        pending.results = results
 
-    def _not_to_be_kept(self, action: SetResponse | Renew, change: Change, moment: float) -> Pending:
-        """What an answer brought that the server wants nobody to store: nor is what was stored before to be found."""
-        if isinstance(action, SetResponse):
-            self.tainted.update(change.cells())
-        pending = Pending(change.times, moment)
-        pending.drop = {action.request.key: None}
-        return pending
+    def _keep_out(self, pending: Pending, handed: Handed, request: Request) -> None:
+        """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
+        if handed.is_answer or not request.rules.persist:
+            self.tainted.update((table, pk) for table, written, _ in handed.tables for pk in written)
+        pending.forget_values()
+        if not request.rules.persist:
+            self.apart.add(request.key)
+        else:
+            pending.drop = {request.key: None}
 
-    def _is_error(self, change: Change) -> bool:
+    def _is_error(self, handed: Handed) -> bool:
         """Whether all that it says is that a request failed: an error changes nothing in a storage."""
-        base = self._contents.base
-        for key, meta in change.key_metas.items():
-            if meta.error is None:
-                return False
-            before = base.key_meta(key)
-            if before is not None and before.error is None:
-                self._under_error[key] = _times(before)
+        metas = [(key, meta, were) for key, _, meta, _, were in handed.keys if meta is not None]
+        if not metas or any(meta.error is None for _, meta, _ in metas):
+            return False
+        for key, _, were in metas:
+            if were is not None and were.error is None:
+                self._under_error[key] = _times(were)
         return True
 
-    def _take_results(self, pending: Pending, change: Change, request: Request | None) -> None:
+    def _results(self, pending: Pending, handed: Handed) -> dict[str, Result]:
+        request, found = pending.request, dict[str, Result]()
         own = None if request is None else request.key
-        for key in {**change.results, **change.key_metas}:
+        for written in handed.keys:
+            key = written[0]
             if key in self.apart or not self._forms.is_kept_key(key):
                 continue
             if key == own and request is not None:
@@ -144,30 +215,44 @@ class Tap:
                     self.apart.add(key)
                     continue
                 self._under_error.pop(key, None)
-            result = self._result(key, change, request if key == own else None)
+            result = self._result(written, pending.times, request if key == own else None)
             if pending.doubtful and key == own:
                 result = result._replace(times=result.times._replace(expires_at=min(1, result.times.expires_at)))
-            pending.results[key] = result
+            found[key] = result
+        return found
 
-    def _result(self, key: str, change: Change, request: Request | None) -> Result:
-        base = self._contents.base
-        before = base.result(key)
-        value = change.results.get(key, before)
-        meta = change.key_meta(key)
+    def _result(self, written: Key, own: Meta, request: Request | None) -> Result:
+        key, value, meta, before, were = written
+        if value is UNDEFINED:
+            value = before
         if meta is None:
-            times = Meta(change.times.fetched_at, change.times.date, 0)
+            meta = were
+        if meta is None:
+            times = own._replace(expires_at=0)
         elif meta.error is not None:
-            under = self._under_error.get(key, Meta(change.times.fetched_at, change.times.date, 0))
+            under = self._under_error.get(key, own._replace(expires_at=0))
             times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
         else:
             times = _times(meta)
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
         terms = None if meta is None else meta.terms
-        were = base.key_meta(key)
         is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
         is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
         return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
+
+
+def _make_ready(change: Change, base: Tables) -> None:
+    """Nothing that a change has is edited any more, and changes of many keys are carried out for those it writes."""
+    for cell in [*change.growing]:
+        change.spread(cell)  # it would grow in place, and is needed as it is now
+    if base.stamps:
+        for key in change.key_metas:
+            base.key_meta(key)
+
+
+def _nothing(pending: Pending, handed: Handed) -> None:
+    return None
 
 
 def _times(meta: KeyMeta) -> Meta:
@@ -175,6 +260,6 @@ def _times(meta: KeyMeta) -> Meta:
 
 
 def _swept(test: Callable[[str], bool], invalidates: bool, moment: float) -> Pending:
-    pending = Pending(Meta(moment, moment, 1), moment)
+    pending = Pending(Meta(moment, moment, 1))
     pending.sweeps = [Sweep(test, invalidates, moment)]
     return pending

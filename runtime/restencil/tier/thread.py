@@ -48,6 +48,8 @@ class StorageThread:
         self._event = event = threading.Event()
         self._writer = weakref.ref(writer, lambda gone: event.set())
         self._hurry = threading.Event()
+        self.is_woken = False
+        """Whether it was told already that something waits, and looks after this. (Benchmark: write of one entity.)"""
         self._thread: threading.Thread | None = None
         self._is_over = False
         self.look: Callable[[], object] | None = None
@@ -60,8 +62,8 @@ class StorageThread:
         """Something waits; with `hurries` it does not wait for more."""
         if hurries:
             self._hurry.set()
-        if not self._event.is_set():
-            self._event.set()
+        self.is_woken = True
+        self._event.set()
         if self._thread is None:
             self.start()
 
@@ -93,6 +95,7 @@ class StorageThread:
                     if retry is None:
                         self._hurry.wait(self._write_behind)
                     self._hurry.clear()
+                    self.is_woken = False
                 if woken or retry is not None:
                     retry = None if held.turn() else max(_RETRY, held.below.remaining())
                 if self.look is not None:

@@ -48,9 +48,12 @@ class StorageTier:
         self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
         self.leases = Leases(below, self.knowing)
         self.tending = Tending(below)
+        self.take: Callable[[Pending], None] = writer.take
         self._store = store
         self._contents = contents
         writer.broken, writer.settled = self._broken, self.knowing.intake.settle
+        self._tap = tap = writer.tap
+        tap.wrote = self.knowing.wrote
         writer.met_epoch, below.is_back = self.look, self.knowing.lost
         below.was_opened = self._listen
 
@@ -97,22 +100,24 @@ class StorageTier:
 
     def written(self, action: Action, effects: Effects, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
+        change, below = effects.change, self.below
+        if below.state == "off" or effects.failure is not None:
+            return None
+        if change is None:
+            below.settle()
+            return self._tap.taken(action, effects)
+        if self._contents.overlaps.doubtful:
+            below.settle()
+            self.knowing.intake.writes(change)
         try:
-            if effects.change is not None and effects.failure is None:
-                self.knowing.wrote(effects.change, action)
-            pending = self.writer.written(action, effects)
+            pending = self._tap.handed(action, effects, change)
         except Exception:
             logger.exception("what came is not stored, nor is anything older shown in its place")
-            pending = self.writer.tap.left_out(effects)
-        if pending is not None and self.leases.are_held and isinstance(action, SetResponse | Renew):
-            name = self.leases.committing(action.fetch_id, lambda: self.writer.waits(pending))
-            if name is not None:
-                pending.release = (*pending.release, name)
+            below.settle()
+            pending = self._tap.left_out(change)
+        if self.leases.are_held:
+            _give_back(self.leases, self.writer, action, pending)
         return pending
-
-    def take(self, written: Pending, /) -> None:
-        """It was carried out; where nothing is to wait, it is in the storage when this returns."""
-        self.writer.take(written)
 
     def is_pending(self, cell: Cell, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
@@ -204,6 +209,7 @@ class StorageTier:
 
     def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
+        self.below.settle()
         known = self.below.known
         for table, pk in cells:
             known.forget(table, pk)
@@ -270,6 +276,15 @@ def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) 
     made = StorageTier(store, contents, lookup, storage)
     _in_use.add(storage)
     return made
+
+
+def _give_back(leases: Leases, writer: Writer, action: Action, pending: Pending) -> None:
+    """The lease of an answer ends with the commit of what that brought."""
+    if isinstance(action, SetResponse | Renew):
+        name = leases.committing(action.fetch_id, lambda: writer.waits(pending))
+        if name is not None:
+            pending.release = (*pending.release, name)
+            writer.thread.is_woken = False  # it hurries
 
 
 def _weak(look: Callable[[], None]) -> Callable[[], None]:

@@ -42,7 +42,10 @@ class Waiting:
         self._below = below
         self._forms = forms
         self._tap = tap
-        self.queue: deque[Pending] = deque()
+        self._handed: deque[Pending] = deque()
+        """What was handed over and is still to be worked out."""
+        self._is_settling = False
+        self._queue: deque[Pending] = deque()
         self._taken = 0
         self._cells: dict[str, dict[str, list[Pending]]] = {}
         """By table and primary key, the actions that wrote a cell, as far as they were sorted."""
@@ -59,17 +62,43 @@ class Waiting:
         """What was used since the last commit."""
 
     def __bool__(self) -> bool:
-        return bool(self.queue or self.names)
+        return bool(self._handed or self._queue or self.names)
+
+    @property
+    def queue(self) -> deque[Pending]:
+        """All that waits, in order."""
+        if self._handed:
+            self.settle()
+        return self._queue
 
     def take(self, pending: Pending) -> None:
         """An action was carried out."""
-        self._taken += 1
-        pending.order = self._taken
-        self.queue.append(pending)
-        self._unsorted.append(pending)
+        self._handed.append(pending)
         self.rows += pending.rows
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
+
+    def settle(self, most: int | None = None) -> bool:
+        """Works out what was handed over, or so much of it; whether that is all."""
+        handed = self._handed
+        if not handed or self._is_settling:  # a function of the user's asks in between
+            return True
+        self._is_settling = True
+        try:
+            for _ in range(len(handed) if most is None else min(most, len(handed))):
+                pending = handed[0]
+                rows = pending.rows
+                waits = self._tap.work_out(pending)
+                self.rows += pending.rows - rows
+                self._taken += 1
+                pending.order = self._taken
+                handed.popleft()
+                if waits:
+                    self._queue.append(pending)
+                    self._unsorted.append(pending)
+        finally:
+            self._is_settling = False
+        return not handed
 
     def _keep_names(self) -> None:
         """Too much waits: the values are let go of and their names kept; what invalidates stays."""
@@ -85,15 +114,15 @@ class Waiting:
                 for key in pending.results:
                     self.names.pop(key, None)
                 kept.append(pending)
-        self.queue, self.rows = kept, 0
+        self._queue, self.rows = kept, 0
         self._cells.clear()
         self._unsorted.clear()
         self.bases.clear()
 
     def pop(self, pending: Pending) -> None:
         """An action waits no more; it is the first."""
-        if self.queue and self.queue[0] is pending:
-            self.queue.popleft()
+        if self._queue and self._queue[0] is pending:
+            self._queue.popleft()
             self.rows -= pending.rows
             self._unsort(pending)
 
@@ -111,7 +140,8 @@ class Waiting:
 
     def clear(self) -> None:
         """Nothing waits any more."""
-        self.queue.clear()
+        self._handed.clear()
+        self._queue.clear()
         self._cells.clear()
         self._unsorted.clear()
         self.bases.clear()
@@ -123,6 +153,7 @@ class Waiting:
 
     def _sort(self) -> None:
         """Finds out what was written by whom; that is left to who asks for it."""
+        self.settle()
         for pending in self._unsorted:
             for table, written in pending.cells.items():
                 of_table = self._cells.setdefault(table, {})
@@ -145,7 +176,7 @@ class Waiting:
 
     def is_pending(self, cell: Cell) -> bool:
         """Whether a cell waits for its commit."""
-        if self._unsorted:
+        if self._handed or self._unsorted:
             self._sort()
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
@@ -164,7 +195,7 @@ class Waiting:
 
     def of_cell(self, cell: Cell) -> list[Pending]:
         """The actions that have anything to say of a cell, in order."""
-        if self._unsorted:
+        if self._handed or self._unsorted:
             self._sort()
         wrote = self._cells.get(cell[0], EMPTY).get(cell[1], ())
         if not is_collection(cell[0]):

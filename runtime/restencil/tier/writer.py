@@ -25,8 +25,7 @@ from .waiting import Waiting
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..cache.actions import Action
-    from ..cache.contents import Contents, Effects
+    from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
     from ..storage.protocol import Loaded, Place, StoredResult
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 5_000
 """A commit takes so many rows at most, but a whole action whatever it is."""
+_PIECE: Final = 50
+"""So many actions are worked out before others may have the lock."""
 _ATTEMPTS: Final = 8
 """After so many moves in a row what moved is dropped."""
 _USED: Final = 5_000
@@ -49,12 +50,15 @@ class Writer:
         self._store = store
         self._contents = contents
         self.below = below
+        self.commits_at_once = below.storage.inline and below.storage.write_behind <= 0
+        """Whether an action is committed before its call returns."""
         self._forms = forms
         self.tap = tap = Tap(contents, below, forms)
         self.waiting = waiting = Waiting(contents, below, forms, tap)
         self.is_pending = waiting.is_pending
         self.is_pending_key = waiting.is_pending_key
         self.date_of = waiting.date_of
+        below.settle = waiting.settle
         self._joining = Joining(contents, below, waiting, tap.tainted)
         self._sweeping = Sweeping(contents, below)
         self.met_epoch: Callable[[], object] = self.drop_all
@@ -74,22 +78,10 @@ class Writer:
 
     # -- what waits (locked)
 
-    @property
-    def commits_at_once(self) -> bool:
-        """Whether an action is committed before its call returns."""
-        storage = self.below.storage
-        return storage.inline and storage.write_behind <= 0
-
     def waits(self, pending: Pending) -> bool:
         """Whether an action waits for its commit still (without the lock)."""
         with self._store.lock:
             return pending in self.waiting.queue
-
-    def written(self, action: Action, effects: Effects) -> Pending | None:
-        """What an action that is about to be carried out hands over; None for nothing."""
-        if self.below.state == "off" or not self.below.storage.writable:
-            return None
-        return self.tap.taken(action, effects)
 
     def take(self, pending: Pending) -> None:
         """It was carried out; where nothing is to wait, it is committed."""
@@ -97,7 +89,9 @@ class Writer:
             self._reset()
             return
         self.waiting.take(pending)
-        if not (self.commits_at_once and (self._is_committing or self.commit_all())):
+        if self.commits_at_once and (self._is_committing or self.commit_all()):
+            return
+        if not self.thread.is_woken:
             self.thread.wake(hurries=bool(pending.release))
 
     @property
@@ -181,6 +175,7 @@ class Writer:
                 return False
             if self._is_resetting and not self._try_reset():
                 return False
+            self._settle()
             with self._store.lock:
                 draft = self._begin()
             if draft is None:
@@ -189,6 +184,13 @@ class Writer:
                 return False
         self.drop_all()
         return True
+
+    def _settle(self) -> None:
+        """Works out what was handed over, in pieces, between which others may have the lock."""
+        is_done = False
+        while not is_done:
+            with self._store.lock:
+                is_done = self.waiting.settle(_PIECE)
 
     def _begin(self) -> Draft | None:
         """What is committed next: whole actions, and what changes all results ends it (locked)."""
@@ -249,7 +251,7 @@ class Writer:
         last = draft.actions[-1] if draft.actions else None
         if last is None or not last.sweeps:
             return True
-        while last.sweeps and last in self.waiting.queue:
+        while last.sweeps and self.waits(last):
             if not self._sweeping.carry_out(last.sweeps[0], last):
                 return False
             with self._store.lock:
