@@ -73,6 +73,9 @@ class Proxy:
                 taken.close()
                 continue
             self._sockets += [taken, onward]
+            if self._refusing or self._ended.is_set():
+                self.cut()  # what was taken meanwhile, too
+                continue
             for source, sink in ((taken, onward), (onward, taken)):
                 threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
 
