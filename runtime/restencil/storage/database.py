@@ -14,9 +14,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import StorageDown
+from ..base.lazy import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
-from .format import connect, opened
+from .format import LONGEST_LOAD, be_patient, connect, opened
 from .protocol import (
     HOUR,
     Batch,
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from sqlite3 import Connection, Cursor
 
-_LONGEST_LOAD: Final = 0.25
-"""After so many seconds a `load` gives up: the network is faster then."""
+_LONGEST_LOAD: Final = LONGEST_LOAD / 1000
 _STEPS: Final = 10_000
 """After so many steps of SQLite's machine the clock is looked at."""
 _AT_ONCE: Final = 128
@@ -147,7 +147,7 @@ class Database:
         if self._reader is None:
             if self.retired:
                 raise Retired
-            connection = connect(self._file, 1000 * _LONGEST_LOAD)
+            connection = connect(self._file, LONGEST_LOAD)
             connection.execute("PRAGMA cache_size = -8000")
             connection.execute("PRAGMA query_only = ON")
             connection.set_progress_handler(self._is_late, _STEPS)
@@ -319,24 +319,58 @@ class Database:
 
     def changes(self, after: int) -> tuple[int, list[Entry], bool]:
         """The newest number, the entries after a number, and whether some of them are gone."""
-        with self.writing:
+        if not self.writing.acquire(blocking=False):  # a commit may wait for another process, and reads for this
+            with self.reads() as cursor:
+                return _logged(cursor, after)
+        try:
             version = self.writer().execute("PRAGMA data_version").fetchone()[0]
             if version == self._version and after == self._known:
                 return after, [], False
-            cursor = self.writer().cursor()
-            number = number_in(cursor)
-            entries = [
-                entry_from_json(number, str(writer), entry if isinstance(entry, bytes) else b"")
-                for number, writer, entry in cursor.execute(_LOG, (after,))
-            ]
-            if entries:
-                number = max(number, entries[-1].number)  # what came in between is there already
-            self._version, self._known = version, number
-        lost = after > number or [entry.number for entry in entries] != list(range(after + 1, number + 1))
-        return number, [] if lost else entries, lost
+            found = _logged(self.writer().cursor(), after)
+            self._version, self._known = version, found[0]
+            return found
+        finally:
+            self.writing.release()
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
-        """For each name and owner, whether the owner has the lease for `length` ms from `now`, the system's time."""
+        """For each name and owner, whether the owner has the lease for `length` ms from `now`, the system's time.
+
+        As reads wait for it, it takes no longer than a `load` may, unless others go on committing meanwhile.
+        """
+        end = time.monotonic() + self._lock_timeout / 1000
+        before = self._moment()
+        while True:
+            try:
+                with self._soon():
+                    return self._leases(wanted, length, now)
+            except (sqlite3.OperationalError, StorageDown):
+                moment = self._moment()
+                if moment == before or time.monotonic() >= end:
+                    raise
+                before = moment
+
+    def _moment(self) -> int:
+        """Another number each time that somebody has committed."""
+        with self.reading:
+            return int(self._for_reading().execute("PRAGMA data_version").fetchone()[0])
+
+    @contextmanager
+    def _soon(self) -> Generator[None]:
+        """Nobody is waited for longer than a `load` may take."""
+        longest = min(LONGEST_LOAD, self._lock_timeout)
+        if not self.writing.acquire(timeout=longest / 1000):
+            raise StorageDown(f"{self._file} is locked: a commit waits for another process")
+        try:
+            writer = self.writer()
+            be_patient(writer, longest)
+            try:
+                yield
+            finally:
+                be_patient(writer, self._lock_timeout)
+        finally:
+            self.writing.release()
+
+    def _leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
         with self.writes() as cursor:
             if length <= 0:
                 cursor.executemany(_GIVE_LEASE, wanted)
@@ -504,6 +538,19 @@ class Shapes:
             return "?"  # a shape that no class has is not readable
         text = self._known[shape] = str(found[0])
         return text
+
+
+def _logged(cursor: Cursor, after: int) -> tuple[int, list[Entry], bool]:
+    """The newest number, the entries after a number, and whether some of them are gone."""
+    number = number_in(cursor)
+    entries = [
+        entry_from_json(number, str(writer), entry if isinstance(entry, bytes) else b"")
+        for number, writer, entry in cursor.execute(_LOG, (after,))
+    ]
+    if entries:
+        number = max(number, entries[-1].number)  # what came in between is there already
+    lost = after > number or [entry.number for entry in entries] != list(range(after + 1, number + 1))
+    return number, [] if lost else entries, lost
 
 
 def number_in(cursor: Cursor) -> int:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 APPLICATION: Final = 0x52535443
 
+LONGEST_LOAD: Final = 250
+"""After so many ms a `load` gives up: the network is faster then."""
+
+_LONGEST_TIMEOUT: Final = 2**31 - 1
 _OLDEST_SQLITE: Final = (3, 24, 0)
 
 _TABLES: Final = """
@@ -76,14 +80,21 @@ def connect(file: str, timeout: float) -> Connection:
     return connection
 
 
+def be_patient(connection: Connection, timeout: float) -> None:
+    """From now on the connection waits for locks for at most so many ms."""
+    connection.execute(f"PRAGMA busy_timeout = {min(timeout, _LONGEST_TIMEOUT):.0f}")
+
+
 def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection:
     """A connection to the file of an epoch; one that a reset left empty becomes a database."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}, and {oldest} is the oldest that will do")
-    connection = connect(file, lock_timeout)
+    connection = connect(file, min(lock_timeout, LONGEST_LOAD))  # a read waits for this
     try:
-        if not has_format(connection, file):
+        is_new = not has_format(connection, file)
+        be_patient(connection, lock_timeout)
+        if is_new:
             _format(connection, place, epoch)
         _share(connection, file)
     except BaseException:

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -16,7 +17,7 @@ from ..base.lazy import logger, sqlite3
 from ..base.values import described
 from .database import Database, Retired
 from .epochs import Epochs
-from .format import NotOurs, create
+from .format import LONGEST_LOAD, NotOurs, create
 from .naming import check_principal, namespace_hash
 from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page, check_count
 from .trimming import Trim, make_room
@@ -120,7 +121,7 @@ class SQLiteStorage:
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
         self._follow()
-        return self._do(lambda database: database.load(cells, keys, index, tables))
+        return self._do(lambda database: database.load(cells, keys, index, tables), waits=LONGEST_LOAD)
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
@@ -170,7 +171,7 @@ class SQLiteStorage:
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
         """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
-        return self._do(lambda database: database.leases(wanted, length, time.time() * 1000))
+        return self._do(lambda database: database.leases(wanted, length, time.time() * 1000), waits=LONGEST_LOAD)
 
     def reset(self, /) -> int:
         """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
@@ -242,8 +243,8 @@ class SQLiteStorage:
             raise StorageDown("this storage was not opened; `open` comes before all else")
         return self._epochs
 
-    def _do(self, work: Callable[[Database], T]) -> T:
-        """Works on the current file; its errors are those of a storage."""
+    def _do(self, work: Callable[[Database], T], *, waits: float = inf) -> T:
+        """Works on the current file, and waits for locks for at most so many ms; its errors are those of a storage."""
         for _ in range(_TRIES):
             database = self._current()
             try:
@@ -254,7 +255,7 @@ class SQLiteStorage:
                 if self._place_of_files().identity(database.epoch) != database.identity:
                     self._follow()
                     continue
-                raise self._meaning(error, database) from error
+                raise self._meaning(error, database, waits) from error
         raise StorageDown(f"{self._path} changes too fast to be read")
 
     def _current(self) -> Database:
@@ -293,7 +294,7 @@ class SQLiteStorage:
                     self._clean()
                     continue
                 if not _is_damage(error):
-                    raise self._meaning(error) from error
+                    raise self._meaning(error, waits=LONGEST_LOAD) from error
                 self._replace(epochs, epoch, error)
         raise StorageDown(f"{epochs.folder} changes too fast to be opened")
 
@@ -344,14 +345,15 @@ class SQLiteStorage:
                     epochs.sweep(newest, self._reset)
                 self._sweeps = False
 
-    def _meaning(self, error: Exception, database: Database | None = None) -> Exception:
+    def _meaning(self, error: Exception, database: Database | None = None, waits: float = inf) -> Exception:
         """What an error of SQLite means to a store."""
         code = _code_of(error)
         if database is not None and _is_damage(error):
             self._recover(database, error)
             return StorageCorrupt(f"{self._path} was damaged ({error}); it is set aside, and a new file was begun")
         if code in (_BUSY, _LOCKED):
-            return StorageDown(f"{self._path} was locked by another process for longer than {self._lock_timeout:g} ms")
+            longest = min(self._lock_timeout, waits)
+            return StorageDown(f"{self._path} was locked by another process for longer than {longest:g} ms")
         if code in (_READONLY, _CANTOPEN) and not self._may_write():
             return StorageOff(f"{self._path}, or a file in it, cannot be written to; give another folder")
         return StorageDown(f"{self._path} cannot be used now: {error}")

@@ -165,7 +165,10 @@ class Known:
 
 
 class Below:
-    """The storage below a store, and how it is: `on`, `down` (it does not answer now), or `off` (it is not used)."""
+    """The storage below a store, and how it is.
+
+    `on`, `down` (it does not answer now, or takes no commits), or `off` (it is not used).
+    """
 
     def __init__(self, storage: Storage, lock: RLock, now: Callable[[], float], place: Callable[[], str]) -> None:
         self.storage = storage
@@ -193,6 +196,8 @@ class Below:
         self._now = now
         self._place = place
         self._failed_loads = 0
+        self._is_read = True
+        """Whether reads ask it also while it is down: it is at hand, and only takes no commits."""
         self._wait = _SHORTEST
         self._until = 0.0
         self.turn = threading.RLock()
@@ -208,10 +213,19 @@ class Below:
 
     @property
     def may_be_read(self) -> bool:
-        """Whether a read is to ask it: it is on, or was down for long enough to look again."""
+        """Whether a read is to ask it: it is on, takes only no commits, or was down for long enough to look again."""
         if self.is_resetting:
             return False
-        return self.state == "on" or (self.state == "down" and time.monotonic() >= self._until)
+        return self.state == "on" or (self.state == "down" and (self._is_read or time.monotonic() >= self._until))
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether a lease is to be asked of it: nothing is the matter, or has been for some time."""
+        return self.may_be_read and self.remaining() <= 0
+
+    def read_no_more(self) -> None:
+        """While it takes no commits it is not read either: what it would show is older than what was shown."""
+        self._is_read = False
 
     def remaining(self) -> float:
         """How long it is left alone, in s; 0 where it may be asked."""
@@ -222,6 +236,16 @@ class Below:
         if not self.may_be_read:
             return None
         return self._ask(work, is_load=True)
+
+    def lease(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers of leases, for who waits for it as a read does; None where it does not."""
+        if not self.may_be_written:
+            return None
+        return self._ask(work, is_load=True, writes=True)
+
+    def commit(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to who writes to it; see `work`."""
+        return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
 
     def opened(self) -> bool:
         """Whether it is open, or could be opened now."""
@@ -253,7 +277,7 @@ class Below:
                 return
             after = page.next
 
-    def _ask(self, work: Callable[[Storage], T], *, is_load: bool) -> T | None:
+    def _ask(self, work: Callable[[Storage], T], *, is_load: bool, writes: bool = False) -> T | None:
         try:
             if not self.is_open:
                 self._open()
@@ -263,12 +287,12 @@ class Below:
                 with self.turn:
                     found = work(self.storage)
         except Exception as error:
-            self._failed(error, is_load=is_load)
+            self._failed(error, is_load=is_load, writes=writes)
             return None
         finally:
             if self.state == "off":
                 self.let_go()  # once more: it may have been opened again by what was under way
-        self._answered()
+        self._answered(writes=writes)
         return found
 
     def _open(self) -> None:
@@ -292,16 +316,19 @@ class Below:
 
     # -- how it is
 
-    def _failed(self, error: Exception, *, is_load: bool) -> None:
+    def _failed(self, error: Exception, *, is_load: bool, writes: bool) -> None:
         name = type(error).__name__
         errors = self.count.errors
         errors[name] = errors.get(name, 0) + 1
         if isinstance(error, StorageOff):
             self.turn_off(str(error))
             return
-        self._failed_loads += is_load
-        if is_load and self._failed_loads < _LOADS and self.state == "on":
-            return
+        is_refused = writes and self.storage.inline and self.is_open  # that says nothing of reads
+        if is_load and not is_refused:
+            self._failed_loads += 1
+            if self._failed_loads < _LOADS and (self.state == "on" or self._is_read):
+                return
+        self._is_read = self._is_read and is_refused
         if self.state == "on":
             kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
             self.reason = f"{kind}{error}"
@@ -337,13 +364,17 @@ class Below:
             if is_told:
                 logger.warning("the storage is not used: %s", reason)
 
-    def _answered(self) -> None:
+    def _answered(self, *, writes: bool) -> None:
         self._failed_loads = 0
+        if self._is_read and not writes:
+            return
+        was_read, self._is_read = self._is_read, True
         if self.state == "down":
             self.state, self.reason = "on", ""
             self._wait = _SHORTEST
             logger.warning("the storage answers again")
-            self.is_back()
+            if not was_read:  # else it was told all the time what others did
+                self.is_back()
 
 
 def _nothing() -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.lazy import hashlib, logger
 from ..storage.protocol import leases_of
-from .asking import Question
 from .loading import Loading
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class Leases:
         """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
         below, end = self._below, time.monotonic() + left / 1000
         is_waiting, is_told = False, True
-        while below.may_be_read:
+        while below.may_be_written:
             held = self._held.get(fetch_id)  # the thread may have got it
             if held is None:
                 if is_waiting and (yield from self._is_answered(request, wanted, is_told=is_told)):
@@ -153,7 +152,7 @@ class Leases:
                     self._hold(fetch_id, lease, asked)
             return got
 
-        return (yield Loading(self._below, self._knowing.loads, Question(ask)))
+        return (yield Loading(self._below.lease, self._knowing.loads, ask))
 
     def _is_answered(self, request: Request, wanted: Wanted, *, is_told: bool = False) -> Steps:
         """Steps: whether there is an outcome now; `is_told`: what others wrote is in memory, as far as is known."""
@@ -318,7 +317,7 @@ class Leases:
     def _ask(self, leases: Sequence[Lease], length: float) -> list[bool] | None:
         """What the storage says of each; None where it does not answer."""
         wanted = [(lease.name, lease.owner) for lease in leases]
-        return self._below.load(lambda storage: leases_of(storage, wanted, length)) if wanted else None
+        return self._below.lease(lambda storage: leases_of(storage, wanted, length)) if wanted else None
 
     def close(self) -> None:
         """Gives back what is held; who waits sends its own request."""

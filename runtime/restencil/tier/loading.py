@@ -8,28 +8,33 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import asyncio, logger
-from .asking import Asking, Question, Waits, ask_apart, ask_here
+from .asking import Asking, Waits, ask_apart, ask_here
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from ..base.steps import Steps
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.store import Store
+    from ..storage.protocol import Storage
     from .below import Below
+
+    Ask: TypeAlias = Callable[[Storage], Any]
 
 
 class Loading:
     """A step: a question to the storage, asked by a thread that may wait."""
 
-    __slots__ = ("_below", "_loads", "_question")
+    __slots__ = ("_ask", "_loads", "_work")
 
-    def __init__(self, below: Below, loads: Loads, question: Question) -> None:
-        self._below = below
+    def __init__(self, ask: Callable[[Ask], Any], loads: Loads, work: Ask) -> None:
+        self._ask = ask
         self._loads = loads
-        self._question = question
+        self._work = work
 
     def take(self, transport: BlockingTransport) -> Any:
         """Asks, in the thread that reads."""
-        return self._below.load(self._question.work)
+        return self._ask(self._work)
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
         """Awaits what the thread for loads is answered."""
@@ -41,7 +46,7 @@ class Loading:
                 future.set_result(answer)
 
         def work() -> None:
-            answer = self._below.load(self._question.work)
+            answer = self._ask(self._work)
             try:
                 loop.call_soon_threadsafe(answered, answer)
             except RuntimeError:
@@ -85,7 +90,7 @@ class Loads:
             except Waits as waits:
                 question = waits.question
                 while True:
-                    answer = yield Loading(below, self, question)
+                    answer = yield Loading(below.load, self, question.work)
                     with below.lock:
                         below.settle()
                         question = asking.send(answer)

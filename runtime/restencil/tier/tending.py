@@ -25,5 +25,5 @@ class Tending:
         if time.monotonic() < self._due or not below.is_open or below.state != "on" or below.is_resetting:
             return
         if below.storage.writable:
-            dropped = below.work(lambda storage: storage.trim())
+            dropped = below.commit(lambda storage: storage.trim())
             self._due = 0.0 if dropped else time.monotonic() + _EVERY

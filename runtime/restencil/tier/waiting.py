@@ -102,6 +102,7 @@ class Waiting:
 
     def _keep_names(self) -> None:
         """Too much waits: the values are let go of and their names kept; what invalidates stays."""
+        self._below.read_no_more()
         kept: deque[Pending] = deque()
         for pending in self.queue:
             cells = pending.all_cells()

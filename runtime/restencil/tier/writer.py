@@ -139,7 +139,7 @@ class Writer:
 
     def _try_reset(self) -> bool:
         """Begins a new epoch; False where the storage does not answer now."""
-        epoch = self.below.work(lambda storage: storage.reset())
+        epoch = self.below.commit(lambda storage: storage.reset())
         if epoch is None:
             return False
         with self._store.lock:
@@ -229,7 +229,7 @@ class Writer:
                 return self._finished(draft, 0)
             self.waiting.row_size = draft.row_size
             draft.is_sent = True
-            outcome = self.below.work(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
+            outcome = self.below.commit(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
             if outcome is None:
                 return False
             if outcome.epoch != draft.epoch:
