@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
@@ -232,6 +232,33 @@ def test_times_may_be_infinite_and_texts_may_be_odd(storage: SQLiteStorage) -> N
     assert [each.pk for each in rows] == pks
     assert {each.times for each in rows} == {times}
     assert list(storage.scan("A", None, 10).items) == pks
+
+
+@pytest.mark.parametrize(
+    ("pks", "others"),
+    [
+        (range(300), range(0)),
+        (range(299, -1, -1), range(0)),
+        (random.Random(1).sample(range(300), 300), range(0)),
+        (range(0, 300, 2), range(0)),
+        (range(0, 300, 7), range(0)),
+        ([400, *range(300)], range(0)),
+        ([*range(150), 400, *range(150, 300), 401], range(0)),
+        ([*range(20), *range(20)], range(0)),
+        (range(300), range(0, 300, 3)),
+        ([299, *range(299)], range(298)),
+    ],
+)
+def test_rows_are_found_however_they_lie(storage: SQLiteStorage, pks: Sequence[int], others: Sequence[int]) -> None:
+    """Many rows are found as one by one, in the order asked, however they came: also with others in between."""
+    names, epoch = [str(pk) for pk in pks], epoch_of(storage)
+    came = [row(str(pk), value=b"%d" % pk, table="B" if pk in others else "A") for pk in range(300)]
+    storage.commit(batch(epoch, *came))
+    storage.commit(batch(epoch, row("7", value=None), row("8", 1, b"[8]"), drop=[("A", "7"), ("A", "9")]))
+    cells = [(table, name) for table in ("A", "B") for name in names]
+    loaded = storage.load(cells)
+    assert loaded.rows == [found for cell in cells for found in storage.load([cell]).rows]
+    assert len(names) - 3 <= len(loaded.rows) <= len(names) + 1
 
 
 def test_more_than_can_be_loaded_at_once_is_refused(storage: SQLiteStorage) -> None:
