@@ -15,7 +15,7 @@ from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_lis
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
 from ..schema.derived import Deletion, Invalidate
-from ..schema.entity import EntitySchema, usable_pk, value_at
+from ..schema.entity import EntitySchema, completed, usable_pk, value_at
 from ..schema.notation import schema_of
 from ..schema.stored import record_of
 from .request import own_args
@@ -136,7 +136,11 @@ def _known(item: Schema | None, request: Request, writer: Normalization) -> list
     """The entity that is stored as result of `get` under the same path arguments."""
     siblings = request.rules.siblings
     key = None if siblings is None else siblings.item_key(request.args)
-    stored = UNDEFINED if key is None else writer.below.result(key)
+    return [] if key is None else _result_of(item, writer.below.result(key))
+
+
+def _result_of(item: Schema | None, stored: Any) -> list[Gone]:
+    """The entity that a stored result of one is."""
     name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
     return [Gone(name, schema, pk) for other, schema in entities_of(item) if other == name and isinstance(pk, str)]
 
@@ -203,11 +207,18 @@ def tags_of(request: Request, told: Told, writer: Normalization) -> Mapping[Cell
     is_created = rules.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
     if not is_strong(tag) or (rules.method == "POST" and not is_created):
         return {}
-    cells = _created(rules.schema, writer) if is_created else _cells_meant(request, writer)
+    cells = _created(rules.schema, writer) if is_created else _cells_answered(request, writer)
     change, times = writer.change, writer.change.times
     kept = [cell for cell in cells if change.get(*cell) not in (UNDEFINED, INVALID)]
     late = any((meta := change.meta(*cell)) is not None and meta.fetched_at > times.fetched_at for cell in kept)
     return {} if late or len(kept) != 1 else {kept[0]: (tag, times.fetched_at)}
+
+
+def _cells_answered(request: Request, writer: Normalization) -> list[Cell]:
+    """The entity that an answer is about: that of the path, and where it names none by its key, what was answered."""
+    item, params = _item_of(request.rules.schema), _params(request)
+    found = _named(item, params, params, writer) or _result_of(item, writer.change.results.get(request.key, UNDEFINED))
+    return [(gone.schema.table_key, gone.pk) for gone in found or _known(item, request, writer)]
 
 
 def _created(schema: Schema | None, writer: Normalization) -> list[Cell]:
@@ -234,21 +245,27 @@ def refused(request: Request, writer: Normalization) -> list[Cell]:
 # --- empty answers ----------------------------------------------------------------------------------------------------
 
 
-def completed(presumed: Presumed, request: Request, writer: Normalization) -> dict[str, Any] | None:
+def presumed_record(presumed: Presumed, request: Request, writer: Normalization) -> dict[str, Any] | None:
     """What an empty answer counts as, with a primary key; None where none is known.
 
     Where the answer is to replace the record, what was not sent and may be absent is gone: were it kept, a later answer
-    that does not have it either would leave it there for good.
+    that does not have it either would leave it there for good. Objects of which the path tells a part are kept whole.
     """
     for _, schema in entities_of(_entity_of(request.rules.schema)):
-        told = usable_pk(schema.model.pk(presumed, None, None, request.args))
-        pks = [gone.pk for gone in _known(schema, request, writer)] if told is None else [told]
+        model = schema.model
+        pk = usable_pk(model.pk(presumed, None, None, request.args))
+        pks = [gone.pk for gone in _known(schema, request, writer)] if pk is None else [pk]
         records = (writer.record_before(schema.table_key, pk) for pk in pks)
         stored = next((record for record in records if record is not None), None)
         if stored is not None:
-            kept = _lasting(schema, stored) if request.rules.replace else {} if told is not None else stored
-            return {**kept, **presumed}
-        if told is not None:
+            kept = _lasting(schema, stored) if request.rules.replace else {} if pk is not None else stored
+            part, told = model.pk_part(stored), _params(request)
+            if request.rules.replace:  # objects that were sent are whole but for what the server gives
+                sent: Any = request.args[-1] if request.rules.has_body else None
+                told = {name: value for name, value in told.items() if not is_mapping(sent) or name not in sent}
+                return completed(completed({**kept, **presumed}, part, part), stored, told)
+            return completed(completed({**kept, **presumed}, stored, part), stored, told)
+        if pk is not None:
             return dict(presumed)
     return None
 

@@ -44,12 +44,12 @@ from .denormalize_compiled import reader_of
 from .following import follow, note_lists
 from .memo import Memo
 from .mutations import (
-    completed,
     delete,
     expire_named,
     expire_self,
     known_before,
     meant,
+    presumed_record,
     refused,
     tags_of,
     without_answer,
@@ -474,7 +474,7 @@ def _written(schema: Schema, response: Any, request: Request, writer: Normalizat
     if isinstance(schema, Deletion):
         return delete(schema, response, request, writer)
     if type(response) is Presumed:
-        writer.response = response = completed(response, request, writer)
+        writer.response = response = presumed_record(response, request, writer)
         expire_self(request, writer)
     if _is_empty(response, request):
         if request.rules.side_effect:

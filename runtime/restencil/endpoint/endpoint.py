@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.arguments import HeaderParam
     from ..base.durations import Timeout
+    from ..cache.terms import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .calls import CallOptions
     from .typing import Awaiting, Binder, Blocking
@@ -328,7 +329,7 @@ class Endpoint(Generic[P, R]):
             processes=self.plan.own_process,
             conditional=_is_conditional(self),
             freshness=freshness_of(self.freshness),
-            concurrency=concurrency_of(self.concurrency),
+            concurrency=_own_concurrency(self),
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
@@ -647,6 +648,14 @@ def _with_keywords(function: Callable[..., Any], name: str) -> Callable[..., Any
         return text_from(self, name, function(self, *self.bind_for(name, args, kwargs)))
 
     return call
+
+
+def _own_concurrency(endpoint: Any) -> Concurrency | None:
+    """How changes say what they are made for: an ETag speaks of what stands at an entity's own path alone."""
+    siblings = endpoint.siblings
+    if siblings is not None and endpoint.method != "POST" and not siblings.is_of_item(endpoint.path):
+        return None
+    return concurrency_of(endpoint.concurrency)
 
 
 def _is_conditional(endpoint: Endpoint[..., Any]) -> bool:

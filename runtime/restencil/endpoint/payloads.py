@@ -10,7 +10,7 @@ from ..base.lazy import urls
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.request import own_args
 from ..schema.derived import Invalidate
-from ..schema.entity import EntitySchema, entity_model
+from ..schema.entity import EntitySchema, completed, entity_model
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
@@ -56,7 +56,8 @@ def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     known = _held(endpoint, snapshot, args)
     if known is None:
         raise snapshot.abort
-    return {**{name: known[name] for name in node.model.pk_names if name in known}, **record}
+    part = node.model.pk_part(known)
+    return completed({**part, **record}, part, part)
 
 
 def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:

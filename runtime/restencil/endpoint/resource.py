@@ -152,6 +152,13 @@ class Siblings:
             return None
         return _key(get, params)
 
+    def is_of_item(self, path: str) -> bool:
+        """Whether what stands at a path is one item of the resource, and no part or other view of it."""
+        if self._member in _METHODS and self._member != "get_list":
+            return True
+        get = _rest_member(self._resource, "get")
+        return path in (self._resource.__options__.get("path"), None if get is None else get.path)
+
     @property
     def item_schema(self) -> Any:
         """What one item of the resource is."""

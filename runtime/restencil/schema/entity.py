@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
@@ -383,7 +383,7 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
     if not (params or unread):
         return process
 
-    def completed(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+    def complete(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
         record: Mapping[str, Any] | None = value if process is None else process(value, parent, key, args)
         if record is None:
             return None
@@ -395,7 +395,7 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
                 found[name] = model.typed_value(name, given[param])
         return found
 
-    return completed
+    return complete
 
 
 def told(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
@@ -409,11 +409,24 @@ def told(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | 
     found: dict[str, Any] = {name: value for name, value in params.items() if name not in fields}
     for name, dotted in fields.items():
         if name in params:
-            *above, last = model.wire_path(dotted)
-            inside = found
-            for part in above:
-                inside = inside.setdefault(part, {})
-            inside[last] = params[name]
+            _put(found, model.wire_path(dotted), params[name])
+    return found
+
+
+def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    *above, last = path
+    for part in above:
+        record = record.setdefault(part, {})
+    record[last] = value
+
+
+def completed(record: Mapping[str, Any], known: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose objects, where they are `told` in part only, have what is known of them beside that."""
+    found = {**record}
+    for name, part in told.items():
+        mine, other = record.get(name), known.get(name)
+        if is_mapping(part) and is_mapping(mine) and is_mapping(other):
+            found[name] = completed({**other, **mine}, other, part)
     return found
 
 
@@ -560,6 +573,19 @@ class EntityModel(Model):
             names = None if inner is None else inner.kinds.get(part)
             schema = None
         return tuple(path)
+
+    def pk_part(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """What of a record holds its primary key; of objects around that, no more than leads to it."""
+        setting = self.setting("pk")
+        if callable(setting):
+            return {name: record[name] for name in self.pk_names if name in record}
+        names = ["id"] if setting is None else [setting] if isinstance(setting, str) else cast("list[str]", setting)
+        part: dict[str, Any] = {}
+        for path in map(self.wire_path, names):
+            value = value_at(record, path)
+            if value is not None:
+                _put(part, path, value)
+        return part
 
     @property
     def pk_names(self) -> tuple[str, ...]:

@@ -1,0 +1,174 @@
+"""Items whose path names another field than their key: changes of them, what is expected of those, and their ETags."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from restencil import Controller, ControllerType, Entity, Record, Resource, field, rest
+from restencil.testing import Answer, FakeClock, MockServer, Request
+
+
+class Meta(Record):
+    uid: str = ""
+    name: str = ""
+    labels: dict[str, str] = field(default={})
+
+
+class Pod(Entity, pk="metadata.uid"):
+    metadata: Meta = field(required=True)
+    phase: str = ""
+    note: str | None = None
+
+
+BODY: Any = {"phase": "up"}
+WEB = {"metadata": {"uid": "u1", "name": "web", "labels": {"tier": "front"}}, "phase": "new", "note": "first"}
+
+
+class Pods(
+    Resource[ControllerType],
+    path="/pods/:name",
+    schema=Pod,
+    url_prefix="http://mock",
+    strict=True,
+    concurrency="etag",
+    optimistic=True,
+    path_params={"name": "metadata.name"},
+):
+    @rest()
+    def get(self, *, name: str) -> Pod:
+        raise NotImplementedError
+
+    @rest(path="/pods/:name/full")
+    def full(self, *, name: str) -> Pod:
+        raise NotImplementedError
+
+    @rest()
+    def update(self, *, name: str, body: Any) -> Pod:
+        raise NotImplementedError
+
+    @rest()
+    def partial_update(self, *, name: str, body: Any) -> Pod:
+        raise NotImplementedError
+
+    @rest(method="PUT", path="/pods/:name/scale")
+    def scale(self, *, name: str, body: Any) -> Pod:
+        raise NotImplementedError
+
+
+class Keyed(
+    Resource[ControllerType],
+    path="/pods/:uid",
+    schema=Pod,
+    url_prefix="http://mock",
+    strict=True,
+    path_params={"uid": "metadata.uid"},
+):
+    """The same, with the key in the path."""
+
+    @rest()
+    def get(self, *, uid: str) -> Pod:
+        raise NotImplementedError
+
+    @rest()
+    def partial_update(self, *, uid: str, body: Any) -> Pod:
+        raise NotImplementedError
+
+
+class Cluster:
+    """Answers changes as it is told, with an ETag for each path, and notes what it was asked on what condition."""
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.answer = answer or Answer(204)
+        self.asked: list[tuple[str, str, str | None]] = []
+        self.seen: list[Any] = []
+        self.look: Any = None
+
+    def __call__(self, request: Request) -> Answer:
+        path = request.url.removeprefix("http://mock")
+        self.asked.append((request.method, path, dict(request.headers).get("if-match")))
+        if request.method == "GET":
+            return Answer(json=WEB, headers={"ETag": f'"{path}"'})
+        if self.look is not None:
+            self.seen.append(self.look())
+        return self.answer
+
+
+def wire(pod: Any) -> dict[str, Any]:
+    found: dict[str, Any] = pod.to_dict(deep=True, wire=True)
+    return found
+
+
+def controller(cluster: Cluster) -> Controller:
+    clock = FakeClock()
+    return Controller(clock.store(), client=MockServer(clock, respond=cluster).client())
+
+
+def test_an_empty_answer_keeps_what_the_path_says_nothing_of() -> None:
+    """The path tells a name: the key beside it, and all else of that object, stay as `get` gave them."""
+    with closing(controller(Cluster())) as news:
+        pods = Pods(news)
+        pods.get(name="web")
+        changed = pods.partial_update(name="web", body=BODY)
+        assert wire(changed) == {**WEB, "phase": "up"}
+        assert pods.get.cached(name="web") is changed
+
+
+def test_an_empty_answer_keeps_the_object_that_the_key_stands_in() -> None:
+    """Where the path tells the key, and also where the body has a part of that object."""
+    with closing(controller(Cluster())) as news:
+        pods = Keyed(news)
+        pods.get(uid="u1")
+        assert wire(pods.partial_update(uid="u1", body=BODY)) == {**WEB, "phase": "up"}
+        labels = {"metadata": {"labels": {"tier": "back"}}}
+        changed = wire(pods.partial_update(uid="u1", body=labels))
+        assert changed["metadata"] == {"uid": "u1", "name": "web", "labels": {"tier": "back"}}
+
+
+def test_an_object_that_is_put_is_whole_but_for_the_key() -> None:
+    """What PUT sends replaces the object, whose key the server gives; what it does not send of others is gone."""
+    with closing(controller(Cluster())) as news:
+        pods = Pods(news)
+        pods.get(name="web")
+        put = wire(pods.update(name="web", body={"metadata": {"name": "web"}, "phase": "up"}))
+        assert put["metadata"] == {"uid": "u1", "name": "web"} and put["note"] is None
+        assert wire(pods.update(name="web", body=BODY))["metadata"]["uid"] == "u1"
+
+
+def test_a_change_by_name_shows_at_once() -> None:
+    """What is expected of PUT is written over the record that `get` gave for this name, whatever the body lacks."""
+    cluster = Cluster()
+    with closing(controller(cluster)) as news:
+        pods = Pods(news)
+        pods.get(name="web")
+        cluster.look = lambda: (shown := pods.get.cached(name="web")) and (shown.phase, shown.metadata.uid)
+        pods.update(name="web", body=BODY)
+        pods.partial_update(name="web", body={"phase": "down"})
+    assert cluster.seen == [("up", "u1"), ("down", "u1")]
+
+
+def test_the_first_answer_of_an_item_by_name_tells_its_etag() -> None:
+    """Nothing was known of the name before it."""
+    cluster = Cluster(Answer(json=WEB))
+    with closing(controller(cluster)) as news:
+        pods = Pods(news)
+        pods.get(name="web")
+        pods.partial_update(name="web", body=BODY)
+    assert cluster.asked[-1] == ("PATCH", "/pods/web", '"/pods/web"')
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_etag_of_another_path_is_none_of_the_entity(first: bool) -> None:
+    """A full view of it, or a part that is put, has an ETag of its own; nor is a part changed on that of the whole."""
+    cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
+    with closing(controller(cluster)) as news:
+        pods = Pods(news)
+        if not first:
+            pods.get(name="web")
+        pods.full.fetch(name="web")
+        pods.scale(name="web", body={"to": 2})
+        pods.partial_update(name="web", body=BODY)
+    own = None if first else '"/pods/web"'
+    assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", own)]
