@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import (
     AbortError,
@@ -117,12 +117,7 @@ def test_a_change_carries_the_etag_of_the_last_answer(asynchronous: bool) -> Non
     """From `get` to `partial_update`, from that to `update`, from that to `delete`."""
     wiki = Wiki()
     clock = FakeClock()
-    http: Any = httpx.MockTransport(wiki)
-    controller: Any = (
-        AsyncController(clock.store(), client=httpx.AsyncClient(transport=http))
-        if asynchronous
-        else Controller(clock.store(), client=httpx.Client(transport=http))
-    )
+    controller = answered_by(wiki, clock.store(), asynchronous)
     with closing(clock):
         for endpoint, args in [
             (Pages.get, (ONE,)),
@@ -180,12 +175,7 @@ def test_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: b
     wiki = Wiki()
     pages = resource({"etag": "required"})
     clock = FakeClock()
-    http: Any = httpx.MockTransport(wiki)
-    controller: Any = (
-        AsyncController(clock.store(), client=httpx.AsyncClient(transport=http))
-        if asynchronous
-        else Controller(clock.store(), client=httpx.Client(transport=http))
-    )
+    controller = answered_by(wiki, clock.store(), asynchronous)
     with closing(clock):
         clock.run(lambda: controller.fetch(pages.get_list))
         for call in (
@@ -525,7 +515,6 @@ def test_a_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -
     """A hook of a change may change the same entity."""
     wiki = Wiki()
     clock = FakeClock()
-    http: Any = httpx.MockTransport(wiki)
     inner: list[Any] = []
 
     class Nested(RestEndpoint[..., Any]):
@@ -544,11 +533,7 @@ def test_a_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -
             return headers
 
     outer: Any = Nested(url_prefix="http://mock", path="/pages/:id", schema=Page, method="PATCH", concurrency="etag")
-    controller: Any = (
-        AsyncController(clock.store(), client=httpx.AsyncClient(transport=http))
-        if asynchronous
-        else Controller(clock.store(), client=httpx.Client(transport=http))
-    )
+    controller = answered_by(wiki, clock.store(), asynchronous)
     with closing(clock):
         clock.run(lambda: controller.fetch(outer, ONE, {"text": "outer"}))
     assert wiki.pages["1"]["text"] == "outer" and len(wiki.sent) == 2

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import (
     AsyncController,
@@ -371,12 +371,7 @@ def test_where_it_broke_meanwhile_all_is_asked_for_once_more(asynchronous: bool)
             Controller(store, client=httpx.Client()).set(Note, {"id": "1", "text": "changed meanwhile"})
         return answer
 
-    http: Any = httpx.MockTransport(serve)
-    controller: Any = (
-        AsyncController(store, client=httpx.AsyncClient(transport=http))
-        if asynchronous
-        else Controller(store, client=httpx.Client(transport=http))
-    )
+    controller = answered_by(serve, store, asynchronous)
     with closing(clock):
         clock.run(lambda: controller.fetch(Notes.get, {"id": "1"}))
         clock.advance(10)

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, answered_by
 
-from restencil import AsyncController, Controller, Entity, Manager, create_resource
+from restencil import Controller, Entity, Manager, create_resource
 from restencil.testing import FakeClock
 
 LONG = "x" * 9_000
@@ -110,13 +110,8 @@ def test_the_same_answer_makes_what_is_stored_fresh_and_changes_no_object() -> N
 def test_the_same_answer_counts_where_something_else_came_in_between(asynchronous: bool) -> None:
     """What another answer changed meanwhile is as the server says it again."""
     server = Server()
-    http: Any = httpx.MockTransport(server.handle)
     clock = FakeClock()
-    if not asynchronous:
-        controller: Any = Controller(clock.store(), client=httpx.Client(transport=http))
-    else:
-        controller = AsyncController(clock.store(), client=httpx.AsyncClient(transport=http))
-
+    controller = answered_by(server.handle, clock.store(), asynchronous)
     with closing(clock):
         clock.run(lambda: controller.fetch(Notes.get_list))
         clock.advance(10)

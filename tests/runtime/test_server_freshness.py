@@ -8,10 +8,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.runtime.worlds import BOTH
+from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import (
-    AsyncController,
     Controller,
     Entity,
     Manager,
@@ -173,12 +172,7 @@ def test_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchrono
     clock = FakeClock()
     origin = Origin(clock, headers)
     rate: Any = RestEndpoint(url_prefix="http://mock", path="/rates/:id", schema=Rate, freshness=SERVER)
-    http: Any = httpx.MockTransport(origin)
-    controller: Any = (
-        AsyncController(clock.store(), client=httpx.AsyncClient(transport=http))
-        if asynchronous
-        else Controller(clock.store(), client=httpx.Client(transport=http))
-    )
+    controller = answered_by(origin, clock.store(), asynchronous)
     with closing(clock):
         for expected in (1, 2, 3):
             clock.advance(1)

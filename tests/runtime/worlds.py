@@ -1,4 +1,4 @@
-"""Clients of the blog in both worlds, used alike: what is to be awaited is handed to `run`."""
+"""Clients in both worlds, used alike: what is to be awaited is handed to `run`, or to a clock."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply
 
 from blog import AsyncBlog, Blog
+from restencil import AsyncController, Controller, Store
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
@@ -37,6 +39,14 @@ def opened(asynchronous: bool, url: str, kind: Any = None, **options: Any) -> Ge
             yield client, lambda value: runner.run(_awaited(value))
         finally:
             runner.run(client.aclose())
+
+
+def answered_by(answer: Callable[[httpx.Request], httpx.Response], store: Store, asynchronous: bool) -> Any:
+    """A controller of one of the worlds over this store, whose requests a function answers."""
+    transport = httpx.MockTransport(answer)
+    if asynchronous:
+        return AsyncController(store, client=httpx.AsyncClient(transport=transport))
+    return Controller(store, client=httpx.Client(transport=transport))
 
 
 def article(number: int = 1, **members: Any) -> dict[str, Any]:

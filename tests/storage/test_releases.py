@@ -59,12 +59,6 @@ class Release:
         )
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    """The time of all processes."""
-    return FakeClock()
-
-
 ALL = (["1", "2"], "1", ["t"])
 NO_ITEMS = (None, None, ["t"])
 
