@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,17 +30,20 @@ def tree_of(file: Path) -> ast.Module:
     return ast.parse(file.read_text("utf-8"))
 
 
-def imported_names(module: str, file: Path) -> Iterator[str]:
+@cache
+def imported_names(module: str, file: Path) -> tuple[str, ...]:
     """The dotted names that a file imports anywhere; `from a import b` gives `a.b`."""
     here = module.split(".")
     package = here if file.name == "__init__.py" else here[:-1]
+    names: list[str] = []
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, node.module] if node.module else above)
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+            names += (f"{base}.{alias.name}" for alias in node.names)
+    return tuple(names)
 
 
 def arrows_of(package: Path) -> dict[str, set[str]]:

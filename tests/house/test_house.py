@@ -11,6 +11,9 @@ import pytest
 
 from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
 
+# One worker reads all files, once.
+pytestmark = pytest.mark.xdist_group("house")
+
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 
 ONE_FILE = {
@@ -27,6 +30,13 @@ ONE_FILE = {
 """The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
 
 MOST_METHODS = 30
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees() -> Iterator[None]:
+    """The parsed files are let go of after the last test here."""
+    yield
+    tree_of.cache_clear()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
