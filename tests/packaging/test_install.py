@@ -41,11 +41,13 @@ class Installed:
         self.venv = folder / "venv"
         self.cwd = folder / "elsewhere"
         self.cwd.mkdir(parents=True)
-        _run(sys.executable, "-m", "venv", self.venv, cwd=folder)
+        _run(sys.executable, "-m", "venv", "--without-pip", self.venv, cwd=folder)
         self.bin = self.venv / ("Scripts" if os.name == "nt" else "bin")
+        # The pip of this environment installs into that one, which needs none. What is imported is compiled then.
+        pip = (sys.executable, "-m", "pip", "--python", self.bin / "python", "--disable-pip-version-check")
         # A slow index is asked again; nothing but an index is needed.
         patient = ("--timeout", "60", "--retries", "10")
-        self.python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *patient, f"{source}{extra}")
+        _run(*pip, "install", "--quiet", "--no-compile", *patient, f"{source}{extra}", cwd=self.cwd)
 
     def python(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return _run(self.bin / "python", *arguments, cwd=self.cwd, code=code)
@@ -54,8 +56,8 @@ class Installed:
         return _run(self.bin / "restencil", *arguments, cwd=self.cwd, code=code)
 
     def distributions(self) -> set[str]:
-        listing = self.python("-m", "pip", "list", "--format=freeze", "--disable-pip-version-check").stdout
-        return {line.partition("==")[0].partition(" @")[0].lower().replace("_", "-") for line in listing.splitlines()}
+        listed = "from importlib.metadata import distributions as all; print(*(found.name for found in all()))"
+        return {name.lower().replace("_", "-") for name in self.python("-c", listed).stdout.split()}
 
 
 @pytest.fixture(scope="session")
