@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.effort import tries
 
 from restencil_generator.cli import run
 from restencil_generator.compare import Cause, compare, way_out
@@ -229,7 +230,7 @@ def test_check_answers_whatever_stands_in_the_package(capsys: pytest.CaptureFixt
     package = Path("src/blog")
     right = {path.name: path.read_bytes() for path in package.iterdir()}
     chance = random.Random(11)
-    for _ in range(60):
+    for _ in range(tries(60)):
         for name, content in right.items():
             cut = chance.randrange(len(content) + 1)
             noise = chance.randbytes(chance.randrange(9))
