@@ -52,7 +52,7 @@ from restencil_generator.mock import failure
 from restencil_generator.mock.app import create_app
 from tests.fragments import check
 from tests.patience import PATIENCE, eventually
-from tests.servers.running import PYTHON, part
+from tests.servers.running import PYTHON, part, started
 from tests.storage.servers import ValkeyServer
 
 SPECS = Path(__file__).parents[1] / "specs"
@@ -279,28 +279,8 @@ class _Walk:
     def start(self, command: Sequence[str], python: str) -> None:
         """Starts a command, on a free port; `self.output` tells what it has printed so far."""
         free = ["--port", "0"] if command[:2] == ["restencil", "mock"] else []
-        going = subprocess.Popen(
-            [python, *("0" if word == "8000" else word for word in _program(command)[1:]), *free],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert going.stdout is not None
-        lines: list[str] = []
-        reader = threading.Thread(target=lines.extend, args=(going.stdout,), daemon=True)
-        reader.start()
-
-        def end() -> None:
-            going.terminate()
-            going.wait(PATIENCE)
-            reader.join(PATIENCE)
-            assert going.stdout is not None
-            going.stdout.close()
-
-        self.ends.callback(end)
-        self.output = lambda: "".join(list(lines))
+        words = [python, *("0" if word == "8000" else word for word in _program(command)[1:]), *free]
+        _, self.output = self.ends.enter_context(started(words, self.folder, self.environment))
 
     def python(self, text: str, line: int) -> None:
         """Runs a block; a failure names the line of the page."""

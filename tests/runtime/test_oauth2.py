@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 from tests.libraries import httpx
+from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.servers import Arrived, Reply, Server
 
@@ -437,7 +438,7 @@ class Gate:
                 self.opened.set()
 
     def _answer(self, count: int, request: Arrived) -> Reply:
-        self.opened.wait(30)
+        self.opened.wait(PATIENCE)
         return granted(count, expires_in=3600)
 
 

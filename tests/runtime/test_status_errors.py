@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json, as_text
 from tests.runtime.servers import Reply, Server
 
@@ -394,7 +395,7 @@ def test_two_threads_raise_errors_of_their_own_for_one_request() -> None:
     go = threading.Event()
 
     def respond(request: httpx.Request) -> httpx.Response:
-        go.wait(10)
+        go.wait(PATIENCE)
         return as_json({"detail": "none"}, 404)
 
     asked = Asked(respond)
@@ -418,7 +419,7 @@ def test_two_threads_raise_errors_of_their_own_for_one_request() -> None:
             time.sleep(0.001)
         go.set()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE)
     try:
         raise ExceptionGroup("both", caught)
     except* NotFoundError as errors:

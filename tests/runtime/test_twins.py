@@ -9,6 +9,7 @@ import weakref
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk, same_error
 
@@ -150,7 +151,7 @@ def test_who_waits_for_one_request_gets_an_error_of_their_own() -> None:
     go = threading.Event()
 
     def respond(request: Any) -> Any:
-        go.wait(10)
+        go.wait(PATIENCE)
         raise OSError("down")
 
     get: Any = RestEndpoint(path="/users/:id", url_prefix="http://case.test", schema=User)
@@ -168,7 +169,7 @@ def test_who_waits_for_one_request_gets_an_error_of_their_own() -> None:
             thread.start()
         go.set()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE)
     assert len({id(error) for error in caught}) == 3
     assert len({(type(error), str(error)) for error in caught}) == 1
 

@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -114,46 +114,60 @@ def _running(
     command: list[str], environment: dict[str, str], announced: str | None, address: str = "", folder: Path = ROOT
 ) -> Generator[str]:
     """Runs a server until the block ends; the address that it announces, or the given one once it is answered there."""
-    server = subprocess.Popen(
+    variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **environment}
+    with started(command, folder, variables) as (server, printed):
+
+        def found() -> re.Match[str] | None:
+            return re.search(announced or "$^", printed())
+
+        def ready() -> bool:
+            return server.poll() is not None or (found() is not None if announced else _answers(address))
+
+        eventually(ready)
+        if server.poll() is not None:
+            if announced is None and "EADDRINUSE" in printed():
+                yield ""
+                return
+            raise AssertionError(f"the server ended: {' '.join(command)}\n{printed()}")
+        match = found()
+        yield address if match is None else match.group(1)
+
+
+@contextlib.contextmanager
+def started(
+    command: Sequence[str], folder: Path, variables: Mapping[str, str]
+) -> Generator[tuple[subprocess.Popen[str], Callable[[], str]]]:
+    """A program that runs in a folder until the block ends, and what gives all that it has printed so far."""
+    process = subprocess.Popen(
         command,
         cwd=folder,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1", **environment},
+        env=variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert server.stdout is not None
-    output: list[str] = []
-    reader = threading.Thread(target=output.extend, args=(server.stdout,), daemon=True)
+    assert process.stdout is not None
+    lines: list[str] = []
+    reader = threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True)
     reader.start()
 
-    def found() -> re.Match[str] | None:
-        return re.search(announced or "$^", "".join(output))
-
-    def ready() -> bool:
-        return server.poll() is not None or (found() is not None if announced else _answers(address))
+    def printed() -> str:
+        if process.poll() is not None:
+            reader.join(PATIENCE)
+        return "".join(list(lines))
 
     try:
-        eventually(ready)
-        if server.poll() is not None:
-            reader.join(PATIENCE)
-            said = "".join(output)
-            if announced is None and "EADDRINUSE" in said:
-                yield ""
-                return
-            raise AssertionError(f"the server ended: {' '.join(command)}\n{said}")
-        match = found()
-        yield address if match is None else match.group(1)
+        yield process, printed
     finally:
-        server.terminate()
+        process.terminate()
         try:
-            server.wait(20)
+            process.wait(20)
         except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait(PATIENCE)
+            process.kill()
+            process.wait(PATIENCE)
         reader.join(PATIENCE)
-        server.stdout.close()
+        process.stdout.close()
 
 
 def _answers(address: str) -> bool:
