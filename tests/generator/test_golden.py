@@ -73,7 +73,7 @@ def test_there_are_at_least_five_specs() -> None:
 
 def test_the_package_of_a_hundred_resources_is_as_it_was(hundred_folder: Path) -> None:
     """Byte for byte: the number of its files, and the digest of the manifest, which holds theirs."""
-    files = list((hundred_folder / "hundred").iterdir())
+    files = [path for path in (hundred_folder / "hundred").iterdir() if path.is_file()]  # no cache of who imported it
     assert (len(files), digest((hundred_folder / "hundred" / MANIFEST).read_bytes())) == (hundred.FILES, hundred.DIGEST)
 
 
