@@ -1,26 +1,52 @@
-"""The mock server of a spec, as a process of its own."""
+"""The mock server of a spec, in a thread of this process."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
+import uvicorn
+
+from restencil_generator.api import load_all
+from restencil_generator.mock import failure
+from restencil_generator.mock.app import create_app
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 
 
-@contextmanager
-def mocked(spec: str, *options: str) -> Generator[str]:
-    """Where the mock server of a spec of this repository listens; it is stopped at the end of the block."""
-    command = [sys.executable, "-m", "restencil_generator", "mock", spec, "--port", "0", *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
+def _nothing(line: str) -> None:
+    """Nothing is printed."""
+
+
+@contextlib.contextmanager
+def mocked(
+    *specs: str | Path,
+    auth: bool = True,
+    auth_server: bool = False,
+    fail: Sequence[str] = (),
+    log: Callable[[str], None] = _nothing,
+) -> Generator[str]:
+    """Where the mock server of these specs, by their paths in this repository or anywhere, listens in this block."""
+    loaded = load_all([ROOT / spec for spec in specs])
+    app = create_app(*loaded, auth=auth, auth_server=auth_server, fail=[failure(one) for one in fail], log=log)
+    with served(app) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served(app: Any) -> Generator[str]:
+    """The address of an ASGI application that runs in a thread of this process."""
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="none"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
         try:
-            assert served.stdout is not None
-            yield served.stdout.readline().strip()
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            served.terminate()
-            served.communicate(timeout=PATIENCE)
+            server.should_exit = True
+            thread.join(PATIENCE)

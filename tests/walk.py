@@ -32,25 +32,19 @@ import re
 import runpy
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import uvicorn
-
 from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
-from restencil_generator.api import load_all
 from restencil_generator.cli import run
-from restencil_generator.mock import failure
-from restencil_generator.mock.app import create_app
 from tests.fragments import check
+from tests.mocked import mocked, served
 from tests.patience import PATIENCE, eventually
 from tests.servers.running import PYTHON, part, started
 from tests.storage.servers import ValkeyServer
@@ -137,7 +131,7 @@ class _Walk:
             shutil.copytree(SPECS, self.folder / "specs")
         here = [block.text for block in blocks(self.page) if block.language == "python" and not block.file]
         if any(re.search(r"\b(blog|async_blog|address)\b", text) for text in here):
-            address = self.ends.enter_context(_mocked([str(SPECS / "blog.yaml")], lambda line: None))
+            address = self.ends.enter_context(mocked(SPECS / "blog.yaml"))
             self.names |= {
                 "address": address,
                 "blog": Blog(token="secret", url_prefix=address),
@@ -206,7 +200,7 @@ class _Walk:
         """Starts a command that runs until the page ends, in a thread where it can be, and learns where it listens."""
         log: list[str] = []
         if command[:2] == ["restencil", "mock"] and not self.apart:
-            self.address = self.ends.enter_context(_mocked(command[2:], lambda line: log.append(f"{line}\n")))
+            self.address = self.ends.enter_context(_mock(command[2:], lambda line: log.append(f"{line}\n")))
             self.output = lambda: "".join(log)
             return
         if command[0] == "uvicorn":
@@ -320,35 +314,16 @@ def _at_home(folder: Path, environment: Mapping[str, str]) -> Generator[None]:
         sys.modules.pop("page", None)
 
 
-@contextlib.contextmanager
-def _mocked(arguments: Sequence[str], log: Callable[[str], None]) -> Generator[str]:
-    """The address of a mock server that runs in a thread of this process."""
-    specs = [Path(argument) for argument in arguments if argument.endswith(".yaml")]
-    failures = [failure(text) for option, text in pairwise(arguments) if option == "--fail"]
+def _mock(arguments: Sequence[str], log: Callable[[str], None]) -> contextlib.AbstractContextManager[str]:
+    """The mock server that these arguments of the command ask for."""
     options = set(arguments) & {"--no-auth", "--auth-server"}
-    app = create_app(
-        *load_all(specs),
+    return mocked(
+        *(Path(argument).absolute() for argument in arguments if argument.endswith(".yaml")),
         auth="--no-auth" not in options,
         auth_server="--auth-server" in options,
-        fail=failures,
+        fail=[text for option, text in pairwise(arguments) if option == "--fail"],
         log=log,
     )
-    with served(app) as address:
-        yield address
-
-
-@contextlib.contextmanager
-def served(app: Any) -> Generator[str]:
-    """The address of an ASGI application that runs in a thread of this process."""
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="error", lifespan="off", ws="none"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(PATIENCE)
 
 
 def same(shown: str, printed: str) -> bool:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 def address() -> Iterator[str]:
     """Where the mock server of the market listens; its endpoints fail as these tests want it."""
     calls = ("GET /sellers/:id=404", "GET /sellers=503", "POST /offers/:id/buy=409", "DELETE /offers/:id=418")
-    with mocked("specs/market.yaml", *(f"--fail={call}" for call in calls)) as found:
+    with mocked("specs/market.yaml", fail=calls) as found:
         yield found
 
 

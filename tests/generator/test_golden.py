@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import importlib
 import io
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 
 import pytest
 from tests.generator import hundred
+from tests.mocked import mocked
 from tests.patience import PATIENCE
 
 import restencil
@@ -246,31 +248,16 @@ def test_what_is_deprecated_warns_when_it_is_used() -> None:
 @pytest.fixture(scope="module")
 def serve() -> Iterator[object]:
     """`serve(name)` gives the address of the mock server of a spec, by name or path; each is started once."""
-    running: dict[str, tuple[subprocess.Popen[str], str]] = {}
+    running: dict[str, str] = {}
+    with contextlib.ExitStack() as ends:
 
-    def address(name: str) -> str:
-        if name not in running:
-            command = [
-                sys.executable,
-                "-m",
-                "restencil_generator",
-                "mock",
-                name if name.endswith(".yaml") else f"specs/{name}.yaml",
-                "--port",
-                "0",
-                "--no-auth",
-            ]
-            started = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            assert started.stdout is not None
-            running[name] = started, started.stdout.readline().strip()
-        return running[name][1]
+        def address(name: str) -> str:
+            if name not in running:
+                spec = name if name.endswith(".yaml") else f"specs/{name}.yaml"
+                running[name] = ends.enter_context(mocked(spec, auth=False))
+            return running[name]
 
-    yield address
-    for started, _ in running.values():
-        started.terminate()
-        started.wait(timeout=PATIENCE)
-        if started.stdout is not None:
-            started.stdout.close()
+        yield address
 
 
 class Serve(Protocol):
