@@ -12,6 +12,8 @@
 # PYTHON=/path/to/python chooses the interpreter; otherwise the first Python >= 3.11 on the PATH is taken.
 
 PY := .venv/bin/python
+# Two workers take one file after another, in the order of tests/conftest.py.
+TESTS := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 export PYTHON
 # Compiled once and kept, whatever is usual here: each of hundreds of processes would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -60,13 +62,13 @@ pyright: setup
 	$(PY) -m pyright
 
 tests: setup servers-python
-	$(PY) -m pytest -n 2 --dist loadgroup -q
+	$(TESTS) -q
 
 nightly: setup servers
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both -m slow
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore tests/generator tests/openapi tests/properties tests/storage
-	$(PY) -m pytest -n 2 --dist loadgroup --hypothesis-profile explore --http=both tests/runtime tests/conformance tests/servers
-	$(PY) -m pytest -n 2 --dist loadgroup -p tests.over_storage tests/runtime
+	$(TESTS) --hypothesis-profile explore --http=both -m slow
+	$(TESTS) --hypothesis-profile explore tests/generator tests/openapi tests/properties tests/storage
+	$(TESTS) --hypothesis-profile explore --http=both tests/runtime tests/conformance tests/servers
+	$(TESTS) -p tests.over_storage tests/runtime
 
 bench: setup
 	$(PY) tests/benchmarks/run.py

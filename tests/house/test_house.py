@@ -11,9 +11,6 @@ import pytest
 
 from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
 
-# One worker reads all files, once.
-pytestmark = pytest.mark.xdist_group("house")
-
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 
 ONE_FILE = {

@@ -18,8 +18,6 @@ from tests.patience import PATIENCE
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR_ONLY = {"black", "click", "jinja2", "markupsafe", "orjson", "pyyaml", "starlette", "uvicorn", "watchfiles"}
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
 
 def _environment() -> dict[str, str]:
     """The surroundings without what points at this source tree."""

@@ -24,8 +24,6 @@ from tests.servers.worlds import Api, World, play
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("honest-server")
-
 Json = Any
 
 

@@ -18,8 +18,6 @@ from tests.servers.worlds import World
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("servers-django")
-
 TOKEN = "Token token-of-ann"
 BODY = {"title": "New", "author": 1, "price": Decimal("9.90"), "done": False, "published": datetime.date(2026, 1, 31)}
 

@@ -19,8 +19,6 @@ from tests.servers.worlds import World
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("servers-fastapi")
-
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:

@@ -15,8 +15,6 @@ from tests.servers.worlds import World
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("servers-httpbin")
-
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:

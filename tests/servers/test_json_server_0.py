@@ -17,8 +17,6 @@ from tests.servers.worlds import World
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("servers-json-0")
-
 NAMES = {"_page": "page", "_limit": "limit", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
 
 

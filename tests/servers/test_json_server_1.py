@@ -17,8 +17,6 @@ from tests.servers.worlds import Call, World
 
 import restencil
 
-pytestmark = pytest.mark.xdist_group("servers-json-1")
-
 NAMES = {"_page": "page", "_per_page": "per_page", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
 
 
