@@ -421,6 +421,27 @@ def test_what_a_change_without_answer_may_have_changed_is_stale_where_it_shows(l
     life(program, both(), httpx.Response(200, json=[SECOND]), httpx.Response(204))
 
 
+@pytest.mark.parametrize("change", ["published", "move", "remove"])
+def test_what_a_change_without_answer_was_of_is_asked_for(life: Any, change: str) -> None:
+    """A record that came with a list answers no `get` after it, and every list that has it turns stale."""
+    moving: dict[str, Any] = {"method": "PATCH", "path": "/notes/:id", "empty": "none"}
+    changed: dict[str, Any] = {
+        "published": Published,
+        "move": Notes.get_list.move.extend(**moving),
+        "remove": Notes.get_list.remove.extend(**moving),
+    }
+
+    def program(controller: Any) -> Generator[Any, Any, Any]:
+        yield Notes.get_list, {}
+        assert not controller.explain(Notes.get, id=1).needs_fetch
+        assert (yield changed[change], {"id": 1} if change == "published" else {"id": 1, "body": {"slug": "x"}}) is None
+        assert controller.explain(Notes.get, id=1).needs_fetch
+        assert controller.explain(Notes.get_list).needs_fetch
+        assert not controller.explain(Notes.get, id=2).needs_fetch
+
+    life(program, both(), httpx.Response(204))
+
+
 def test_by_hand_an_empty_answer_stays_an_error(life: Any) -> None:
     """What is written by hand keeps the default: `empty="error"`."""
 

@@ -287,28 +287,30 @@ def without_answer(request: Request, writer: Normalization) -> None:
     logger.info(
         "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key
     )
+    expire_self(request, writer)
+    found = meant(request, writer)
+    _expire_records(found, writer)
+    pks = {gone.pk for gone in found}
+
+    def holds(listing: Listing) -> bool:
+        stored = writer.below.get(*listing.cell)
+        entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
+        return any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
+
     if isinstance(schema, Adder):
         collection = schema.collection
         accepts = (schema.create_filter or collection.create_collection_filter)(*request.args)
 
         def may_hold(listing: Listing) -> bool:
             table, pk = listing.cell
-            return accepts(identity_of_text(pk)) if table == collection.table_key else bool(listing.collection.follows)
+            joins = accepts(identity_of_text(pk)) if table == collection.table_key else bool(listing.collection.follows)
+            return joins or holds(listing)
 
         _expire_lists(collection.item, writer, may_hold)
         return
-    expire_self(request, writer)
-    params = _params(request)
-    pks = {gone.pk for gone in _named(schema, params, params, writer) or _known(schema, request, writer)}
     if not pks:
         _note_unknown(schema, writer)
-
-    def holds(listing: Listing) -> bool:
-        stored = writer.below.get(*listing.cell)
-        entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
-        return not pks or any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
-
-    _expire_lists(schema, writer, holds)
+    _expire_lists(schema, writer, holds if pks else lambda listing: True)
 
 
 def _note_unknown(schema: Schema | None, writer: Normalization) -> None:
@@ -334,19 +336,19 @@ def expire_named(request: Request, writer: Normalization) -> None:
         return
     if SELF in names:
         expire_self(request, writer)
-        _expire_record(request, schema_of(siblings.item_schema), writer)
+        item, params = schema_of(siblings.item_schema), _params(request)
+        _expire_records(_named(item, params, params, writer) or _known(item, request, writer), writer)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
 
 
-def _expire_record(request: Request, item: Schema | None, writer: Normalization) -> None:
-    """The record of the entity that the path's parameters name turns stale."""
-    params = _params(request)
-    for gone in _named(item, params, params, writer) or _known(item, request, writer):
-        table, change = gone.schema.table_key, writer.change
-        stored, meta = change.get(table, gone.pk), change.meta(table, gone.pk)
+def _expire_records(found: list[Gone], writer: Normalization) -> None:
+    """The records of these entities turn stale: shown still, and no answer to their `get`."""
+    change = writer.change
+    for _, schema, pk in found:
+        stored, meta = change.get(schema.table_key, pk), change.meta(schema.table_key, pk)
         if stored is not UNDEFINED and stored is not INVALID and meta is not None and meta.expires_at > 1:
-            change.write(table, gone.pk, stored, meta._replace(expires_at=1))
+            change.write(schema.table_key, pk, stored, meta._replace(expires_at=1))
 
 
 def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Listing], bool]) -> None:
