@@ -615,6 +615,16 @@ def test_move_compares_before_and_after() -> None:
     }
 
 
+def test_move_believes_the_answer_before_the_arguments() -> None:
+    """A list that the call names takes in nothing of which the answer says that it is elsewhere, changed or not."""
+    move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
+    desk = Desk()
+    for group in ("x", "y"):
+        desk.answer(get_list, [{"id": group, "group": group}], {"group": group})
+    desk.answer(move, {"id": "x", "group": "x"}, {"id": "x", "group": "y"}, {})
+    assert desk.table("[Todo]") == {'{"group":"x"}': ["x"], '{"group":"y"}': ["y"]}
+
+
 def test_move_of_polymorphic_items_and_with_a_merge_of_ones_own() -> None:
     """The kind of the item tells which record is compared; `move_with` says where it goes."""
     feed = listed(FEED, "/feed")

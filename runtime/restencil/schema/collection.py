@@ -444,6 +444,14 @@ class _Move(NamedTuple):
     now: Mapping[str, Any] | None
 
 
+def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
+    """Arguments of a call with what a record says in place of what was asked for, where it says something of that."""
+    return [
+        {name: record.get(name, value) for name, value in argument.items()} if is_mapping(argument) else argument
+        for argument in args
+    ]
+
+
 class Mover(Adder):
     """Moves entities between collections by comparing what they were with what they are."""
 
@@ -472,7 +480,7 @@ class Mover(Adder):
         collection, was, now = self.collection, move.was, move.now
         one: Any = [move.entry] if move.name is None else {move.name: move.entry}
         matched = was is not None and collection.create_collection_filter(was)(identity)
-        matches = now is not None and collection.create_collection_filter(*args, now)(identity)
+        matches = now is not None and collection.create_collection_filter(*_corrected(args, now), now)(identity)
         if matched and not collection.create_collection_filter(now or {})(identity):
             return without(existing, one)
         if matches:
