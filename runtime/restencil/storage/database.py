@@ -7,9 +7,11 @@ many rows that lie anywhere is no faster, or slower by far.
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -20,6 +22,7 @@ from ..base.errors import StorageDown
 from ..base.lazy import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
+from .epochs import is_settled
 from .format import LONGEST_LOAD, be_patient, connect, opened
 from .protocol import (
     HOUR,
@@ -55,6 +58,11 @@ _LOG_BYTES: Final = 1024 * 1024
 _LOG_LOOK: Final = 100
 """The bytes of the log are counted after so many commits, and after a long entry."""
 _LONG_ENTRY: Final = 10_000
+
+_STOPPED: Final = 1_000_000_000
+"""A process may be stopped for so many nanoseconds between writing and what it wrote being seen."""
+_BELIEVED: Final = 1.0
+"""For so many seconds nobody looks who sees that nothing was written."""
 
 _NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 _INFO: Final = "SELECT value FROM info WHERE name = ?"
@@ -131,6 +139,7 @@ class Database:
         self.reading = RLock()
         self.retired = False
         self._file = file
+        self._log = f"{file}-wal"
         self._place = place
         self._lock_timeout = lock_timeout
         self._writer: Connection | None = None
@@ -142,6 +151,9 @@ class Database:
         self._texts: dict[int, str] = {}
         self._version = -1
         self._known = 0
+        self._seen: tuple[int, int, int] | None = None
+        """What the log of SQLite was like before a look that found `_known` to be the newest number."""
+        self._believed = 0.0
         with self.writing:
             found = self.writer().execute(_INFO, ("reset",)).fetchone()
         self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
@@ -327,17 +339,45 @@ class Database:
                 cursor.execute(_CUT_LOG, (older,))
                 return
 
+    def is_quiet(self, after: int) -> bool:
+        """Whether nothing came after a number; False where that is not known without a look.
+
+        Nothing comes while nothing is written, which the system says of a file sooner than SQLite of what is in it. For
+        a second that is believed: who commits may be stopped between his last write and its being seen, though not for
+        long. (Benchmark: an idle store with a storage.)
+        """
+        seen = self._seen  # before `_known`, which is set before it
+        if seen is None or after != self._known or time.monotonic() > self._believed:
+            return False
+        try:
+            found = os.stat(self._log)
+        except OSError:
+            return False
+        return seen == (found.st_mtime_ns, found.st_size, found.st_ino)
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """What tells from then on that nothing was written; None where nothing does."""
+        if sys.platform != "win32":  # where times of a file that is open come late
+            with suppress(OSError):
+                found = os.stat(self._log)
+                if is_settled(found, _STOPPED):
+                    return found.st_mtime_ns, found.st_size, found.st_ino
+        return None
+
     def changes(self, after: int) -> tuple[int, list[Entry], bool]:
         """The newest number, the entries after a number, and whether some of them are gone."""
         if not self.writing.acquire(blocking=False):  # a commit may wait for another process, and reads for this
             with self.reads() as cursor:
                 return _logged(cursor, after)
         try:
-            version = self.writer().execute("PRAGMA data_version").fetchone()[0]
+            seen, believed = self._look(), time.monotonic() + _BELIEVED
+            version: int = self.writer().execute("PRAGMA data_version").fetchone()[0]
             if version == self._version and after == self._known:
+                self._seen, self._believed = seen, believed
                 return after, [], False
             found = _logged(self.writer().cursor(), after)
             self._version, self._known = version, found[0]
+            self._seen, self._believed = seen, believed
             return found
         finally:
             self.writing.release()

@@ -103,10 +103,7 @@ class Epochs:
         if state == self._quiet:
             return True
         is_current = self.newest() == epoch and self.identity(epoch) == identity
-        # What comes within the same tick of the file system's clock leaves the folder's time as it is.
-        tick = _TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK
-        is_quiet = time.time_ns() - found.st_mtime_ns > tick
-        self._quiet = state if is_current and is_quiet else None
+        self._quiet = state if is_current and is_settled(found) else None
         return is_current
 
     def check(self, epoch: int) -> None:
@@ -119,9 +116,12 @@ class Epochs:
     def begin(self, above: int) -> int:
         """A new, empty epoch, which is there when this returns: whoever opens it first makes a database of it."""
         while True:
-            epoch = _next_after(max(above, self.newest() or 0))
+            older = self.newest() or 0
+            epoch = _next_after(max(above, older))
             with self._apart(epoch) as file:
                 if _name(file, self.file(epoch)):
+                    with suppress(OSError):  # who looks whether anything was written sees this at once, else later
+                        os.utime(self.file(older) + "-wal")
                     return epoch
             above = epoch
 
@@ -217,6 +217,15 @@ class Epochs:
             with suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the descriptor too
             os.close(lock)
+
+
+def is_settled(found: os.stat_result, since: int = 0) -> bool:
+    """Whether a file or folder did not change for so many nanoseconds, and whatever comes will show in its time.
+
+    What comes within the same tick of the file system's clock leaves the time as it is.
+    """
+    tick = _TICK if found.st_mtime_ns % _SECOND else _LONGEST_TICK
+    return time.time_ns() - found.st_mtime_ns > max(tick, since)
 
 
 @contextmanager

@@ -225,11 +225,13 @@ class Changes:
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
 
-    def look_at_clock(self) -> None:
-        """A clock that stepped is a break: what came by it, here or elsewhere, may have times that are not so."""
+    def clock_stepped(self) -> bool:
+        """Whether it has since this was last asked: what came by it, here or elsewhere, may have times that are not so.
+
+        For who looks, without the lock.
+        """
         apart, self._apart = self._apart, self.clocks()
-        if abs(self._apart - apart) > _STEP:
-            self._break("the clock was set", is_epoch=False)
+        return abs(self._apart - apart) > _STEP
 
     def broken(self, reason: str) -> None:
         """What others did meanwhile is not known."""

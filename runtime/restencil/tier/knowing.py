@@ -299,19 +299,25 @@ class Knowing:
         below = self._below
         if not below.is_open or not below.may_be_read:
             return False
-        is_done = ask_apart(self._turned(), below)
+        if self.changes.clock_stepped():
+            with below.lock:
+                self.changes.broken("the clock was set")
+            self._store.tell()
+        # What finds nothing goes through nothing else. (Benchmark: an idle store with a storage.)
+        number = below.known.number
+        found = below.work(lambda storage: storage.changes(number, 0))
+        return found is not None and self.heard(found)
+
+    def heard(self, found: Told) -> bool:
+        """The log says this (without the lock); False: there was no answer to what it leads to."""
+        below = self._below
+        known = below.known
+        is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
+        if is_idle and not (self._contents.unsure or self.intake.unordered):
+            return True
+        is_done = ask_apart(self._taken(found), below)
         self._store.tell()
         return is_done
-
-    def heard(self, found: Told) -> None:
-        """The log of a remote storage says this (without the lock)."""
-        below = self._below
-        with below.lock:
-            is_idle = found.number == below.known.number and found.epoch == below.known.epoch
-            is_idle = is_idle and not self._contents.unsure
-        if not is_idle:
-            ask_apart(self._taken(found), below)
-            self._store.tell()
 
     def watch(self) -> None:
         """From now on a thread waits for what others write."""
@@ -326,10 +332,6 @@ class Knowing:
 
     def _taken(self, found: Told) -> Asking[bool]:
         return (yield from self.changes.take(found)) and (yield from self._levels.compared())
-
-    def _turned(self) -> Asking[bool]:
-        self.changes.look_at_clock()
-        return (yield from self.changes.catch_up()) and (yield from self._levels.compared())
 
     # -- the life of a store -----------------------------------------------------------------------------------------
 

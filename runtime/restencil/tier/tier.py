@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from math import inf
 from typing import TYPE_CHECKING, Any
-from weakref import WeakMethod, WeakSet, ref
+from weakref import WeakSet, ref
 
 from ..base.lazy import logger, urls
 from ..base.values import described
@@ -137,7 +137,7 @@ class StorageTier:
 
     def turn(self) -> None:
         """What is done now and then: others are looked at, and what is too much is dropped."""
-        self.look()
+        self.knowing.turn()
         self.tending.turn()
 
     def _listen(self) -> None:
@@ -147,14 +147,15 @@ class StorageTier:
             self.knowing.intake.doubt_keys([*self.writer.waiting.keys()])
         if not storage.inline:
             self.knowing.watch()
-            self.writer.thread.tend = _weak(self.tending.turn)
+            self.writer.tend = self.tending.turn
             return
         if storage.poll == inf:
             return
         if self.writer.commits_at_once:
             _look_again(ref(self), self._store.scheduler, storage.poll)
         else:
-            self.writer.thread.look = _weak(self.turn)
+            self.writer.tend = self.turn
+            self.writer.thread.poll = storage.poll / 1000
             self.writer.thread.start()
 
     # -- reading
@@ -285,17 +286,6 @@ def _give_back(leases: Leases, writer: Writer, action: Action, pending: Pending)
         if name is not None:
             pending.release = (*pending.release, name)
             writer.thread.is_woken = False  # it hurries
-
-
-def _weak(look: Callable[[], None]) -> Callable[[], None]:
-    method = WeakMethod(look)
-
-    def call() -> None:
-        found = method()
-        if found is not None:
-            found()
-
-    return call
 
 
 def _look_again(tier: ref[StorageTier], scheduler: Scheduler, poll: float) -> None:

@@ -67,6 +67,8 @@ class Writer:
         """Called when nothing waits any more (locked)."""
         self.broken: Callable[[], Iterable[Place]] = list
         """Gives what was found to be no JSON, to be dropped with the next commit (locked)."""
+        self.tend: Callable[[], object] = bool
+        """Called (without the lock) by the thread after what it wrote, and now and then."""
         self._draft: Draft | None = None
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
