@@ -91,13 +91,22 @@ class Lookup:
                 if found is not None and found[1] is not None:
                     meta = contents.base.key_metas.get(request.key)
                     return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
-            if contents.tier is not None:
-                is_known = contents.tier.know(request)
-                contents.refresh()
-                if not is_known:
-                    return self._unknown(contents.view, request)
-            reader = reader_of(contents.view, request.args, contents.memo)
-            return self.reading_in(reader, request, uses=contents.retention.active)
+            return self._looked(request)
+
+    def _looked(self, request: Request) -> Reading:
+        """What a read finds that finds nothing built (locked)."""
+        contents = self.contents
+        if contents.tier is not None:
+            is_known = contents.tier.know(request)
+            contents.refresh()
+            if not is_known:
+                return self._unknown(contents.view, request)
+            found = self._found(request) if contents.shows_base else None  # it may have come as what is handed out
+            if found is not None and found[1] is not None:
+                meta = contents.base.key_metas.get(request.key)
+                return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
+        reader = reader_of(contents.view, request.args, contents.memo)
+        return self.reading_in(reader, request, uses=contents.retention.active)
 
     def cached(self, request: Request) -> Any:
         """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
@@ -118,7 +127,8 @@ class Lookup:
                     built = _built(contents.base, contents.memo, request, contents.tier)
                     if built is not None:
                         return built[0]
-        return self.read(request).usable_data
+            contents.refresh()
+            return self._looked(request).usable_data
 
     def fresh(self, request: Request) -> Any:
         """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
@@ -273,10 +283,8 @@ class Lookup:
         meta = base.key_metas.get(request.key)
         if meta is not None and (meta.error is not None or meta.invalidated):
             return None
-        if contents.tier is not None and not contents.tier.knows(request):
-            return None
         built = _built(base, contents.memo, request, contents.tier)
-        if built is None:
+        if built is None or (contents.tier is not None and not contents.tier.knows(request)):
             return None
         data, cells = built
         doubtful = contents.overlaps.doubtful
