@@ -10,12 +10,14 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from restencil import Entity, Record, RestEndpoint, field
+from restencil import entity as declared
 from restencil.schema import All, Array, Collection, Invalidate, Lazy, Query, Union, Values
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
@@ -272,6 +274,26 @@ def test_a_subclass_that_is_imported_later_is_known_then() -> None:
     below = entity(annotations, key="Late", name="Below", bases=(base,), members=ssn)
     assert fingerprint_of(model_of(below)) == expected
     assert shapes.readable("Late", expected) and not shapes.rules("Late").keeps("ssn")
+
+
+def test_a_subclass_that_is_declared_later_is_known_then() -> None:
+    """A class of another library counts from the moment when it is declared an entity."""
+
+    @declared(key="Told")
+    @dataclass(frozen=True)
+    class Base:
+        id: int
+
+    @dataclass(frozen=True)
+    class Below(Base):
+        more: str
+
+    shapes = Shapes()
+    shapes.meet_class(model_of(Base))
+    expected = printed({"id": int, "more": str}, key="Told")
+    assert not shapes.readable("Told", expected)
+    declared(Below, key="Told")
+    assert fingerprint_of(model_of(Below)) == expected and shapes.readable("Told", expected)
 
 
 def test_a_collection_has_no_shape() -> None:

@@ -33,7 +33,7 @@ from .foreign import members_of
 from .kinds import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class
 from .notation import Conversion, notation
 from .protocol import Reader, Schema
-from .record import Field, RecordMeta, declared_classes, to_wire
+from .record import Field, RecordMeta, class_records, declared_classes, to_wire
 
 T = TypeVar("T")
 
@@ -117,6 +117,7 @@ def entity(
 
     def declare(declared: type[T]) -> type[T]:
         declared_classes[declared] = _model_of(declared, settings, hooks, allow_mutable)
+        class_records.grew()
         return declared
 
     return declare if cls is None else declare(cls)

@@ -278,6 +278,19 @@ declared_classes: Final[dict[type[Any], Any]] = {}
 """The class records of classes that are no records themselves: what the decorator `entity` was told of."""
 
 
+class _ClassRecords:
+    """Counts the class records there are, so that who has looked at all of them learns of one more."""
+
+    count = 0
+
+    def grew(self) -> None:
+        """A class has one from now on."""
+        self.count += 1
+
+
+class_records: Final = _ClassRecords()
+
+
 def class_record(kind: type[Any]) -> Model | None:
     """What the library knows of a class; None for one that is neither a record class nor declared an entity."""
     found: Model | None = getattr(kind, "__model__", None)
@@ -744,6 +757,7 @@ class RecordMeta(type):
             declared.owner = cls
         _refuse_member_names(cls, own)
         type.__setattr__(cls, "__model__", cls.__make_model__(settings, own))
+        class_records.grew()
         return cls
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], /, **keywords: Any) -> None:
