@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from tests.storage.here import FIRST, SECOND, Article, Articles, Here, one, titles
+from typing import Any
+
+from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 from tests.storage.others import Other
 
+from restencil import Controller, MemoryStorage, Store, create_resource
 from restencil.cache.reading import ExpiryStatus
+from restencil.storage import Batch, Outcome
 from restencil.testing import FakeClock
+
+Authors = create_resource(schema=Author, path="/authors/:id")
 
 
 def test_a_fresh_list_is_read_without_a_request(here: Here) -> None:
@@ -72,6 +78,44 @@ def test_a_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here
     here.begin()
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
     assert here.store.storage_stats().loads == 3  # key and list, then the articles, then their authors
+
+
+def test_an_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
+    """Its key and its cell are all there is to ask for, whether it came under the key or with something else."""
+    here.other.answered(Articles.get_list, [FIRST]).answered(
+        Authors.get, {"id": "a2", "name": "Bob"}, id="a2"
+    ).publish()
+    for pk, name in (("a1", "Ann"), ("a2", "Bob")):
+        here.begin()
+        found = here.controller.read(Authors.get, id=pk)
+        assert found.name == name and here.controller.cached(Authors.get, id=pk) is found
+        assert here.controller.get(Author, id=pk) is found
+        assert here.store.storage_stats().loads == 1
+    here.other.answered(Authors.get, {"id": "a2", "name": "Rob"}, id="a2").publish()
+    here.turn()
+    assert here.controller.read(Authors.get, id="a2").name == "Rob"
+    assert here.asked == 0
+
+
+def test_what_was_loaded_under_a_key_counts_as_used() -> None:
+    """A result and the cells that it leads to are noted once as used; what was found without a result is not."""
+    used: list[Any] = []
+
+    class Noting(MemoryStorage):
+        def commit(self, batch: Batch, /) -> Outcome:
+            used.extend(batch.used)
+            return super().commit(batch)
+
+    storage, clock = Noting(write_behind=0), FakeClock()
+    with Store(clock=clock, scheduler=clock, storage=storage.another()) as store:
+        controller = Controller(store, base_url="http://api.test")
+        controller.set_response(Authors.get, {"id": "a1", "name": "Ann"}, id="a1")
+        controller.set(Author, {"id": "a2", "name": "Bob"})
+    with Store(clock=clock, scheduler=clock, storage=storage) as store:
+        controller = Controller(store, base_url="http://api.test")
+        for pk in ("a1", "a2", "a1"):
+            assert controller.cached(Authors.get, id=pk) is not None
+    assert used == ["GET /authors/a1", ("Author", "a1")]
 
 
 def test_a_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:

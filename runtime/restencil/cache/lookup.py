@@ -381,7 +381,7 @@ def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tup
     node: Node | None = None
     if type(schema) is EntitySchema:
         model = schema.model
-        pk = _pk_of(schema, request.args) if stored is None else stored
+        pk = named_pk(schema, request.args) if stored is None else stored
         if type(pk) is not str:
             return None
         data = base.entities.get(model.key, EMPTY).get(pk)
@@ -407,7 +407,7 @@ def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tup
     return node.value, memo.touched.get(node)
 
 
-def _pk_of(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
+def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
     """The primary key where it stands in the parameters as it is; None where it takes a closer look to find it."""
     params: Any = args[0] if args else None
     name = schema.model.pk_name

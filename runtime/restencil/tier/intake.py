@@ -68,7 +68,7 @@ class Intake(Origin):
 
     def take_rows(
         self,
-        asked: Iterable[Cell],
+        asked: Collection[Cell],
         loaded: Loaded,
         nodes: Mapping[Cell, Any],
         into: tuple[Change, Change] | None = None,
@@ -79,7 +79,7 @@ class Intake(Origin):
         new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
-        is_new = not (self.doubted or self._writer.is_open)
+        is_new = len(asked) > 1 and not (self.doubted or self._writer.is_open)
         came: dict[str, list[StoredRow]] = {}
         for cell in asked:
             table, pk = cell
@@ -415,7 +415,7 @@ class Intake(Origin):
         result: StoredResult | None,
         shape: str | None,
         is_plain: bool,
-        ahead: tuple[Iterable[Cell], Loaded, Mapping[Cell, Any]] | None = None,
+        ahead: tuple[Collection[Cell], Loaded, Mapping[Cell, Any]] | None = None,
     ) -> None:
         """Takes in what the storage has under a key, and rows that came with it.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..cache.lookup import Lookup
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.tables import State
+    from ..cache.tables import Cell, State
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes as Told
     from .below import Below
@@ -179,11 +179,16 @@ class Knowing:
         self._shapes.meet(schema)
         self._meet(request)
         is_loaded = False
+        ahead: dict[Cell, Any] = {}
         if self.lacking.keeps(request):
             if self._asks and self.lacking.lacks_key(key, waits=waits):
-                is_loaded = yield from self._levels.load_key(request, self.lacking.ahead(request, waits=waits))
+                ahead = self.lacking.ahead(request, waits=waits)
+                is_loaded = yield from self._levels.load_key(request, ahead)
             if key in intake.unusable_keys:
                 return False
+        if state is None and len(ahead) == 1 and self.lacking.is_all(request, *ahead):
+            self._note_use(key, ahead)
+            return True
         if schema is None or is_plain(schema):
             self._vouching.look(request, None)
             return True
@@ -235,7 +240,7 @@ class Knowing:
                 asks = self._asks
                 continue
             if key is not None and listed is None:
-                self._note_use(key, walk)
+                self._note_use(key, walk.touched)
             if not found:
                 self._below.count.holes += 1
             elif request is not None:
@@ -278,10 +283,10 @@ class Knowing:
             change.noted += noted
             self._contents.take_in(change)
 
-    def _note_use(self, key: str, walk: Walk) -> None:
+    def _note_use(self, key: str, touched: Iterable[Cell]) -> None:
         if key in self.intake.just_loaded:
             self.intake.just_loaded.discard(key)
-            self._writer.use([key, *walk.touched])
+            self._writer.use([key, *touched])
 
     def wrote(self, pending: Pending, handed: Handed) -> None:
         """An action of this process has written this."""
