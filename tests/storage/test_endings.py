@@ -150,6 +150,13 @@ def test_a_process_forks_a_hundred_times(tmp_path: Path) -> None:
     forks(tmp_path / "cache", 100)
 
 
+def thread_beside(others: list[threading.Thread]) -> threading.Thread:
+    """The thread of the one storage that was opened since; other tests may have left some."""
+    (own,) = (thread for thread in threading.enumerate() if thread not in others)
+    assert own.name == "restencil-storage"
+    return own
+
+
 def test_a_store_that_nobody_has_ends_its_thread() -> None:
     """The thread of a storage holds its store only while something waits."""
     import gc
@@ -158,14 +165,13 @@ def test_a_store_that_nobody_has_ends_its_thread() -> None:
     others = threading.enumerate()
     store = Store(storage=MemoryStorage(write_behind=1))
     store.query(Tag, ({"id": "1"},))
-    own = [thread for thread in threading.enumerate() if thread not in others]
-    assert [thread.name for thread in own] == ["restencil-storage"]
+    own = thread_beside(others)
     gone = weakref.ref(store)
     del store
     gc.collect()
     assert gone() is None
-    own[0].join(PATIENCE)
-    assert not own[0].is_alive()
+    own.join(PATIENCE)
+    assert not own.is_alive()
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -184,13 +190,15 @@ def test_what_is_under_way_when_a_store_is_closed_leaves_nothing_open(tmp_path: 
                 raise StorageDown("not now")
             return super().trim()
 
+    others = threading.enumerate()
     with opened_connections() as connections:
         with Store(storage=Slow(tmp_path / "cache", principal=None, poll=1)) as store:
             store.query(Tag, ({"id": "1"},))
             assert asked.wait(PATIENCE)
-            thread = next(thread for thread in threading.enumerate() if thread.name == "restencil-storage")
+            thread = thread_beside(others)
         may_answer.set()
         thread.join(PATIENCE)
+        assert not thread.is_alive()
         opened = len(connections)
         for connection in connections:
             with pytest.raises(sqlite3.ProgrammingError, match="closed"):

@@ -144,6 +144,7 @@ def test_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
     assert here.store.flush()
     here.turn()
     assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
+    here.store.close()
     here.begin()
     assert titles(here.controller.cached(All)) == ["B", "A", "Mine"]
     here.store.close()
