@@ -14,6 +14,7 @@
 PY := .venv/bin/python
 # Two workers take one file after another, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow"
 export PYTHON
 # Compiled once and kept, whatever is usual here: each of hundreds of processes would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -64,10 +65,10 @@ pyright: setup
 tests: setup servers-python
 	$(TESTS) -q
 
+# All tests, slow ones too: those over HTTP with both libraries, and those of the runtime over a storage once more.
 nightly: setup servers
-	$(TESTS) --hypothesis-profile explore --http=both -m slow
-	$(TESTS) --hypothesis-profile explore tests/generator tests/openapi tests/properties tests/storage
-	$(TESTS) --hypothesis-profile explore --http=both tests/runtime tests/conformance tests/servers
+	$(NIGHT) --http=both tests/runtime tests/conformance tests/servers
+	$(NIGHT) --ignore=tests/runtime --ignore=tests/conformance --ignore=tests/servers
 	$(TESTS) -p tests.over_storage tests/runtime
 
 bench: setup

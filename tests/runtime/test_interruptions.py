@@ -31,7 +31,7 @@ pytestmark = [
 
 LIBRARY: Final = os.path.dirname(restencil.__file__) + os.sep
 FIRST: Final = {"id": "1"}
-STRIDE: Final = 7
+STRIDE: Final = 11
 """In the tests of every day each so many-th call; another rest for each operation."""
 
 

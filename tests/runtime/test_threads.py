@@ -225,7 +225,7 @@ def soak(operations: int, samples: int) -> tuple[int, int]:
 
 
 def test_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
-    first, second = soak(20_000, 40)
+    first, second = soak(20_000, 16)
     assert second <= first * 1.05
 
 
