@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -35,6 +35,7 @@ from tests.storage.machine import (
     REMOVE,
     SLUGS,
     WORDS,
+    AnyEndpoint,
     Setting,
     Step,
 )
@@ -54,6 +55,7 @@ WEIGHTS: Final[dict[str, float]] = {
     "read": 3,
     "find": 1,
     "look": 2,
+    "see": 1,
     "commit": 4,
     "restart": 0.7,
     "kill": 0.5,
@@ -65,6 +67,12 @@ WEIGHTS: Final[dict[str, float]] = {
     "advance": 2,
 }
 """How often a step is of which kind."""
+
+
+ENDPOINTS: Final = (GET, LIST, PUSH, FRONT, REMOVE, MOVE, DELETE, PLAIN, ONE, EVERY, BARE, PAGE, WORDS, ADD)
+"""What answers."""
+TOGETHER: Final = ((LIST, MOVE, GET, PUSH), (LIST, PAGE, PUSH, REMOVE), (LIST, GET, MOVE), (PLAIN, ONE, EVERY, GET))
+"""Some that meet more often where there are no others."""
 
 
 def record(chance: random.Random, *, plain: bool = False) -> dict[str, Any]:
@@ -80,11 +88,11 @@ def record(chance: random.Random, *, plain: bool = False) -> dict[str, Any]:
     return made
 
 
-def response(chance: random.Random) -> tuple[Any, ...]:
+def response(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> tuple[Any, ...]:
     """An answer: endpoint, arguments, value, how long ago it was asked for."""
     age = chance.choice((0, 0, 0, 5, 30))
     one, args = record(chance), chance.choice(ARGS)
-    endpoint = chance.choice((GET, LIST, PUSH, FRONT, REMOVE, MOVE, DELETE, PLAIN, ONE, EVERY, BARE, PAGE, WORDS, ADD))
+    endpoint = chance.choice(endpoints)
     if endpoint is GET:
         return endpoint, ({"id": one["id"]},), one, age
     if endpoint is ONE:
@@ -101,22 +109,23 @@ def response(chance: random.Random) -> tuple[Any, ...]:
     if endpoint is PLAIN or endpoint is EVERY:
         return endpoint, (args,), [record(chance, plain=True) for _ in range(chance.randrange(4))], age
     if endpoint is LIST:
-        return endpoint, (args,), [record(chance) for _ in range(chance.randrange(4))], age
+        fitting = args if chance.random() < 0.7 else {}
+        return endpoint, (args,), [{**record(chance), **fitting} for _ in range(chance.randrange(4))], age
     if endpoint is PAGE:
         items = [record(chance) for _ in range(chance.randrange(3))]
         return endpoint, ({**args, "cursor": chance.randrange(2)},), items, age
     if endpoint is MOVE:
-        return endpoint, ({"id": one["id"]}, {"a": 1}), one, age
+        return endpoint, ({"id": one["id"]}, {"a": 1}), {"a": chance.randrange(3), **one}, age
     return endpoint, (args, {}), one, age
 
 
-def step(chance: random.Random) -> Step:
+def step(chance: random.Random, endpoints: Sequence[AnyEndpoint]) -> Step:
     """One step of one of up to three processes."""
     kind = chance.choices([*WEIGHTS], [*WEIGHTS.values()])[0]
     what: Any = None
     match kind:
         case "response":
-            what = response(chance)
+            what = response(chance, endpoints)
         case "set":
             what = record(chance)
         case "invalidate" | "read":
@@ -145,7 +154,8 @@ def history(seed: int) -> tuple[Setting, list[Step]]:
         bound=chance.choice((None, None, 3)),
         tick=chance.choice((10, 10, 1, 0)),
     )
-    return setting, [step(chance) for _ in range(chance.randrange(2, 25))]
+    endpoints = chance.choice((ENDPOINTS, ENDPOINTS, chance.sample(ENDPOINTS, 4), *TOGETHER))
+    return setting, [step(chance, endpoints) for _ in range(chance.randrange(2, 25))]
 
 
 def shortest(steps: list[Step], differs: Callable[[list[Step]], bool]) -> list[Step]:

@@ -223,12 +223,17 @@ class World:
         self._door = self.root.another if door is None else door(setting)
         self.seen: list[dict[str, Any]] = []
         """What the processes showed at the end."""
+        self.told: list[Action] = []
+        """What was committed, in order."""
+        self.wrong: list[Any] = []
+        """What a process showed before the end that it should not have."""
         self.alone = Store(clock=self.clock, scheduler=self.clock)
         self.is_late = False
         """Whether something was committed after what came later: then it is not as if it had come when it did."""
         self.is_open_ended = False
         """Whether the storage never knows all of a table."""
         self.had_pages = False
+        self.had_evictions = False
         self.had_breaks = setting.history < 10_000
         self._latest = 0.0
         self._all: list[Process] = []
@@ -270,6 +275,8 @@ class World:
                 found(process.store, what)
             case "look":
                 process.look()
+            case "see":
+                self.see(place)
             case "commit":
                 process.commit()
             case "restart":
@@ -284,6 +291,7 @@ class World:
             case "reset":
                 self._reset(process)
             case "evict":
+                self.had_evictions = True
                 base = process.store._contents.base
                 cells = [(table, pk) for table, rows in base.entities.items() for pk in rows]
                 process.store.apply(Collect(tuple(cells[:3]), tuple(base.results)[:2]))
@@ -326,17 +334,10 @@ class World:
             self.had_pages = self.had_pages or action.endpoint is PAGE
             if action.endpoint is ADD and (self.setting.write_behind or not self.setting.inline):
                 self.is_late = True  # the function runs on what this process knows
-            if action.endpoint is MOVE and self._knows_less(process, action.response["id"]):
-                self.is_late = True  # which lists it leaves is told by what it was, as far as this process knows that
         process.store.apply(action)
         process.waiting.append(action)
         if self.setting.write_behind == 0 and self.setting.inline:
             process.commit()
-
-    def _knows_less(self, process: Process, pk: str) -> bool:
-        """Whether a process does not know an item as the store in memory does."""
-        args = ({"id": pk},)
-        return bool(shown(self.alone, GET, args) != shown(process.store, GET, args))
 
     def was_committed(self, action: Action) -> None:
         """An action is in the storage."""
@@ -346,9 +347,29 @@ class World:
             self._latest = max(self._latest, meta.date)
         elif not isinstance(action, Reset) and self.setting.write_behind:
             self.is_late = True  # its moment is when it was carried out
+        self.told.append(action)
         self.alone.apply(action)
 
     # -- what they show
+
+    def see(self, place: int) -> None:
+        """A process that has heard of all that is committed shows that, and over it what waits for its own commit."""
+        process = self.processes[place]
+        process.look()
+        dates = [getattr(action, "meta", Meta(0, 0, 0)).date for action in process.waiting]
+        if self.is_late or any(date < self._latest for date in dates) or dates != sorted(dates):
+            return
+        alone = Store(clock=self.clock, scheduler=self.clock)
+        for action in (*self.told, *process.waiting):
+            alone.apply(action)
+        expected = {endpoint.key(*args): shown(alone, endpoint, args) for endpoint, args in READS}
+        picture = {endpoint.key(*args): process.shown(endpoint, args) for endpoint, args in READS}
+        if self.had_breaks:  # what waits is compared with the storage once it is committed
+            expected.update({name: seen for name, seen in picture.items() if seen[1] <= 1})
+        if self.had_evictions:  # a result that waits may be let go of, and what it leads to is older, or unknown
+            cold = {name: seen for name, seen in picture.items() if seen[0] in (expected[name][0], None)}
+            expected.update(cold)
+        self.wrong += [("seen", *one) for one in self._wrong(place, process, picture, expected)]
 
     def quiet(self, rounds: int = 4) -> None:
         """All is committed and taken in."""
@@ -366,7 +387,7 @@ class World:
         self.processes[-1].look()
         pictures = self.seen = [self.picture(process) for process in self.processes]
         expected = pictures[-1]
-        found: list[Any] = []
+        found = self.wrong
         if not self.is_late:
             expected = {
                 **{endpoint.key(*args): shown(self.alone, endpoint, args) for endpoint, args in READS},
@@ -374,14 +395,17 @@ class World:
                 **{slug: expected[slug] for slug in SLUGS},
             }
         for place, (process, picture) in enumerate(zip(self.processes, pictures, strict=True)):
-            for name, seen in picture.items():
-                if (
-                    seen != expected[name]
-                    and not _is_own(process, name, seen)
-                    and not self._is_cold(name, seen, expected[name])
-                ):
-                    found.append((place, name, seen, expected[name]))
+            found += self._wrong(place, process, picture, expected)
         return found
+
+    def _wrong(self, place: int, process: Process, picture: dict[str, Any], expected: dict[str, Any]) -> list[Any]:
+        return [
+            (place, name, seen, expected[name])
+            for name, seen in picture.items()
+            if seen != expected[name]
+            and not _is_own(process, name, seen, expected[name])
+            and not self._is_cold(name, seen, expected[name])
+        ]
 
     def _is_cold(self, name: str, seen: Any, expected: Any) -> bool:
         """Whether a process shows less than the store in memory, so that it asks the server sooner, as it may."""
@@ -408,13 +432,22 @@ class World:
             self.close()
 
 
-def _is_own(process: Process, name: str, seen: Any) -> bool:
+def _is_own(process: Process, name: str, seen: Any, expected: Any) -> bool:
     """Whether a process may show this alone: an error, or what its parent had, as something stale."""
     if name in process.failed:
         return True
     if not process.is_child:
         return False
-    return name in SLUGS or seen[1] <= 1 or (name.startswith(f"GET {AT}/directs/all") and seen[0] == [])
+    if name in SLUGS or seen[1] <= 1:
+        return True
+    if not name.startswith(f"GET {AT}/directs/all"):
+        return False
+    # What its parent alone had may stand first.
+    return seen[0] == [] or (seen[1] == expected[1] and _in_any_order(seen[0]) == _in_any_order(expected[0]))
+
+
+def _in_any_order(items: Any) -> list[str]:
+    return sorted(map(repr, items or ()))
 
 
 def found_by(store: Store, slug: str, setting: Setting) -> str | None:

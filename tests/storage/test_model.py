@@ -4,8 +4,9 @@ A history is a list of steps of up to three processes, whose threads are moved b
 answers (entities, lists, pages, pushes, moves, deletions, lists of all, results without a schema, functions of
 `update`), `set`, invalidations and expiries of one key or of all that a test accepts, errors (a status, no network),
 resets, evictions, reads, look-ups by an index, commits, looks at the log, restarts, kills, forks whose parent is
-killed, clocks that are set. What is varied: commits at once or later; a storage at hand or far away; a log that is too
-short; a bound of what memory holds; whether times differ.
+killed, clocks that are set; and in between it is looked whether a process shows what is committed, and over that what
+it wrote itself. What is varied: commits at once or later; a storage at hand or far away; a log that is too short; a
+bound of what memory holds; whether times differ.
 
 At the end all is committed and taken in. Then all processes, and two new ones, show the same, times included. Where
 nothing was committed after what came later, that is what a store in memory shows that was given the same.
@@ -345,4 +346,58 @@ def test_a_page_makes_no_list_fresh_that_others_made_stale() -> None:
         (0, "response", (LIST, ({"a": 1},), [], 30)),
         (1, "expire_all", LIST),
         (0, "response", (PAGE, ({"a": 1, "cursor": 0},), [{"id": "2"}, {"id": "1", "slug": "y"}], 30)),
+    )
+
+
+def test_a_move_by_who_did_not_know_the_entity_takes_it_out_of_lists() -> None:
+    """A list that an entity leaves lacks it also where who moved it had never seen it, or saw it before others."""
+    listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "2", "a": 1}], 0
+    moved: tuple[Any, ...] = MOVE, ({"id": "2"}, {"a": 1}), {"id": "2", "a": 0}, 0
+    for inline in (True, False):
+        setting = Setting(write_behind=5, inline=inline)
+        world = after(setting, (0, "response", listed), (0, "commit", None), (1, "response", moved))
+        assert [seen[LIST.key({"a": 1})][0] for seen in world.seen] == [[]] * 4
+        after(
+            setting,
+            (1, "response", (GET, ({"id": "2"},), {"id": "2", "a": 2}, 0)),
+            (1, "commit", None),
+            (0, "look", None),
+            (0, "read", (GET, ({"id": "2"},))),
+            (1, "response", listed),
+            (1, "commit", None),
+            (0, "response", moved),
+        )
+    after(Setting(), (0, "response", listed), (1, "response", moved))
+
+
+def test_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
+    """Who pushed or moved something sees that in a list that comes from the storage before it is committed."""
+    listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "1", "a": 1}], 0
+    pushed: tuple[Any, ...] = PUSH, ({"a": 1}, {}), {"id": "2", "a": 1}, 0
+    moved: tuple[Any, ...] = MOVE, ({"id": "1"}, {"a": 1}), {"id": "1", "a": 2}, 0
+    for inline in (True, False):
+        for response in (pushed, moved):
+            setting = Setting(write_behind=5, inline=inline)
+            after(setting, (0, "response", listed), (0, "commit", None), (1, "response", response), (1, "see", None))
+
+
+def test_a_list_that_comes_after_what_joined_it_has_that() -> None:
+    """What joined a list that memory lacks is in it also where an older answer for the list came after it."""
+    after(
+        Setting(1, 5),
+        (0, "response", (LIST, ({"a": 1},), [], 0)),
+        (0, "restart", None),
+        (0, "response", (MOVE, ({"id": "3"}, {"a": 1}), {"id": "3", "a": 1}, 0)),
+        (0, "response", (LIST, ({"a": 1},), [{"id": "2", "a": 1}], 30)),
+    )
+
+
+def test_a_child_keeps_nothing_of_what_its_parent_alone_had() -> None:
+    """What the parent had not committed is no part of what the child commits, also where it was looked for before."""
+    after(
+        Setting(1, 5),
+        (0, "response", (PUSH, ({}, {}), {"id": "3", "a": 2, "slug": "y"}, 5)),
+        (0, "fork", None),
+        (0, "response", (PUSH, ({}, {}), {"id": "3"}, 0)),
+        (0, "find", "y"),
     )

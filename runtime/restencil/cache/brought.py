@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
     from .tables import Cell
 
 T = TypeVar("T")
+
+Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
+"""What an entity was before an action, and what it is after that; None for nothing."""
 
 _NO_RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {}
 
@@ -31,6 +34,10 @@ class Joins(NamedTuple):
     """What becomes of a collection, from its primary key and items; the same object where nothing does."""
     refreshes: bool
     """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
+    moved: Mapping[Cell, Records]
+    """The entities by whose records that is told, as memory knew these."""
+    told: Callable[[Mapping[Cell, Records]], Callable[[str, Any], Any]] | None
+    """`change`, as other records of these entities tell it."""
 
 
 class Items(NamedTuple):

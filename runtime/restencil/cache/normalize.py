@@ -279,10 +279,15 @@ class Normalization:
         change: Callable[[str, Any], Any],
         *,
         refreshes: bool = False,
+        moved: Mapping[tuple[str, str], Any] | None = None,
+        told: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
-        """Notes what is done to all collections of a table that are accepted, or to one."""
+        """Notes what is done to all collections of a table that are accepted, or to one.
+
+        `told` makes `change` of records, before and after, of the entities in `moved`, which has those that are known.
+        """
         if self.brought is not None:
-            self.brought.did(Joins(table, pk, accepts, change, refreshes))
+            self.brought.did(Joins(table, pk, accepts, change, refreshes, moved or {}, told))
 
     def noted(self) -> Brought | None:
         """What was brought, once all is written; None where it is not noted."""

@@ -435,6 +435,10 @@ class Adder(Schema):
         return None if found is UNDEFINED else found
 
 
+_NOWHERE: Final = ("", "")
+_UNKNOWN: Final = (None, None)
+
+
 class _Move(NamedTuple):
     """An entry of a collection, under its name in a map, and its record as it was and as it is."""
 
@@ -458,17 +462,27 @@ class Mover(Adder):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection
         new = writer.created(collection.normalize_items, self._wrapped(value), parent, key, writer)
-        entries: Any = new.items() if is_dict(new) else ((None, entry) for entry in new)
-        moves = [_Move(name, entry, *self._records(entry, writer)) for name, entry in entries]
+        entries: Any = [*new.items()] if is_dict(new) else [(None, entry) for entry in new]
         args = writer.args[:1]
 
-        def change(pk: str, existing: Any) -> Any:
-            identity, changed = identity_of_text(pk), existing
-            for move in moves:
-                changed = self._moved(move, identity, changed, args)
-            return changed
+        def told(records: Mapping[tuple[str, str], Any]) -> Callable[[str, Any], Any]:
+            moves = [_Move(name, entry, *records.get(self._cell(entry), _UNKNOWN)) for name, entry in entries]
 
-        writer.note_joins(collection.table_key, None, lambda pk: True, change)
+            def change(pk: str, existing: Any) -> Any:
+                identity, changed = identity_of_text(pk), existing
+                for move in moves:
+                    changed = self._moved(move, identity, changed, args)
+                return changed
+
+            return change
+
+        moved: dict[tuple[str, str], Any] = {}
+        for _, entry in entries:
+            cell = self._cell(entry)
+            if cell != _NOWHERE:
+                moved[cell] = writer.record_before(*cell), writer.stored_record(*cell)
+        change = told(moved)
+        writer.note_joins(collection.table_key, None, lambda pk: True, change, moved=moved, told=told)
         for pk, existing in writer.collections(collection.table_key):
             changed = change(pk, existing)
             if changed is not existing:
@@ -487,15 +501,15 @@ class Mover(Adder):
             return overlay(existing, one) if collection.is_map else self.merge(existing, one)
         return existing
 
-    def _records(self, entry: Any, writer: Writer) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-        """The record of an item as it was before this response, and as it is now."""
+    def _cell(self, entry: Any) -> tuple[str, str]:
+        """Where the record of an item lies."""
         item = self.collection.item
         if isinstance(item, Choice):
             item = item.mapping.get(entry.get("schema")) if is_dict(entry) else None
             entry = entry.get("id") if is_dict(entry) else None
         if not isinstance(item, EntitySchema) or not isinstance(entry, str):
-            return None, None
-        return writer.record_before(item.table_key, entry), writer.stored_record(item.table_key, entry)
+            return _NOWHERE
+        return item.table_key, entry
 
 
 class PagedCollection(Collection):

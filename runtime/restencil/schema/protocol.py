@@ -112,8 +112,13 @@ class Writer(Protocol):
         change: Callable[[str, Any], Any],
         *,
         refreshes: bool = False,
+        moved: Mapping[tuple[str, str], Any] | None = None,
+        told: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
-        """Notes what is done to all collections of a table that are accepted, or to one."""
+        """Notes what is done to all collections of a table that are accepted, or to one.
+
+        `told` makes `change` of records, before and after, of the entities in `moved`, which has those that are known.
+        """
         ...
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:

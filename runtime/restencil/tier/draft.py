@@ -109,6 +109,8 @@ class Draft:
         is_folded = base is not None or (rev is None and known.is_doubted(cell))
         if is_folded:
             try:
+                if is_collection(table):  # memory may have had none that others joined
+                    actions = [action for action in self.actions if action in actions or action.concerns(cell)]
                 held = waiting.folded(cell, actions)
             except Exception:
                 below.hook_failed(cell)

@@ -6,7 +6,7 @@ what the actions brought is laid over their row, and what arrived first counts a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, Meta, is_dict, same_json
@@ -29,10 +29,20 @@ class Held(NamedTuple):
     times: Meta
 
 
-def folded(cell: Cell, held: Held | None, pending: Iterable[Pending]) -> Held | None:
-    """What a cell holds once these actions, in their order, are laid over it; None for nothing."""
+def folded(
+    cell: Cell,
+    held: Held | None,
+    pending: Iterable[Pending],
+    moves: Callable[[Pending, Joins], Joins] | None = None,
+) -> Held | None:
+    """What a cell holds once these actions, in their order, are laid over it; None for nothing.
+
+    `moves` tells what becomes of lists by records as they are stored, where memory knew other ones.
+    """
     for action in pending:
         for piece in action.pieces(*cell):
+            if moves is not None and isinstance(piece, Joins) and piece.moved:
+                piece = moves(action, piece)
             held = _laid_over(cell[1], held, piece, action.times)
         if held is not None and cell in action.doubtful:
             held = stale(held)
@@ -45,7 +55,7 @@ def _laid_over(pk: str, held: Held | None, piece: Piece, times: Meta) -> Held | 
     if isinstance(piece, Deleted):
         return _deleted(held, times)
     if isinstance(piece, Joins):
-        return _joined(pk, held, piece, times)
+        return joined(pk, held, piece, times)
     if isinstance(piece, Items):
         return _page(held, piece.items, times) if piece.is_page else _whole(held, piece.items, times)
     if held is None or held.stored is INVALID:
@@ -101,7 +111,8 @@ def _page(held: Held | None, items: Any, times: Meta) -> Held:
     return Held(overlay(stored, items) if is_dict(stored) else append(stored, items), _later(held.times, times))
 
 
-def _joined(pk: str, held: Held | None, piece: Joins, times: Meta) -> Held | None:
+def joined(pk: str, held: Held | None, piece: Joins, times: Meta) -> Held | None:
+    """A collection once something joined it, or was taken out; the same where nothing becomes of that."""
     if held is None or held.stored is INVALID or held.times.fetched_at > times.date:
         return held  # the list was asked for after these were answered, so it has them
     changed = piece.change(pk, held.stored)

@@ -27,6 +27,7 @@ from ..cache.tables import EMPTY, WHOLE, Change, KeyMeta
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
+from .entering import take_over
 from .origin import Origin
 from .rows import many_row_values, result_parts, row_value, with_left
 
@@ -53,6 +54,8 @@ class Intake(Origin):
         super().__init__(contents, below, writer)
         self._store = store
         self._shapes = shapes
+        self._met: list[Cell] = []
+        """Rows that were loaded of what waits for its commit."""
         shapes.grew = self._may_be_read
 
     # -- times -----------------------------------------------------------------------------------------------------
@@ -90,7 +93,7 @@ class Intake(Origin):
             rev = known.rev(table, pk)
             if row is None:
                 if rev is None:
-                    self._is_absent(cell)
+                    self._is_absent(cell, other)
             elif rev is None or row.rev > rev:
                 self._take_row(row, nodes.get(cell), rev is not None, new, other)
         for table, rows in came.items():
@@ -120,6 +123,12 @@ class Intake(Origin):
             effects.removed = ((), unread)
             effects.is_told = False
             contents.commit(effects)
+        if self._met:
+            met, self._met = self._met, []
+            moved = self._writer.moved(met)
+            self.generation += moved is not None
+            if moved and take_over(contents, moved):
+                self._store.changed()
         contents.ready.clear()
 
     def _tell(self, effects: Effects) -> None:
@@ -127,7 +136,7 @@ class Intake(Origin):
         self._contents.commit(effects)
         self._store.changed()
 
-    def _is_absent(self, cell: Cell) -> None:
+    def _is_absent(self, cell: Cell, other: Change) -> None:
         """There is no row."""
         table, pk = cell
         known = self._below.known
@@ -136,8 +145,15 @@ class Intake(Origin):
             self._forget_absent()
         known.note(table, pk, 0, "")
         self.absent += 1
-        if doubted is not None and not self._writer.is_pending(cell):
-            self._contents.overlaps.doubtful.add(cell)
+        if doubted is None:
+            return
+        if self._writer.is_pending(cell):  # it was laid over what memory had, which nobody else has
+            stored, times = self._writer.over(cell, UNDEFINED, _NO_TIMES)
+            self._met.append(cell)
+            if stored is not UNDEFINED:
+                other.write(table, pk, stored, times)
+                return
+        self._contents.overlaps.doubtful.add(cell)
 
     def _forget_absent(self) -> None:
         """What is known to be absent is unknown again, but where memory holds something."""
@@ -186,10 +202,11 @@ class Intake(Origin):
         table, pk = cell = row.table, row.pk
         base, known = self._contents.base, self._below.known
         before, is_pending = base.get(table, pk), self._writer.is_pending(cell)
+        is_joined = not is_pending and self._writer.is_joined(cell)
         doubted = self.doubted.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
         times = self.times(row.times)
-        if doubted == row.rev and not is_pending:
+        if doubted == row.rev and not is_pending and not is_joined:
             self._confirm(cell)
             return
         value = self._value_of(row) if times is not None else UNDEFINED
@@ -203,8 +220,10 @@ class Intake(Origin):
         if cell in self.left:
             node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)
-        if is_pending:
+        if is_pending or is_joined:
             stored, times = self._writer.over(cell, _stored(value, node, before), times)
+            if is_pending:
+                self._met.append(cell)
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
         elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):

@@ -56,7 +56,15 @@ class Joining:
                     draft.joined[cell] = None
                     if cell not in bases:
                         needed.append(cell)
-        return self._load(needed)
+        return self._load(needed) and self._load(self._moved(draft))
+
+    def _moved(self, draft: Draft) -> list[Cell]:
+        """Lists that memory has, and told by what it knew of an entity that moves: others know more of that."""
+        with self._below.lock:
+            bases, tables = self._waiting.bases, set[str]()
+            for pending in draft.actions:
+                tables.update(joins.table for joins in pending.joins if any(cell in bases for cell in joins.moved))
+            return [cell for cell in draft.cells() if cell[0] in tables and cell not in bases] if tables else []
 
     def _joins(self, cell: Cell, actions: Iterable[Pending]) -> bool:
         """Whether something of these actions joins a collection."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base.values import UNDEFINED
+from ..base.values import INVALID, UNDEFINED
 from ..cache.tables import EMPTY
+from ..schema.stored import record_of
 from .fold import Held, folded
 from .rows import is_collection, left_of
 
 if TYPE_CHECKING:
+    from ..cache.brought import Joins
     from ..cache.contents import Contents
     from ..cache.tables import Cell
     from ..storage.protocol import Place, StoredRow
@@ -181,6 +183,17 @@ class Waiting:
             self._sort()
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
+    def is_joined(self, cell: Cell) -> bool:
+        """Whether what waits joins a collection, or takes something out of it."""
+        if not is_collection(cell[0]):
+            return False
+        try:
+            with self._contents.hooks:
+                return bool(self.of_cell(cell))
+        except Exception:
+            self._below.hook_failed(cell)
+            return False
+
     def is_pending_key(self, key: str) -> bool:
         """Whether a result waits for its commit."""
         return any(key in pending.results for pending in self.queue)
@@ -228,7 +241,12 @@ class Waiting:
         """What was merged with what memory had is not to be sent: what waits is laid over what the storage has."""
         for pending in self.queue:
             for cell in pending.all_cells():
-                self.bases[cell] = Base(None, 0, "")
+                table, pk = cell
+                if is_collection(table):  # what joined it is laid over what is there, so that has to be known
+                    self.bases.pop(cell, None)
+                    self._below.known.doubted.setdefault(table, {})[pk] = -1
+                else:
+                    self.bases[cell] = Base(None, 0, "")
 
     def over(self, cell: Cell, held: Held | None) -> Held | None:
         """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
@@ -240,7 +258,48 @@ class Waiting:
         """What comes of the row that was met and what these actions brought. Users' functions may raise."""
         base = self.bases.get(cell)
         with self._contents.hooks:
-            return folded(cell, None if base is None else base.held, actions)
+            return folded(cell, None if base is None else base.held, actions, self.as_it_moves)
+
+    def as_it_moves(self, action: Pending, joins: Joins) -> Joins:
+        """A move as records tell it that were met in the storage, where memory knew others. Filters may raise."""
+        met = [cell for cell in joins.moved if cell in self.bases]
+        if not met or joins.told is None:
+            return joins
+        records = dict(joins.moved)
+        for cell in met:
+            earlier = [other for other in self.of_cell(cell) if other.order < action.order]
+            was = folded(cell, self.bases[cell].held, earlier)
+            records[cell] = _record_of(was), _record_of(folded(cell, was, (action,)))
+        return joins._replace(moved=records, change=joins.told(records))
+
+    def moved(self, cells: Iterable[Cell]) -> dict[Cell, Held] | None:
+        """Lists in memory as what waits leaves them that moves these entities, of which rows were met now.
+
+        None where nothing moves them. Those of which no row was met are unknown from now on.
+        """
+        tables = {
+            joins.table: None
+            for pending in self.queue
+            for joins in pending.joins
+            if joins.moved and any(cell in joins.moved for cell in cells)
+        }
+        if not tables:
+            return None
+        found: dict[Cell, Held] = {}
+        for table in tables:
+            for pk in [*self._contents.base.entities.get(table, EMPTY)]:
+                cell = table, pk
+                if cell not in self.bases:
+                    self._below.known.forget(table, pk)
+                    continue
+                try:
+                    held = self.folded(cell, self.of_cell(cell))
+                except Exception:
+                    self._below.hook_failed(cell)
+                    continue
+                if held is not None:
+                    found[cell] = held
+        return found
 
     def committed(self, cell: Cell, held: Held, rev: int, shape: str) -> None:
         """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
@@ -255,6 +314,10 @@ class Waiting:
     def is_in_memory(self, cell: Cell) -> bool:
         """Whether memory holds a cell."""
         return self._contents.base.get(*cell) is not UNDEFINED
+
+
+def _record_of(held: Held | None) -> Any:
+    return None if held is None or held.stored is INVALID else record_of(held.stored)
 
 
 def _order_of(pending: Pending) -> int:

@@ -57,6 +57,8 @@ class Writer:
         self.waiting = waiting = Waiting(contents, below, forms, tap)
         self.is_pending = waiting.is_pending
         self.is_pending_key = waiting.is_pending_key
+        self.is_joined = waiting.is_joined
+        self.moved = waiting.moved
         self.date_of = waiting.date_of
         below.settle = waiting.settle
         self._joining = Joining(contents, below, waiting, tap.tainted)
