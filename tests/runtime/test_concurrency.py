@@ -328,6 +328,18 @@ def test_a_412_undoes_what_was_shown_and_leaves_the_entity_stale() -> None:
     assert wiki.sent[-1] == ("PATCH", '"1.2"') and wiki.pages["1"]["text"] == "mine"
 
 
+def test_after_a_412_the_next_change_has_no_condition_and_the_error_says_so() -> None:
+    """The validator goes with the refusal; where none is required, who does not read first overwrites."""
+    wiki = Wiki()
+    _, controller = client(wiki)
+    controller.fetch(Pages.get, ONE)
+    wiki.change("1", text="by someone else")
+    with pytest.raises(PreconditionFailedError, match="until it is read, a change is sent without If-Match, and overw"):
+        controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
+    controller.fetch(Pages.partial_update, ONE, {"text": "mine"})
+    assert wiki.sent[-1] == ("PATCH", None)
+
+
 def test_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
     """The validator goes with the refusal; where it is required, the next change asks to read first."""
     wiki = Wiki()
@@ -335,8 +347,9 @@ def test_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
     _, controller = client(wiki)
     controller.fetch(pages.get, ONE)
     wiki.change("1", text="by someone else")
-    with pytest.raises(PreconditionFailedError):
+    with pytest.raises(PreconditionFailedError) as refused:
         controller.fetch(pages.partial_update, ONE, {"text": "mine"})
+    assert "without If-Match" not in str(refused.value)
     with pytest.raises(ValueError, match="no ETag"):
         controller.fetch(pages.partial_update, ONE, {"text": "mine"})
 

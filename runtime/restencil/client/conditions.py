@@ -194,6 +194,9 @@ class Conditions:
             hint = "what the server has was changed since it was read here; read it again, and decide anew"
             if self._is_lost:
                 hint = "an earlier attempt got no answer, so the change may have been made; read it again, and look"
+            concurrency = self._in_flight.request.rules.concurrency
+            if concurrency is not None and concurrency.field is None and not concurrency.is_required:
+                hint += "; until it is read, a change is sent without If-Match, and overwrites what others wrote"
             error.args = (f"{error.args[0]}; {hint}", *error.args[1:])
         self._is_lost = self._is_lost or not error.has_response
 
