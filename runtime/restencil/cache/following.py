@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED, is_dict, is_list, is_mapping, same_json
-from ..schema.collection import Adder, Collection, PagedCollection, append, identity_of_text, without
+from ..schema.collection import (
+    Adder,
+    Collection,
+    PagedCollection,
+    append,
+    find_collection,
+    identity_of_text,
+    without,
+)
 from ..schema.containers import Choice, List, Object, Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
@@ -89,6 +97,7 @@ class _Following:
         self.change: Change = writer.change
         self.below: State = writer.below
         self.args = request.args
+        self.siblings = request.rules.siblings
         self.subject = subject
         table, pk = subject.schema.table_key, subject.pk
         self.was = writer.record_before(table, pk)
@@ -106,6 +115,25 @@ class _Following:
         for cell, listings in by_cell.items():
             if listings[0].collection.follows:
                 self._ask(cell, listings)
+        if self.now is not None and self.writer.brought is not None and self.siblings is not None:
+            self._note_elsewhere(find_collection(self.siblings.list_schema))
+
+    def _note_elsewhere(self, collection: Collection | None) -> None:
+        """Notes what becomes of lists that the storage has and memory does not know; as `_ask` has it."""
+        entry = None if collection is None or not collection.follows else self._entry(collection)
+        if collection is None or entry is None or self._table not in Listing(("", ""), collection, "", ()).entities:
+            return
+
+        def accepts(pk: str) -> bool:
+            now = self._fits(collection, pk, self.now)
+            return now is not None and (self.was is None or now is not self._fits(collection, pk, self.was))
+
+        def change(pk: str, items: Any) -> Any:
+            if not self._fits(collection, pk, self.now):
+                return without(items, [entry])
+            return items if collection.is_map else append(items, [entry])
+
+        self.writer.note_joins(collection.table_key, None, accepts, change)
 
     @property
     def _table(self) -> str:

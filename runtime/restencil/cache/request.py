@@ -115,6 +115,11 @@ class Siblings(Protocol):
         """What one item is, as it was written."""
         ...
 
+    @property
+    def list_schema(self) -> Any:
+        """What the list of the resource is, as it was written; None where there is none."""
+        ...
+
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None, /
     ) -> Iterable[Callable[[str], bool]]:

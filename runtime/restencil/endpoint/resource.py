@@ -165,6 +165,12 @@ class Siblings:
         return self._resource.__options__.get("schema")
 
     @property
+    def list_schema(self) -> Any:
+        """What the list of the resource is; None where there is none."""
+        listing = _rest_member(self._resource, "get_list")
+        return None if listing is None else listing.schema
+
+    @property
     def title(self) -> str:
         """The member, with its resource, for messages: `articles.get`."""
         name = self._resource.__name__

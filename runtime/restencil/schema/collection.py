@@ -229,7 +229,8 @@ class Collection(_Whole):
         if found is not None and search_text(found) == value:
             return True
         is_told = found is None or type(found) in (str, int, float, bool)
-        is_plain = isinstance(value, str) and "," not in value and field.name not in model.codecs
+        is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # that is a key
+        is_plain = isinstance(value, str) and "," not in value and is_text
         return False if is_told and is_plain else None
 
     # -- the three operations ------------------------------------------------------------------------------------
