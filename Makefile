@@ -14,7 +14,7 @@
 PY := .venv/bin/python
 # Two workers take one file after another, in the order of tests/conftest.py.
 TESTS := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
-NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow"
+NIGHT := $(TESTS) --hypothesis-profile explore -m "slow or not slow" --shuffle $(shell date +%Y%m%d)
 export PYTHON
 # Compiled once and kept, whatever is usual here: each of hundreds of processes would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,12 @@ def hundred_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--http` names the HTTP library of the tests; without it those marked `network` run under both."""
+    """`--http` names the HTTP library of the tests; without it those marked `network` run under both.
+
+    `--shuffle` is for finding tests that pass only after another one, or before it.
+    """
     parser.addoption("--http", choices=(*LIBRARIES, "both"), help="the HTTP library of the tests, or both of them")
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="files in another order, and so the tests of each")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -66,8 +71,19 @@ LONGEST = ("tests/packaging/", "tests/test_docs.py", "tests/conformance/", "test
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that both workers end together: each takes one file after another."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        files: dict[Path, list[pytest.Item]] = {}
+        for item in items:
+            files.setdefault(item.path, []).append(item)
+        chance = random.Random(seed)
+        items[:] = [
+            item
+            for file in chance.sample(list(files), len(files))
+            for item in chance.sample(files[file], len(files[file]))
+        ]
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
