@@ -455,7 +455,7 @@ def test_persist_in_the_body_of_a_class_is_a_member_like_any_other() -> None:
 
 
 ROWS: list[bytes] = [b'{"id":"1"}', b'["1","2"]', b"{}"]
-OTHERS: list[bytes] = [b'{"a":[{}', b"{}]}", b"1", b"", b'{"$left":["x"]}']
+OTHERS: list[bytes] = [b'{"a":[{}', b"{}]}", b"1", b'"a"', b"", b"\0", b"{}\0", b"{}]", b'{"$left":["x"]}']
 
 
 @given(some.lists(some.sampled_from(ROWS * 5 + OTHERS)))

@@ -298,6 +298,19 @@ def test_what_others_wrote_into_the_file_is_no_value(folder: Path, storage: SQLi
 # The log
 
 
+def test_nonsense_among_rows_that_came_together_spoils_no_other(folder: Path, storage: SQLiteStorage) -> None:
+    """Rows are taken one by one where values or times of some are none, and share nothing with those."""
+    storage.commit(batch(epoch_of(storage), *(row(str(pk), times=Meta(1.0, 2.0, 3.0 + pk // 10)) for pk in range(40))))
+    with closing(sqlite3.connect(file_of(folder))) as file, file:
+        file.execute("UPDATE row SET date = 'soon' WHERE pk IN ('3', '11')")
+        file.execute("UPDATE row SET value = 5 WHERE pk IN ('20', '25')")
+    rows = storage.load([("A", str(pk)) for pk in range(40)]).rows
+    broken = [found for found in rows if found.value == b""]
+    assert [found.pk for found in broken] == ["3", "11", "20", "25"]
+    assert {found.times for found in broken} == {(0, 0, 0)}
+    assert all(found.times == (1.0, 2.0, 3.0 + int(found.pk) // 10) for found in rows if found not in broken)
+
+
 def test_changes_of_others_are_seen_and_own_ones_too(storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """Each entry comes once, in order, whoever wrote it; asking again costs nothing and brings nothing."""
     epoch = epoch_of(storage)

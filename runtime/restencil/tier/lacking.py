@@ -9,7 +9,7 @@ from ..cache.lookup import named_pk
 from ..cache.tables import EMPTY
 from ..schema.collection import Collection
 from ..schema.entity import EntitySchema
-from .rows import is_kept_cell, is_kept_key
+from .rows import is_kept_cell, is_kept_key, kept_pks
 from .walk import Walk
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class Lacking:
             if not unknown or not self._keeps_table(table):
                 continue
             held, is_whole = entities.get(table, EMPTY), table in self._intake.whole
-            for pk in unknown:
-                if (waits if pk in held else not is_whole) and is_kept_cell(table, pk, secrets):
-                    found[table, pk] = node
+            if is_whole or not waits:
+                unknown = [pk for pk in unknown if (waits if pk in held else not is_whole)]
+            found.update(dict.fromkeys([(table, pk) for pk in kept_pks(table, unknown, secrets)], node))
         return found
 
     def ahead(self, request: Request, *, waits: bool) -> dict[Cell, Any]:

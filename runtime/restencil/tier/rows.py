@@ -14,6 +14,7 @@ import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.json_text import decode_json, encode_exactly
@@ -67,8 +68,10 @@ _TERMS: Final = "$terms"
 _TOLD: Final = "$told"
 _VALUE: Final = "$value"
 _MARK: Final = b'"$'
-_WHOLE: Final = frozenset({b"{}", b"[]"})
-"""With what the JSON of a row begins and ends."""
+_FIRST: Final = itemgetter(0)
+_LAST: Final = itemgetter(-1)
+_CLOSED: Final = bytes({ord("{"): ord("}"), ord("["): ord("]")}.get(first, 0) for first in range(256))
+"""How the JSON of a row ends that begins so; 0 for what is none."""
 _LEFT_MARK: Final = b'"$left"'
 _OWN_MARK: Final = b'"MISS-'
 _REFERENCE: Final = frozenset({"id", "schema"})
@@ -116,6 +119,13 @@ def is_kept_cell(table: str, pk: str, others: frozenset[str] = _NO_NAMES) -> boo
     if pk.startswith(OWN):
         return False
     return not is_collection(table) or _is_kept_identity(pk, others)
+
+
+def kept_pks(table: str, pks: Iterable[str], others: frozenset[str] = _NO_NAMES) -> list[str]:
+    """Those of these primary keys whose cells may be stored, as `is_kept_cell` tells it."""
+    if is_collection(table):
+        return [pk for pk in pks if is_kept_cell(table, pk, others)]
+    return [pk for pk in pks if not pk.startswith(OWN)]
 
 
 def is_collection(table: str) -> bool:
@@ -365,7 +375,7 @@ def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
     That is so where one of them is no JSON, or says more than its value. (Benchmark: a list of 1,000, cold.)
     """
     together = b"[%b]" % b",".join(texts)
-    if _MARK in together or not _WHOLE.issuperset({text[:1] + text[-1:] for text in texts}):
+    if _MARK in together or not all(texts) or bytes(map(_FIRST, texts)).translate(_CLOSED) != bytes(map(_LAST, texts)):
         return None
     try:
         values = decode_json(together)

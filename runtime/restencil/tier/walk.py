@@ -78,6 +78,8 @@ class Walk:
         """Walks through what lies in the cells; gives the primary keys under which nothing does."""
         node = references.node
         table, get = node.table_key, self.state.get
+        if isinstance(node, EntitySchema) and not node.model.relations:
+            return [pk for pk in references.pks if get(table, pk) is UNDEFINED]
         absent: list[str] = []
         found: dict[str, Any] = {}
         for pk in references.pks:
@@ -88,11 +90,10 @@ class Walk:
                 found[pk] = stored
         loaded: Any = self._loaded.get(table, EMPTY)
         if isinstance(node, EntitySchema):
-            if node.model.relations:
-                self._from_storage = True
-                self._relations(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
-                self._from_storage = False
-                self._relations(node, [record_of(stored) for pk, stored in found.items() if pk not in loaded])
+            self._from_storage = True
+            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
+            self._from_storage = False
+            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk not in loaded])
         elif isinstance(node, CollectionNode):
             for pk, stored in found.items():
                 self._from_storage = pk in loaded
