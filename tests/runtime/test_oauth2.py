@@ -637,6 +637,23 @@ def test_without_a_token_there_is_an_error(reply: Reply, message: str, status: i
 
 
 @BOTH
+def test_a_read_after_one_without_a_token_asks_again(asynchronous: bool) -> None:
+    """What the token server said is shown by the state, and is no answer to anything that is asked later."""
+    with served() as (server, tokens):
+        tokens.answer = lambda count, request: Reply(503) if count < 3 else granted(count)
+
+        def work(client: Any, run: Any) -> None:
+            for _ in range(2):
+                with pytest.raises(restencil.AuthError):
+                    run(client.read(thing(server), id=1))
+            assert isinstance(client.state(thing(server), id=1).error, restencil.AuthError)
+            assert run(client.read(thing(server), id=1))["token"] == "Bearer t3"
+            assert client.state(thing(server), id=1).error is None
+
+        told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
+
+
+@BOTH
 def test_a_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous: bool) -> None:
     """As long as the HTTP client waits for any other, and no longer."""
     with served() as (server, tokens):

@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
-from ..base.errors import AbortError, NetworkError, ResetError, RestencilError
+from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
 from ..base.json_text import decode_json
 from ..base.lazy import asyncio, logger, logging, uuid
 from ..base.logs import RETRY, STORE, debug
@@ -364,7 +364,9 @@ class NetworkManager(Manager):
     def _dispatch_error(self, in_flight: InFlight, error: BaseException) -> None:
         error = _for_others(error)
         date = in_flight.store.now()
-        meta = Meta(in_flight.fetched_at, date, date + self.error_length(in_flight.request))
+        # What a token server said is shown, and never in the place of another try.
+        expires_at = 1 if isinstance(error, AuthError) else date + self.error_length(in_flight.request)
+        meta = Meta(in_flight.fetched_at, date, expires_at)
         key = in_flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
