@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
@@ -19,8 +19,6 @@ T = TypeVar("T")
 
 Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
 """What an entity was before an action, and what it is after that; None for nothing."""
-
-_NO_RECORDS: Final[Mapping[str, Mapping[str, Any]]] = {}
 
 
 class Joins(NamedTuple):
@@ -53,8 +51,6 @@ class Brought:
     """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
 
     # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
-    records: Mapping[str, Mapping[str, Any]] = _NO_RECORDS
-    """By table, what came of entities: records and INVALID."""
     replaced: AbstractSet[Cell] = frozenset()
     """The entities whose records were to be replaced."""
     reborn: AbstractSet[Cell] = frozenset()
@@ -64,21 +60,23 @@ class Brought:
     stale: Sequence[Callable[[str], bool]] = ()
     """Results whose keys one of these accepts turn stale."""
 
-    def __init__(self) -> None:
-        self.written: list[tuple[EntityNode, tuple[str, ...]]] = []
-        """Classes, and primary keys that they wrote, in order."""
+    def __init__(self, records: Mapping[str, Mapping[str, Any]]) -> None:
+        self.records = records
+        """By table, what came of entities: records and INVALID."""
+        self.written: list[Any] = []
+        """A class and the primary keys that it wrote, the next class and those, and so on."""
 
     @cached_property
     def classes(self) -> dict[EntityNode, dict[str, None]]:
         """By class, the primary keys that it wrote, once all is written."""
         found: dict[EntityNode, dict[str, None]] = {}
-        for node, pks in self.written:
+        for node, pks in zip(self.written[::2], self.written[1::2], strict=True):
             found.setdefault(node, {}).update(dict.fromkeys(pks))
         return found
 
     def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
         """Records of a class came."""
-        self.written.append((node, tuple(pks)))
+        self.written += node, tuple(pks)
 
     def replaces(self, cell: Cell) -> None:
         """The record of an entity was to be replaced."""

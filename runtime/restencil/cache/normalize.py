@@ -14,12 +14,11 @@ from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kin
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
-from .brought import Items, Joins
+from .brought import Brought, Items, Joins
 from .tables import EMPTY, Change, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
-    from .brought import Brought
 
 
 class Normalization:
@@ -57,7 +56,7 @@ class Normalization:
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
         self.brought: Brought | None = None
-        """What it brings is noted there, for a store that stands on a storage."""
+        """What it brings, where that is noted."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
@@ -75,6 +74,10 @@ class Normalization:
         self._passed: dict[str, dict[str, Any]] = {}
         self._reborn: set[tuple[str, str]] = set()
         self._nested: set[tuple[str, str]] = set()
+
+    def notes(self) -> None:
+        """From now on what it brings is noted, for a store that stands on a storage."""
+        self.brought = Brought(self._passed)
 
     def write(self, schema: Schema, response: Any) -> Any:
         """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
@@ -288,12 +291,6 @@ class Normalization:
         """
         if self.brought is not None:
             self.brought.did(Joins(table, pk, accepts, change, refreshes, moved or {}, told))
-
-    def noted(self) -> Brought | None:
-        """What was brought, once all is written; None where it is not noted."""
-        if self.brought is not None:
-            self.brought.records = self._passed
-        return self.brought
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""

@@ -133,7 +133,7 @@ class CompiledNormalization(Normalization):
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
         table, change, below = model.key, self.change, self.below
         if self.brought is not None:
-            self.brought.written.append((model.node, (*pks,)))
+            self.brought.written += model.node, (*pks,)
         written = change.entities.get(table)
         if written is None:
             written = change.entities[table] = {}

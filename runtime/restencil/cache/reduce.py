@@ -37,7 +37,6 @@ from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
 from . import actions
-from .brought import Brought
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
@@ -110,7 +109,6 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 response,
                 action.meta,
                 adopts=request.rules.adopts or not is_fetched,
-                noted=None if contents.tier is None else Brought(),
                 tier=contents.tier,
                 is_final=is_current,
             )
@@ -238,7 +236,8 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
                 value = value(before)
             computing = False
             writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
-            writer.brought = None if contents.tier is None else Brought()
+            if contents.tier is not None:
+                writer.notes()
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
         logger.error("set(%s) failed; the store is unchanged", schema.title)
@@ -398,7 +397,6 @@ def _normalized(
     *,
     adopts: bool = False,
     placeholder: int | None = None,
-    noted: Brought | None = None,
     tier: Tier | None = None,
     is_final: bool = False,
 ) -> Normalization:
@@ -423,7 +421,8 @@ def _normalized(
         strict=rules.strict_shape,
         replaces=replaces,
     )
-    writer.brought = noted
+    if is_final and tier is not None:
+        writer.notes()
     writer.response = response
     if schema is None:
         result = _decoded(rules.returns, read_only(response), below, args)

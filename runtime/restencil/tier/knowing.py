@@ -292,7 +292,7 @@ class Knowing:
         """An action of this process has written this."""
         self.intake.wrote(pending, handed)
         request = pending.request
-        if request is None or not handed.is_answer or request.key not in self._contents.base.key_metas:
+        if request is None or not handed.said.is_answer or request.key not in self._contents.base.key_metas:
             return  # or memory has let go of it since
         if self.lacking.keeps(request):
             self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)

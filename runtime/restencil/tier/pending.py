@@ -8,6 +8,7 @@ by who asks for it first, which is the thread of the storage as a rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.lazy import logger
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 _NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
 _NO_RESULTS: Final[Mapping[str, Result]] = {}
-_NO_NAMES: Final[frozenset[str]] = frozenset()
-_NO_CELLS: Final[frozenset[Cell]] = frozenset()
+NO_NAMES: Final[frozenset[str]] = frozenset()
+NO_CELLS: Final[frozenset[Cell]] = frozenset()
 
 
 class Result(NamedTuple):
@@ -90,14 +91,19 @@ Key: TypeAlias = "tuple[str, Any, KeyMeta | None, Any, KeyMeta | None]"
 """A key, what an action writes under it (UNDEFINED for no result, None for nothing else), and both as they were."""
 
 
-class Handed(NamedTuple):
-    """What an action hands over: references to what nobody edits any more."""
+class Said(NamedTuple):
+    """What an action says of itself as a whole: the beginning of what it hands over."""
 
-    tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
-    """What it writes, by table, and what was there before, where that is looked at."""
-    keys: Sequence[Key]
+    rows: int
+    times: Meta
+    request: Request | None
+    """What was asked for, if it is an answer."""
+    brought: Brought | None
     differing: Mapping[str, Sequence[str]]
     indexes: Mapping[tuple[str, str], Mapping[str, str | None]]
+    metas: Mapping[str, Mapping[str, Meta]]
+    listed: frozenset[str]
+    doubtful: frozenset[Cell]
     told: Told | None
     """What an answer said of itself."""
     is_answer: bool
@@ -106,6 +112,33 @@ class Handed(NamedTuple):
     """Whether the server lets others keep it."""
     moment: float
     """When that was, where it matters; else 0."""
+    tables: int
+    """How many tables follow: of each its name, what is written, how much of what was there before follows, and that.
+
+    Then all keys follow, each with the other members of `Key`.
+    """
+
+
+class Handed(NamedTuple):
+    """What an action has handed over: references to what nobody edits any more."""
+
+    said: Said
+    tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
+    """What it writes, by table, and what was there before, where that is looked at."""
+    keys: Sequence[Key]
+
+    @classmethod
+    def of(cls, flat: list[Any]) -> Handed:
+        """What a flat list says."""
+        rest = iter(flat)
+        said = Said(*islice(rest, len(Said._fields)))
+        tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
+        for _ in range(said.tables):
+            table, written, count = islice(rest, 3)
+            before = [*islice(rest, count)]
+            if written:
+                tables.append((table, written, before or None))
+        return cls(said, tables, [*zip(rest, rest, rest, rest, rest, strict=True)])
 
 
 class Pending:
@@ -121,8 +154,8 @@ class Pending:
     as far as that is known."""
     brought: Brought | None = None
     index: Mapping[IndexEntry, str | None] = _NO_INDEX
-    listed: frozenset[str] = _NO_NAMES
-    lacking: frozenset[str] = _NO_NAMES
+    listed: frozenset[str] = NO_NAMES
+    lacking: frozenset[str] = NO_NAMES
     """Tables of which something was left out."""
     drop: Mapping[Place, None] = _NO_PLACES
     """What is taken out of the storage."""
@@ -131,16 +164,16 @@ class Pending:
     """What concerns collections of a table that need not be in memory."""
     release: Sequence[str] = ()
     is_reset = False
-    doubtful: frozenset[Cell] = _NO_CELLS
+    doubtful: frozenset[Cell] = NO_CELLS
     """Cells of which it is not known whether it has the latest."""
     request: Request | None = None
     """What was asked for, if it is an answer."""
     nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
     """By table and primary key the class that wrote a record; made when it is first asked for."""
-    written_keys: frozenset[str] = _NO_NAMES
+    written_keys: frozenset[str] = NO_NAMES
     """Keys of results that it wrote, once they are let go of."""
-    handed: tuple[Any, ...] | None = None
-    """Members of `Handed`, which are still to be worked out."""
+    handed: list[Any] | None = None
+    """What was handed over and is still to be worked out, as one list."""
     results: Mapping[str, Result] = _NO_RESULTS
     order = 0
     """How many were taken before it."""
@@ -149,6 +182,19 @@ class Pending:
     def __init__(self, times: Meta) -> None:
         self.times = times
         """The action's."""
+
+    @classmethod
+    def of(cls, handed: list[Any]) -> Pending:
+        """An action that handed this over, which is still to be worked out."""
+        rows, times = handed[:2]
+        made = cls(times)
+        made.handed, made.rows = handed, rows
+        return made
+
+    def take_said(self, said: Said) -> None:
+        """Takes over what it says of itself."""
+        self.request, self.brought, self.metas = said.request, said.brought, said.metas
+        self.listed, self.doubtful = said.listed, said.doubtful
 
     @property
     def label(self) -> str:
@@ -223,17 +269,17 @@ class Pending:
         self.cells = {table: written for table, written, _ in handed.tables}
         differing: dict[str, frozenset[str]] = {}
         for table, written, before in handed.tables:
-            known = handed.differing.get(table)
+            known = handed.said.differing.get(table)
             if known is None and before is not None:
                 known = [pk for (pk, stored), was in zip(written.items(), before, strict=True) if stored is not was]
             if known is not None and len(known) < len(written):
                 differing[table] = frozenset(known)
         if differing:
             self.differing = differing
-        if handed.indexes:
+        if handed.said.indexes:
             self.index = {
                 (table, name, text): pk
-                for (table, name), entries in handed.indexes.items()
+                for (table, name), entries in handed.said.indexes.items()
                 for text, pk in entries.items()
             }
         if self.brought is not None and self.brought.collections:
@@ -254,7 +300,7 @@ class Pending:
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
         self.brought, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
-        self.listed, self.differing = _NO_NAMES, EMPTY
+        self.listed, self.differing = NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
         """It is not stored, nor is anything older shown in its place."""

@@ -6,14 +6,14 @@ what waits, or what was written, has it worked out before (`Waiting.settle`), in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
 from ..schema.protocol import definitions
-from .pending import Handed, Pending, Result, Sweep
+from .pending import NO_CELLS, NO_NAMES, Handed, Pending, Result, Sweep
 from .validators import is_bare
 
 if TYPE_CHECKING:
@@ -56,47 +56,56 @@ class Tap:
 
     # -- by who acts
 
-    def handed(self, action: Action, effects: Effects, change: Change) -> Pending:
-        """What an action that is about to write a change hands over, in time proportional to that."""
-        # Tuples have no names here, as each call is felt. (Benchmark: write of one entity over a storage.)
+    def handed(self, action: Action, effects: Effects, change: Change) -> list[Any]:
+        """What an action that is about to write a change hands over, as `Handed.of` reads it.
+
+        It is one list, as each object that waits is looked through by Python's garbage collector, again and again, and
+        each call is felt. (Benchmark: write of one entity over a storage.)
+        """
         base = self._contents.base
         if change.growing or base.stamps:
             _make_ready(change, base)
-        pending = Pending(change.times)
-        tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
+        brought = None if effects.writer is None else effects.writer.brought
+        request, is_stored = None, True
+        if type(action) in _ANSWERS:
+            answer: Any = action
+            request, is_stored = answer.request, answer.stored
+        flat: list[Any] = [
+            0,
+            change.times,
+            request,
+            brought,
+            change.differing,
+            change.indexes,
+            change.metas,
+            frozenset(change.listed) if change.listed else NO_NAMES,
+            frozenset(effects.doubtful) if effects.doubtful else NO_CELLS,
+            effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
+            type(action) is SetResponse,
+            is_stored,
+            0.0 if brought is None or not brought.stale else self._contents.clock(),
+            len(change.entities),
+        ]
+        rows = 0
         for table, written in change.entities.items():
-            if not written:
-                continue
-            pending.rows += len(written)
+            count = len(written)
+            rows += count
             stored = base.entities.get(table)
             if stored is None:
-                tables.append((table, {**written}, None))  # what is written to a table that is not there becomes it
-            elif len(written) > _FEW or table in change.differing:
-                tables.append((table, written, None))
+                flat += table, {**written}, 0  # what is written to a table that is not there becomes it
+            elif count > _FEW or table in change.differing:
+                flat += table, written, 0
             else:
-                tables.append((table, written, [*map(stored.get, written)]))
-        results, metas = change.results, change.key_metas
-        keys: list[Key] = []
-        for key in metas:
-            before, were = base.results.get(key, UNDEFINED), base.key_metas.get(key)
-            keys.append((key, results.get(key, UNDEFINED), metas[key], before, were))
-        if len(results) > len(metas) or not results.keys() <= metas.keys():
-            bare = [key for key in results if key not in metas]
-            keys += [(key, results[key], None, base.result(key), base.key_meta(key)) for key in bare]
-        brought = None if effects.writer is None else effects.writer.noted()
-        pending.brought = brought
-        moment = 0.0 if brought is None or not brought.stale else self._contents.clock()
-        kind, is_stored = type(action), True
-        if kind in _ANSWERS:
-            answer: Any = action
-            pending.request, is_stored = answer.request, answer.stored
-        told = effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None
-        pending.handed = (tables, keys, change.differing, change.indexes, told, kind is SetResponse, is_stored, moment)
-        if change.metas or change.listed or effects.doubtful:
-            pending.metas = change.metas
-            pending.listed = frozenset(change.listed)
-            pending.doubtful = frozenset(effects.doubtful)
-        return pending
+                flat += table, written, count
+                flat += map(stored.get, written)
+        flat[0] = rows
+        results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
+        for key, meta in metas.items():
+            flat += key, results.get(key, UNDEFINED), meta, had.get(key, UNDEFINED), were.get(key)
+        for key in results:
+            if key not in metas:
+                flat += key, results[key], None, base.result(key), base.key_meta(key)
+        return flat
 
     def taken(self, action: Action, effects: Effects) -> Pending | None:
         """What an action that is about to be carried out and writes no change hands over; None for nothing."""
@@ -136,10 +145,12 @@ class Tap:
 
     # -- by who asks
 
-    def work_out(self, pending: Pending) -> bool:
-        """Works out what an action has handed over; whether there is anything to commit."""
+    def worked_out(self, given: list[Any] | Pending) -> Pending:
+        """An action that has handed this over."""
+        pending = Pending.of(given) if isinstance(given, list) else given
         if pending.handed is not None:
-            handed = Handed(*pending.handed)
+            handed = Handed.of(pending.handed)
+            pending.take_said(handed.said)
             try:
                 self.wrote(pending, handed)
                 self._work_out(pending, handed)
@@ -149,7 +160,7 @@ class Tap:
                 pending.drop = dict.fromkeys(key for key, *_ in handed.keys)
                 self._leave_out(pending)
             pending.handed = None
-        return not pending.is_empty
+        return pending
 
     def _work_out(self, pending: Pending, handed: Handed) -> None:
         request = pending.request
@@ -159,7 +170,7 @@ class Tap:
         if not handed.tables and self._is_error(handed):
             pending.forget_values()
             return
-        if request is not None and not (request.rules.persist and handed.is_stored):
+        if request is not None and not (request.rules.persist and handed.said.is_stored):
             self._keep_out(pending, handed, request)
             return
         pending.take_tables(handed)
@@ -171,21 +182,21 @@ class Tap:
                     self._forms.shapes.meet_class(schema.model)
                     self._met[node] = definitions.count
             if brought.stale:
-                pending.sweeps = [Sweep(test, False, handed.moment) for test in brought.stale]
+                pending.sweeps = [Sweep(test, False, handed.said.moment) for test in brought.stale]
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
                 self._forms.shapes.meet(met)
                 self._met[met] = definitions.count
         results = self._results(pending, handed)
-        told = handed.told
+        told = handed.said.told
         if told is not None and request is not None and request.key in results and is_bare(told, request):
             results[request.key] = results[request.key]._replace(told=told)
         pending.results = results
 
     def _keep_out(self, pending: Pending, handed: Handed, request: Request) -> None:
         """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
-        if handed.is_answer or not request.rules.persist:
+        if handed.said.is_answer or not request.rules.persist:
             self.tainted.update((table, pk) for table, written, _ in handed.tables for pk in written)
         pending.forget_values()
         if not request.rules.persist:

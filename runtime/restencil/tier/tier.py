@@ -16,6 +16,7 @@ from .below import Below
 from .forms import Forms
 from .knowing import Knowing
 from .leases import Leases
+from .pending import Pending
 from .shapes import Shapes
 from .tending import Tending
 from .writer import Writer
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell, State
     from ..cache.tier import Lasting, Wanted
     from ..storage.protocol import Place
-    from .pending import Pending
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -48,7 +48,7 @@ class StorageTier:
         self.knowing = Knowing(store, contents, lookup, below, writer, shapes)
         self.leases = Leases(below, self.knowing)
         self.tending = Tending(below)
-        self.take: Callable[[Pending], None] = writer.take
+        self.take: Callable[[list[Any] | Pending], None] = writer.take
         self._store = store
         self._contents = contents
         writer.broken, writer.settled = self._broken, self.knowing.intake.settle
@@ -110,14 +110,14 @@ class StorageTier:
             below.settle()
             self.knowing.intake.writes(change)
         try:
-            pending = self._tap.handed(action, effects, change)
+            handed: list[Any] | Pending = self._tap.handed(action, effects, change)
         except Exception:
             logger.exception("what came is not stored, nor is anything older shown in its place")
             below.settle()
-            pending = self._tap.left_out(change)
+            handed = self._tap.left_out(change)
         if self.leases.are_held:
-            _give_back(self.leases, self.writer, action, pending)
-        return pending
+            return _giving_back(self.leases, self.writer, action, handed)
+        return handed
 
     def is_pending(self, cell: Cell, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
@@ -279,13 +279,16 @@ def tier_of(store: Store, contents: Contents, lookup: Lookup, storage: Lasting) 
     return made
 
 
-def _give_back(leases: Leases, writer: Writer, action: Action, pending: Pending) -> None:
-    """The lease of an answer ends with the commit of what that brought."""
-    if isinstance(action, SetResponse | Renew):
-        name = leases.committing(action.fetch_id, lambda: writer.waits(pending))
-        if name is not None:
-            pending.release = (*pending.release, name)
-            writer.thread.is_woken = False  # it hurries
+def _giving_back(leases: Leases, writer: Writer, action: Action, handed: list[Any] | Pending) -> list[Any] | Pending:
+    """What an action hands over; the lease of an answer ends with the commit of what that brought."""
+    if not isinstance(action, SetResponse | Renew):
+        return handed
+    pending = Pending.of(handed) if isinstance(handed, list) else handed
+    name = leases.committing(action.fetch_id, lambda: writer.waits(pending))
+    if name is None:
+        return handed
+    pending.release = (*pending.release, name)
+    return pending
 
 
 def _look_again(tier: ref[StorageTier], scheduler: Scheduler, poll: float) -> None:

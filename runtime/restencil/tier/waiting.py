@@ -44,7 +44,7 @@ class Waiting:
         self._below = below
         self._forms = forms
         self._tap = tap
-        self._handed: deque[Pending] = deque()
+        self._handed: deque[list[Any] | Pending] = deque()
         """What was handed over and is still to be worked out."""
         self._is_settling = False
         self._queue: deque[Pending] = deque()
@@ -73,10 +73,10 @@ class Waiting:
             self.settle()
         return self._queue
 
-    def take(self, pending: Pending) -> None:
+    def take(self, handed: list[Any] | Pending) -> None:
         """An action was carried out."""
-        self._handed.append(pending)
-        self.rows += pending.rows
+        self._handed.append(handed)
+        self.rows += _rows_of(handed)
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
 
@@ -88,14 +88,13 @@ class Waiting:
         self._is_settling = True
         try:
             for _ in range(len(handed) if most is None else min(most, len(handed))):
-                pending = handed[0]
-                rows = pending.rows
-                waits = self._tap.work_out(pending)
+                rows = _rows_of(handed[0])
+                pending = self._tap.worked_out(handed[0])
                 self.rows += pending.rows - rows
                 self._taken += 1
                 pending.order = self._taken
                 handed.popleft()
-                if waits:
+                if not pending.is_empty:
                     self._queue.append(pending)
                     self._unsorted.append(pending)
         finally:
@@ -318,6 +317,12 @@ class Waiting:
 
 def _record_of(held: Held | None) -> Any:
     return None if held is None or held.stored is INVALID else record_of(held.stored)
+
+
+def _rows_of(handed: list[Any] | Pending) -> int:
+    """How many rows an action wrote."""
+    rows: int = handed[0] if isinstance(handed, list) else handed.rows
+    return rows
 
 
 def _order_of(pending: Pending) -> int:

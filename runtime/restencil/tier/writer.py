@@ -18,6 +18,7 @@ from .draft import Draft
 from .entering import take_over
 from .fold import Held
 from .joining import Joining
+from .pending import Pending
 from .sweeping import Sweeping
 from .tap import Tap
 from .thread import StorageThread
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ..storage.protocol import Loaded, Place, StoredResult
     from .below import Below
     from .forms import Forms
-    from .pending import Pending
 
 _ROWS: Final = 5_000
 """A commit takes so many rows at most, but a whole action whatever it is."""
@@ -87,16 +87,19 @@ class Writer:
         with self._store.lock:
             return pending in self.waiting.queue
 
-    def take(self, pending: Pending) -> None:
+    def take(self, handed: list[Any] | Pending) -> None:
         """It was carried out; where nothing is to wait, it is committed."""
-        if pending.is_reset:
-            self._reset()
-            return
-        self.waiting.take(pending)
+        hurries = False
+        if isinstance(handed, Pending):
+            if handed.is_reset:
+                self._reset()
+                return
+            hurries = bool(handed.release)
+        self.waiting.take(handed)
         if self.commits_at_once and (self._is_committing or self.commit_all()):
             return
-        if not self.thread.is_woken:
-            self.thread.wake(hurries=bool(pending.release))
+        if hurries or not self.thread.is_woken:
+            self.thread.wake(hurries=hurries)
 
     @property
     def is_open(self) -> bool:
