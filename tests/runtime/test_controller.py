@@ -296,6 +296,25 @@ def test_a_response_by_hand_that_does_not_decode_is_told_where_it_is_set(world: 
         world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
 
 
+def test_a_list_by_hand_is_stored_without_an_object_of_it_being_built(world: World) -> None:
+    """What does not decode is left out of lists, so nobody has to hear of it before the list is looked at."""
+    decoded: list[str] = []
+
+    def day(value: str) -> datetime.date:
+        decoded.append(value)
+        return datetime.date.fromisoformat(value)
+
+    class Planned(Entity, key="Planned", decode={"day": day}):
+        id: str = ""
+        day: datetime.date | None = None
+
+    days: Any = create_resource(path="/days/:id", schema=Planned)
+    given = [{"id": "1", "day": "soon"}, {"id": "2", "day": "2026-05-06"}]
+    world.controller.set_response(days.get_list, given)
+    assert decoded == []
+    assert [item.id for item in world.controller.cached(days.get_list)] == ["2"]
+
+
 def test_a_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=20)
     reads = [world.begin("fetch", Users.get, id="1") for _ in range(3)]

@@ -6,7 +6,7 @@ What users' hooks raise ends it before anything has happened. It runs under the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
@@ -28,15 +28,17 @@ from ..base.values import (
     read_only,
     same_json,
 )
-from ..schema.collection import list_result
+from ..schema.collection import Adder, Collection, list_result
+from ..schema.containers import Array, List, Object, Values
 from ..schema.derived import Deletion, Invalidate
-from ..schema.entity import EntitySchema
-from ..schema.notation import Conversion, schema_of
+from ..schema.entity import EntitySchema, Relation
+from ..schema.notation import Conversion, Lazy, schema_of
 from ..schema.one_of import OneOf
 from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
 from . import actions
+from .compiling import resolved
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
@@ -142,7 +144,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = writer.change.results[key]
     elif known is not UNDEFINED:
         effects.value = known
-    elif is_fetched or action.wanted or contents.in_flight.joinable or not schema.inert:
+    elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.judged(_may_fail):
         effects.echoed = request, writer, writer.response
     if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
         _overlap(contents, action, action.fetch_id, effects, writer.change)
@@ -515,6 +517,10 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, c
         change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
 
 
+_LISTS: Final = frozenset({List, Array, Values})
+"""Of what these hold, values that do not decode are left out."""
+
+
 def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a fetch: the response in its own shape, in which every entity is the instance that a read gives."""
     schema, contents = request.rules.schema, lookup.contents
@@ -530,6 +536,36 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
     with contents.hooks:
         value = Echo(writer, reader).visit(schema, response)
     return None if isinstance(value, Sentinel) else value
+
+
+def _may_fail(schema: Schema | None) -> bool:
+    """Whether the value of a fetch may fail to be made of what was stored: then who brought that is to hear of it.
+
+    Benchmark: `set_response` of its data into a fresh store.
+    """
+    return _is_risky(schema, set(), in_list=False)
+
+
+def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bool) -> bool:
+    """Whether making a value may fail; where it is `in_list`, one that does not decode is left out."""
+    place = id(schema), in_list
+    if schema is None or place in seen:
+        return False
+    seen.add(place)
+    children: Iterable[Any] = schema.children()
+    if isinstance(schema, EntitySchema):
+        model = schema.model
+        converted = model.codecs.keys() - {relation.name for relation in model.relations}
+        if model.validate or model.from_js or model.create_if_valid or model.whole or (converted and not in_list):
+            return True
+        children = map(resolved, model.relations)
+    elif isinstance(schema, Collection):
+        children = (schema.inner,)
+    elif type(schema) in _LISTS:
+        in_list = True
+    elif not (type(schema) in (Object, Lazy) or isinstance(schema, Adder)):
+        return True
+    return any(isinstance(child, Relation) or _is_risky(child, seen, in_list=in_list) for child in children)
 
 
 def shown(lookup: Lookup, request: Request) -> Any:

@@ -215,7 +215,7 @@ class Rules:
         """Where data lives as long as the server says: for how long at least, and at most; None: as the client says."""
         self.concurrency = concurrency
         """How mutations tell what they were made for, if they do."""
-        self._likeness: tuple[int, int] | None = None
+        self._judged: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property
@@ -223,11 +223,11 @@ class Rules:
         """The schema that `raw_schema` stands for, looked up at first use."""
         return schema_of(self.raw_schema)
 
-    def likeness(self, judge: Callable[[Schema | None], int]) -> int:
+    def judged(self, judge: Callable[[Schema | None], int]) -> int:
         """What is judged of the schema, asked once as long as no schema is redefined."""
-        found = self._likeness
+        found = self._judged.get(judge)
         if found is None or found[0] != definitions.count:
-            found = self._likeness = definitions.count, judge(self.schema)
+            found = self._judged[judge] = definitions.count, judge(self.schema)
         return found[1]
 
     def demands(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:

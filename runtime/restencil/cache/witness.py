@@ -123,7 +123,7 @@ def repeats(rules: Rules) -> int:
     """How alike answers of an endpoint are taken apart each time: 0 where the same one may bring something else."""
     if rules.side_effect or rules.update is not None or rules.list_key is not None:
         return 0
-    return rules.likeness(likeness_of)
+    return rules.judged(likeness_of)
 
 
 def likeness_of(schema: Schema | None) -> int:

@@ -116,11 +116,6 @@ class Collection(_Whole):
         return self.inner.item
 
     @property
-    def inert(self) -> bool:
-        item = self.item
-        return item is not None and item.inert
-
-    @property
     def table_key(self) -> str:
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`, and one of a union is `Key;`."""
         item = self.item
@@ -387,10 +382,6 @@ class Adder(Schema):
     @property
     def title(self) -> str:
         return self.collection.title
-
-    @property
-    def inert(self) -> bool:
-        return self.collection.inert
 
     @property
     def body_model(self) -> Any:

@@ -80,10 +80,6 @@ class EntitySchema(EntityNode):
         return self.cls.__name__
 
     @property
-    def inert(self) -> bool:
-        return self.model.direct
-
-    @property
     def indexes(self) -> tuple[str, ...]:
         return self.model.indexes
 

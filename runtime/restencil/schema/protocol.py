@@ -259,11 +259,6 @@ class Schema:
         return ()
 
     @property
-    def inert(self) -> bool:
-        """Whether it hands out what lies in the tables: nothing is checked, converted or computed that could fail."""
-        return False
-
-    @property
     def title(self) -> str:
         """The name that endpoints and errors use for it."""
         return type(self).__name__
