@@ -289,7 +289,15 @@ def _alike_together(names: Iterable[str], existing: Records, records: Records, e
 
 
 def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:
-    """Whether all records of an entity that came several times are equal."""
+    """Whether all records of an entity that came several times are equal.
+
+    Of records that are, one text of all is nearly always the same. (Benchmark: fetch of a page of 50.)
+    """
+    try:
+        if marshal.dumps([*map(arrived.__getitem__, pks)], _BY_VALUE) == marshal.dumps(records, _BY_VALUE):
+            return True
+    except ValueError:  # one of them holds what is no JSON
+        pass
     return all(map(same_json, map(arrived.__getitem__, pks), records))
 
 
@@ -460,13 +468,16 @@ class _Statements:
                 source.put(f"{pk} = usable_pk({pk})")
             with source.block(f"if {pk} is None:"):
                 source.put(sink.format(f"{node}.normalize({value}, {parent}, {key}, writer)"))
-            # An object that is met again is merged once, and one that holds itself has been entered already.
+            # An object that is met again is merged once, and one that holds itself has been entered already. In what
+            # was decoded for this pass, there are none. (Benchmark: fetch of one object of 364, nested 6 deep.)
             if model.merges or _has_cycle(model):
                 place = source.variable("place")
-                with source.block(f"elif written.get({place} := (id({value}), {model.key!r})) == {pk}:"):
+                met = f"written.get({place} := (id({value}), {model.key!r})) == {pk}"
+                with source.block(f"elif not writer.adopts and {met}:"):
                     source.put(sink.format(pk))
                 with source.block("else:"):
-                    source.put(f"written[{place}] = {pk}")
+                    with source.block("if not writer.adopts:"):
+                        source.put(f"written[{place}] = {pk}")
                     self._related(model, value, pk)
                     source.put(sink.format(pk))
             else:

@@ -151,9 +151,11 @@ def _encode_iso(value: Any) -> Any:
 
 def decode_decimal(value: Any) -> decimal.Decimal:
     """A JSON string or number is a Decimal, digit for digit. Raises ValueError, TypeError."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float, decimal.Decimal)):
-        raise TypeError(f"expected a string or a number, got {type(value).__name__}")
     try:
+        if type(value) is str:
+            return decimal.Decimal(value)
+        if isinstance(value, bool) or not isinstance(value, (str, int, float, decimal.Decimal)):
+            raise TypeError(f"expected a string or a number, got {type(value).__name__}")
         return decimal.Decimal(repr(value) if isinstance(value, float) else value)
     except decimal.InvalidOperation as error:
         raise ValueError(f"not a decimal number: {value!r}") from error
