@@ -703,10 +703,10 @@ def _stamp(contents: Contents, test: Callable[[str], bool], *, invalidates: bool
     Only an endpoint's own test is sure to say then what it says now, and no one may depend on the keys meanwhile.
     (Benchmark: invalidate_all over 10,000 keys.)
     """
-    is_lasting = getattr(getattr(test, "__self__", None), "lasting_test", False)
-    if is_lasting and not contents.is_watched and contents.base.takes_stamps:
+    owner: Any = getattr(test, "__self__", None)
+    if getattr(owner, "lasting_test", False) and not contents.is_watched and contents.base.takes_stamps:
         effects = Effects()
-        effects.stamp = Stamp(test, invalidates)
+        effects.stamp = Stamp(test, invalidates, owner.rules if owner.rules.knows_keys else None)
         return effects
     contents.base.settle()
     return None

@@ -155,6 +155,7 @@ class Rules:
         get_optimistic_response: Callable[..., Any] | None = None,
         update: Callable[..., Any] | None = None,
         adopts: bool = False,
+        knows_keys: bool = False,
         list_key: Callable[..., str] | None = None,
         total: tuple[str, ...] = (),
         needs: Iterable[str] = (),
@@ -187,6 +188,8 @@ class Rules:
         self.get_optimistic_response = get_optimistic_response
         self.update = update
         self.adopts = adopts
+        self.knows_keys = knows_keys
+        """Whether the endpoint's test is true of the key of each of its requests."""
         self.total = total
         """Where a response says how many items its list has in all, if it does: names in JSON."""
         self.has_body = has_body

@@ -184,6 +184,8 @@ class Stamp(NamedTuple):
 
     test: Callable[[str], bool]
     invalidates: bool
+    rules: Rules | None = None
+    """Those of an endpoint, of which all keys match that were answered by them; None where that is not sure."""
 
 
 _NAMES: Final = 1_000
@@ -268,8 +270,8 @@ class Tables:
         meta = self.key_metas.get(key)
         if meta is None or meta.seen == self.stamped:
             return
-        for test, invalidates in self.stamps[meta.seen - self.stamped :]:
-            if test(key):
+        for test, invalidates, rules in self.stamps[meta.seen - self.stamped :]:
+            if (rules is not None and rules is meta.rules) or test(key):
                 if not invalidates:
                     meta = meta.with_expiry(1)
                 elif self._answered(key, meta):

@@ -312,6 +312,7 @@ class Endpoint(Generic[P, R]):
             get_optimistic_response=self.get_optimistic_response,
             update=self.update,
             adopts=self.plan.decodes,
+            knows_keys=self.plan.knows_keys,
             total=_total_of(self.pagination),
             has_body=self.has_body,
             strict_shape=bool(self.strict_shape),
