@@ -45,6 +45,7 @@ from .denormalize_compiled import reader_of
 from .following import follow, note_lists
 from .memo import Memo
 from .mutations import (
+    SELF,
     delete,
     expire_named,
     expire_self,
@@ -449,10 +450,17 @@ def _normalized(
 
 
 def _catch_up(contents: Contents, request: Request) -> None:
-    """An `update` and a page change what others may have changed, so memory is first brought up to date."""
+    """An `update` and a page change what others may have changed, so memory is first brought up to date.
+
+    So does what turns its entity stale: nobody else learns of that by a record that is not known here.
+    """
     rules = request.rules
-    if contents.tier is not None and (rules.update is not None or rules.list_key is not None):
+    if contents.tier is None:
+        return
+    if rules.update is not None or rules.list_key is not None:
         contents.tier.catch_up()
+    if SELF in rules.expires and rules.siblings is not None:
+        contents.tier.know_value(schema_of(rules.siblings.item_schema), request.rules.told_args(own_args(request.args)))
 
 
 def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
