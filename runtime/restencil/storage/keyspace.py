@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import accumulate, pairwise
 from typing import Final
 
 from ..base.lazy import hashlib
@@ -25,6 +26,12 @@ def encoded(text: str) -> bytes:
 def decoded(text: bytes | str) -> str:
     """The text of bytes; clients that decode by themselves have done so."""
     return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
+
+
+def parted(joined: bytes, lengths: bytes) -> list[bytes]:
+    """The texts that were joined, by their lengths; an empty one stands for none."""
+    ends = [0, *accumulate(map(int, lengths.split()))]
+    return [joined[start:end] for start, end in pairwise(ends)]
 
 
 def part(name: str) -> str:

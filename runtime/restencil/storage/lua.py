@@ -61,11 +61,15 @@ return {digits(old), digits(reset), info[3] or '0', moment, ARGV[4], ''}
 LOAD: Final = _KNOWN + """
 -- KEYS: info; rows and results; the hashes of an index.
 -- ARGV: epoch; count of rows and results; tables: count, names; of each hash: count, values.
--- Answers: epoch, reset, number, portions of texts, versions of the tables, what each hash gives.
+-- Answers: epoch, reset, number, lengths of the texts, all texts as one, versions of the tables, what each hash gives.
+-- A client takes in one long text faster than a thousand short ones. (Benchmark: a list of 1,000 that memory lacks.)
 local count, at = number(ARGV[2]), 3
-local texts = {}
+local lengths, texts = {}, {}
 for from = 1, count, 1000 do
-  texts[#texts + 1] = redis.call('MGET', unpack(KEYS, from + 1, math.min(from + 999, count) + 1))
+  for i, text in ipairs(redis.call('MGET', unpack(KEYS, from + 1, math.min(from + 999, count) + 1))) do
+    texts[from + i - 1] = text or ''
+    lengths[from + i - 1] = text and #text or 0
+  end
 end
 local function taken(prefix)
   local found = {}
@@ -77,7 +81,7 @@ local tables = taken('v:')
 local versions = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(tables)) or {}
 local index = {}
 for i = count + 2, #KEYS do index[#index + 1] = redis.call('HMGET', KEYS[i], unpack(taken(''))) end
-return {info[1], info[2], info[3], texts, versions, index}
+return {info[1], info[2], info[3], table.concat(lengths, ' '), table.concat(texts), versions, index}
 """
 
 PAGE: Final = _KNOWN + """

@@ -26,7 +26,18 @@ from ..base.lazy import hashlib, inspect, urls
 from ..base.values import described, is_dict, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json
-from .keyspace import Keys, decoded, encoded, part, result_from_text, result_text, row_from_text, row_text, whole
+from .keyspace import (
+    Keys,
+    decoded,
+    encoded,
+    part,
+    parted,
+    result_from_text,
+    result_text,
+    row_from_text,
+    row_text,
+    whole,
+)
 from .naming import check_principal, namespace_hash
 from .protocol import (
     HOUR,
@@ -188,8 +199,8 @@ class ValkeyStorage:
                 told += [len(values), *map(encoded, values)]
             return places + [names.index(*at) for at in by_hash], told
 
-        names, (number, portions, versions, found) = self._ask(lua.LOAD, asked)
-        texts = [text for portion in portions for text in portion]
+        names, (number, lengths, joined, versions, found) = self._ask(lua.LOAD, asked)
+        texts = parted(joined, lengths)
         rows = (row_from_text(*at, text, self._parted.known_as) for at, text in zip(cells, texts, strict=False) if text)
         results = (
             result_from_text(key, text, self._parted.known_as)
