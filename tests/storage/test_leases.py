@@ -332,11 +332,11 @@ class Outrun(MemoryStorage):
     def changes(self, after: int, wait: float, /) -> Changes:
         """What the process is told before it is stopped; it hears of nothing meanwhile."""
         if wait > 0 and self.took:
-            self._goes_on.wait(5)
+            self._goes_on.wait(PATIENCE)
         found = super().changes(after, wait)
         if self.took == 1 and wait == 0:
             self._others()
-            assert self._is_lost.wait(5)
+            assert self._is_lost.wait(PATIENCE)
         return found
 
 
