@@ -86,7 +86,7 @@ def tried(server: MockServer, streamed: StreamedResponse, endpoint: RestEndpoint
 """
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize("checker", [pytest.param("mypy", marks=pytest.mark.slow), "pyright"])
 def test_a_user_s_code_needs_the_types_of_neither_http_library(checker: str, tmp_path: Path) -> None:
     """Where a checker finds neither, it says nothing of strict code, and a client of the wrong world is one error."""
     (tmp_path / "user.py").write_text(USER)
