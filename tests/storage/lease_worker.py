@@ -40,15 +40,15 @@ def main(plan: dict[str, Any]) -> dict[str, int]:
     sys.stdin.readline()
     if plan["tasks"]:
         return asyncio.run(in_tasks(plan, store, keys))
-    with store, Controller(store, base_url=plan["upstream"], timeout="2m") as controller:
+    with store, Controller(store, base_url=plan["upstream"], timeout="10m") as controller:
         return {key: counted(controller, key, plan["tries"]) for key in keys}
 
 
 def storage_at(place: str) -> Any:
     """Waits for others as long as it takes: machines that run tests may be slow."""
     if place.startswith("valkey:"):
-        return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000, lease_wait=120_000)
-    return SQLiteStorage(place, principal=None, lease_wait=120_000)
+        return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000, lease_wait=600_000)
+    return SQLiteStorage(place, principal=None, lease_wait=600_000)
 
 
 def counted(controller: Controller, key: str, tries: int) -> int:
@@ -64,7 +64,7 @@ def counted(controller: Controller, key: str, tries: int) -> int:
 
 async def in_tasks(plan: dict[str, Any], store: Store, keys: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    async with store, AsyncController(store, base_url=plan["upstream"], timeout="2m") as controller:
+    async with store, AsyncController(store, base_url=plan["upstream"], timeout="10m") as controller:
 
         async def read(some: list[str]) -> None:
             for key in some:

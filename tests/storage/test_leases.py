@@ -552,7 +552,7 @@ class Process:
 
     def found(self) -> dict[str, int]:
         """The count that each key came with."""
-        said, _ = self._process.communicate(timeout=PATIENCE)
+        said, _ = self._process.communicate(timeout=3 * PATIENCE)
         counts: dict[str, int] = json.loads(said)
         return counts
 
