@@ -60,6 +60,9 @@ class Brought:
     stale: Sequence[Callable[[str], bool]] = ()
     """Results whose keys one of these accepts turn stale."""
 
+    page: tuple[str, Any] | None = None
+    """The key of the list that it is a page of, and what lies there from then on; UNDEFINED for what is there."""
+
     def __init__(self, records: Mapping[str, Mapping[str, Any]]) -> None:
         self.records = records
         """By table, what came of entities: records and INVALID."""

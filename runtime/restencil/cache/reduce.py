@@ -441,7 +441,7 @@ def _normalized(
     if rules.side_effect and response is not None:
         follow(writer, request, schema, result)
     if rules.list_key is not None:
-        _extend_list(request, schema, result, rules.list_key(*args), writer.change)
+        _extend_list(request, schema, result, rules.list_key(*args), writer)
     if rules.expires and placeholder is None:
         expire_named(request, writer)
     if rules.update is not None:
@@ -511,16 +511,20 @@ def _known_before(lookup: Lookup, request: Request, writer: Normalization, respo
     return known_before(writer.deleted, response, request, read)
 
 
-def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, change: Change) -> None:
+def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, writer: Normalization) -> None:
     """What a page says beside its items, such as where the next page is, its list says from then on.
 
     The list is as fresh as its last page, unless it was told to be stale, or its last fetch failed.
     """
+    change = writer.change
+    said = list_result(schema, page, request.args) if isinstance(page, dict) else UNDEFINED
+    if writer.brought is not None:
+        writer.brought.page = key, said
     stored, meta = change.result(key), change.key_meta(key)
     if stored is UNDEFINED or meta is None:
         return
-    if isinstance(stored, dict) and isinstance(page, dict):
-        change.results[key] = list_result(schema, page, request.args)
+    if isinstance(stored, dict) and said is not UNDEFINED:
+        change.results[key] = said
     if meta.error is None and meta.expires_at > 1:
         change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
 

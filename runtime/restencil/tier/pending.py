@@ -66,6 +66,19 @@ class Sweep(NamedTuple):
             return True
 
 
+class Extension(NamedTuple):
+    """A page of a list: the result of the list says what the page says beside its items, and is as fresh."""
+
+    key: str
+    said: Any
+    """UNDEFINED where it says nothing else."""
+    times: Meta
+
+    def accepts(self, key: str) -> bool:
+        """Whether it changes the result of a key."""
+        return key == self.key
+
+
 class Record(NamedTuple):
     """A record that came, and how it is laid over what is there."""
 
@@ -159,7 +172,7 @@ class Pending:
     """Tables of which something was left out."""
     drop: Mapping[Place, None] = _NO_PLACES
     """What is taken out of the storage."""
-    sweeps: Sequence[Sweep] = ()
+    sweeps: Sequence[Sweep | Extension] = ()
     joins: Sequence[Joins] = ()
     """What concerns collections of a table that need not be in memory."""
     release: Sequence[str] = ()

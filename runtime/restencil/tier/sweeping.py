@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base.values import Meta
+from ..base.values import UNDEFINED, Meta, is_dict
 from ..storage.protocol import Batch, Entry
+from .pending import Extension, Result
+from .rows import Unstorable, result_parts
 
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..storage.protocol import StoredResult
     from .below import Below
+    from .forms import Forms
     from .pending import Pending, Sweep
 
 
 class Sweeping:
     """Invalidates or expires what a test accepts, but for what was received later."""
 
-    def __init__(self, contents: Contents, below: Below) -> None:
+    def __init__(self, contents: Contents, below: Below, forms: Forms) -> None:
         self._contents = contents
+        self._forms = forms
         self._below = below
 
-    def carry_out(self, sweep: Sweep, pending: Pending) -> bool:
-        """Looks through all keys of the storage; False where that does not answer now."""
+    def carry_out(self, sweep: Sweep | Extension, pending: Pending) -> bool:
+        """Looks through the keys that may be meant, of all in the storage; False where that does not answer now."""
+        if isinstance(sweep, Extension):
+            return self._change(sweep, [sweep.key])
         for page in self._below.pages(None):
             if page is None:
                 return False
@@ -32,7 +38,7 @@ class Sweeping:
                 return False
         return True
 
-    def _change(self, sweep: Sweep, keys: list[str]) -> bool:
+    def _change(self, sweep: Sweep | Extension, keys: list[str]) -> bool:
         below, known = self._below, self._below.known
         loaded = below.work(lambda storage: storage.load((), keys))
         if loaded is None:
@@ -55,13 +61,15 @@ class Sweeping:
                     known.key_revs[key] = outcome.number
         return True
 
-    def swept(self, sweep: Sweep, result: StoredResult) -> StoredResult | None:
+    def swept(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
         """A result as such a change leaves it; None where it leaves it alone."""
         with self._contents.hooks:
             return self._left(sweep, result) if sweep.accepts(result.key) else None
 
-    def _left(self, sweep: Sweep, result: StoredResult) -> StoredResult | None:
+    def _left(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
         """The result of a key that is meant, as the change leaves it."""
+        if isinstance(sweep, Extension):
+            return self._extended(sweep, result)
         known = self._below.known
         times = known.inward(result.times)
         if times.date > sweep.moment or (sweep.invalidates and result.invalidated):
@@ -72,3 +80,21 @@ class Sweeping:
         if times.expires_at == 1:
             return None
         return result._replace(times=result.times._replace(expires_at=1))
+
+    def _extended(self, page: Extension, result: StoredResult) -> StoredResult | None:
+        """The result of a list that was told no later than the page; one that was told to be stale stays so."""
+        known = self._below.known
+        times = known.inward(result.times)
+        if result.invalidated or result.value is None or times.date > page.times.date:
+            return None
+        try:
+            value = result_parts(result.value, times)[0]
+            is_told = is_dict(value) and page.said is not UNDEFINED
+            if times.expires_at > 1:
+                times = page.times
+            elif not is_told:
+                return None
+            encoded = self._forms.result_value(Result(page.said if is_told else value, times, None))
+        except (ValueError, Unstorable):
+            return None
+        return result._replace(times=known.outward(times), value=encoded)

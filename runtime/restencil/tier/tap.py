@@ -13,7 +13,7 @@ from ..base.lazy import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, InvalidateAll, Renew, SetResponse
 from ..schema.protocol import definitions
-from .pending import NO_CELLS, NO_NAMES, Handed, Pending, Result, Sweep
+from .pending import NO_CELLS, NO_NAMES, Extension, Handed, Pending, Result, Sweep
 from .validators import is_bare
 
 if TYPE_CHECKING:
@@ -193,6 +193,15 @@ class Tap:
         if told is not None and request is not None and request.key in results and is_bare(told, request):
             results[request.key] = results[request.key]._replace(told=told)
         pending.results = results
+        if brought is not None and brought.page is not None:
+            self._extend(pending, *brought.page, results)
+
+    def _extend(self, pending: Pending, key: str, said: Any, results: dict[str, Result]) -> None:
+        """A page extends the list that the storage has where memory has none, or may not have the latest."""
+        is_latest = key in results and self._below.storage.inline
+        if not is_latest and key not in self.apart and self._forms.is_kept_key(key):
+            results.pop(key, None)
+            pending.sweeps = [*pending.sweeps, Extension(key, said, pending.times)]
 
     def _keep_out(self, pending: Pending, handed: Handed, request: Request) -> None:
         """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""

@@ -62,7 +62,7 @@ class Writer:
         self.date_of = waiting.date_of
         below.settle = waiting.settle
         self._joining = Joining(contents, below, waiting, tap.tainted)
-        self._sweeping = Sweeping(contents, below)
+        self._sweeping = Sweeping(contents, below, forms)
         self.met_epoch: Callable[[], object] = self.drop_all
         """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
         self.settled: Callable[[], object] = bool
