@@ -842,6 +842,8 @@ def _pk_text(value: Any) -> str | None:
     kind = kind_of(value)
     if kind is str:
         return value if value.isascii() or _is_unicode(value) else None
+    if kind is int:  # (Benchmark: `cached()` of an entity, cold.)
+        return str(value)
     if value is None or kind is bool or isinstance(value, _CONTAINERS):
         return None
     if kind is float:
