@@ -87,7 +87,7 @@ def find_project(
     found = _load_config(config)
     if not specs and found is None:
         raise Failure(
-            "no spec: name one (`restencil generate specs/blog.yaml`), or list them under [tool.restencil] in "
+            "no spec: give the path of one, such as specs/blog.yaml, or list them under [tool.restencil] in "
             "pyproject.toml (`restencil init` writes an example)"
         )
     if not specs and found is not None and not found.specs:

@@ -390,8 +390,12 @@ def test_a_foreign_file_of_the_same_name_is_told(capsys: pytest.CaptureFixture[s
 
 def test_no_spec_and_no_configuration_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """Without configuration a SPEC is required."""
-    assert run(["check"]) == 2
-    assert "no spec: name one" in capsys.readouterr().err
+    for command in ("generate", "check", "lint", "mock"):
+        assert run([command]) == 2
+        assert capsys.readouterr().err == (
+            "restencil: no spec: give the path of one, such as specs/blog.yaml, or list them under [tool.restencil] in "
+            "pyproject.toml (`restencil init` writes an example)\n"
+        )
 
 
 @pytest.mark.parametrize("arguments", [["zz"], ["generate", "--zz"], ["check", "--format", "xml"], []])
