@@ -415,3 +415,9 @@ def test_a_page_renews_its_list_as_others_left_it() -> None:
         after(setting, *begin, (1, "response", page), (1, "see", None))
         stale: list[tuple[int, str, Any]] = [(0, "expire_all", LIST), (0, "commit", None)]
         after(setting, *begin, (1, "read", listed[:2]), *stale, (1, "response", page))
+
+
+def test_a_page_makes_no_list_fresh_that_the_parent_alone_had() -> None:
+    """What a child has of a list that its parent had not committed is not told to others as the list's result."""
+    listed: tuple[Any, ...] = LIST, ({},), [{"id": "2"}], 0
+    after(Setting(1, 5), (0, "response", listed), (0, "fork", None), (0, "response", (PAGE, ({"cursor": 1},), [], 30)))

@@ -198,7 +198,8 @@ class Tap:
 
     def _extend(self, pending: Pending, key: str, said: Any, results: dict[str, Result]) -> None:
         """A page extends the list that the storage has where memory has none, or may not have the latest."""
-        is_latest = key in results and self._below.storage.inline
+        below = self._below
+        is_latest = key in results and below.storage.inline and key not in below.known.doubted_keys
         if not is_latest and key not in self.apart and self._forms.is_kept_key(key):
             results.pop(key, None)
             pending.sweeps = [*pending.sweeps, Extension(key, said, pending.times)]
