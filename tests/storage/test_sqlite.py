@@ -261,6 +261,15 @@ def test_rows_are_found_however_they_lie(storage: SQLiteStorage, pks: Sequence[i
     assert len(names) - 3 <= len(loaded.rows) <= len(names) + 1
 
 
+def test_a_damaged_row_between_others_keeps_none_of_them(folder: Path, storage: SQLiteStorage) -> None:
+    """A primary key that is no text any more concerns its own row alone."""
+    storage.commit(batch(epoch_of(storage), *(row(str(pk)) for pk in range(40))))
+    with closing(sqlite3.connect(file_of(folder))) as file, file:
+        file.execute("UPDATE row SET pk = CAST(x'ff' AS TEXT) WHERE pk = '20'")
+    loaded = storage.load([("A", str(pk)) for pk in range(40)])
+    assert [found.pk for found in loaded.rows] == [str(pk) for pk in range(40) if pk != 20]
+
+
 def test_more_than_can_be_loaded_at_once_is_refused(storage: SQLiteStorage) -> None:
     """5,000 places a call are the most."""
     cells = [("A", str(n)) for n in range(5_001)]

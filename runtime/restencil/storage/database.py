@@ -680,7 +680,12 @@ def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
     (first,), (last,) = sorted(ends)
     if last - first >= 2 * len(pks):
         return {}
-    return {found[0]: found[1:] for found in cursor.execute(_ROWS, (first, last, kind))}
+    try:
+        return {found[0]: found[1:] for found in cursor.execute(_ROWS, (first, last, kind))}
+    except sqlite3.OperationalError as error:
+        if "decode" not in str(error):
+            raise
+        return {}  # a row in between, which nobody asked for, has a primary key that is no text
 
 
 def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
