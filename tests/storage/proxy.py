@@ -23,7 +23,7 @@ class Proxy:
         """Where new connections lead."""
         self._open = threading.Event()
         self._open.set()
-        self._refusing = False
+        self._refusing = threading.Event()
         self._ended = threading.Event()
         self.delay = 0.0
         """How long each piece waits before it is passed on, in seconds."""
@@ -51,11 +51,11 @@ class Proxy:
 
     def refuse(self) -> None:
         """All connections end, and new ones do at once: a partition."""
-        self._refusing = True
+        self._refusing.set()
         self.cut()
 
     def allow(self) -> None:
-        self._refusing = False
+        self._refusing.clear()
 
     def _accept(self) -> None:
         while True:
@@ -64,7 +64,7 @@ class Proxy:
             except OSError:
                 return
             self.connections += 1
-            if self._refusing:
+            if self._refusing.is_set():
                 taken.close()
                 continue
             try:
@@ -73,7 +73,7 @@ class Proxy:
                 taken.close()
                 continue
             self._sockets += [taken, onward]
-            if self._refusing or self._ended.is_set():
+            if self._refusing.is_set() or self._ended.is_set():
                 self.cut()  # what was taken meanwhile, too
                 continue
             for source, sink in ((taken, onward), (onward, taken)):
