@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.runtime.doubles import Desk
+
 from restencil import Controller, Entity, Resource, Store, create_resource, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.testing import Answer, FakeClock, MockServer
@@ -34,6 +36,22 @@ def test_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
     controller.set_response(Things.get_list.get_page.push, {"id": "2"}, {}, {})
     listed = controller.cached(Things.get_list)
     assert listed is not None and [thing.id for thing in listed] == ["1", "2"]
+
+
+def test_a_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
+    """Two threads may store what came in another order than it came."""
+    desk = Desk()
+    listed, page = Things.get_list, Things.get_list.get_page
+    desk.answer(listed, [{"id": "1"}], {})
+    desk.now += 20
+    desk.answer(listed, [{"id": "1"}], {})
+    expires_at = desk.store.state["meta"][listed.key()]["expires_at"]
+    desk.now -= 10
+    desk.answer(page, [{"id": "2"}], {"page": 2})
+    assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at
+    desk.now += 30
+    desk.answer(page, [{"id": "2"}], {"page": 2})
+    assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at + 20
 
 
 def test_a_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:

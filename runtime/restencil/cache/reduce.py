@@ -514,14 +514,15 @@ def _known_before(lookup: Lookup, request: Request, writer: Normalization, respo
 def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, writer: Normalization) -> None:
     """What a page says beside its items, such as where the next page is, its list says from then on.
 
-    The list is as fresh as its last page, unless it was told to be stale, or its last fetch failed.
+    The list is as fresh as its last page, unless it was told to be stale, or its last fetch failed. What came after the
+    page stays as it is.
     """
     change = writer.change
     said = list_result(schema, page, request.args) if isinstance(page, dict) else UNDEFINED
     if writer.brought is not None:
         writer.brought.page = key, said
     stored, meta = change.result(key), change.key_meta(key)
-    if stored is UNDEFINED or meta is None:
+    if stored is UNDEFINED or meta is None or meta.date > change.times.date:
         return
     if isinstance(stored, dict) and said is not UNDEFINED:
         change.results[key] = said
