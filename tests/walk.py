@@ -27,6 +27,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import logging
 import os
 import re
 import runpy
@@ -52,6 +53,7 @@ from tests.storage.servers import ValkeyServer
 SPECS = Path(__file__).parents[1] / "specs"
 ADDRESS = "http://127.0.0.1:8000"
 
+_LOGGERS = ("restencil", "restencil.transport", "restencil.retry", "restencil.store")
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<said>[^\n]+?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -300,6 +302,8 @@ def _program(command: Sequence[str]) -> list[str]:
 def _at_home(folder: Path, environment: Mapping[str, str]) -> Generator[None]:
     """The folder is where this process works and imports from."""
     path, home, variables = list(sys.path), Path.cwd(), dict(os.environ)
+    loggers = [logging.getLogger(), *map(logging.getLogger, _LOGGERS)]
+    logging_was = [(logger, logger.level, [*logger.handlers]) for logger in loggers]
     sys.path[:0] = [str(folder), str(folder / "src")]
     os.environ.clear()
     os.environ.update(environment)
@@ -312,6 +316,9 @@ def _at_home(folder: Path, environment: Mapping[str, str]) -> Generator[None]:
         os.environ.update(variables)
         sys.path[:] = path
         sys.modules.pop("page", None)
+        for logger, level, handlers in logging_was:
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
 
 
 def _mock(arguments: Sequence[str], log: Callable[[str], None]) -> contextlib.AbstractContextManager[str]:
