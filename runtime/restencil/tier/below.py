@@ -15,7 +15,7 @@ from ..base.values import Meta
 if TYPE_CHECKING:
     from threading import RLock
 
-    from ..storage.protocol import Opened, Page, Storage, StoredRow
+    from ..storage.protocol import Batch, Opened, Outcome, Page, Storage, StoredRow
     from .rows import Left
 
 T = TypeVar("T")
@@ -246,6 +246,10 @@ class Below:
     def commit(self, work: Callable[[Storage], T]) -> T | None:
         """What the storage answers to who writes to it; see `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
+
+    def send(self, batch: Batch) -> Outcome | None:
+        """What came of a batch; None where the storage does not answer."""
+        return self.commit(lambda storage: storage.commit(batch))
 
     def opened(self) -> bool:
         """Whether it is open, or could be opened now."""

@@ -49,7 +49,7 @@ class Sweeping:
         named = [result.key for result in changed]
         entry = Entry(0, below.writer, None, {}, {}, {}, named, [], False)
         batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
-        outcome = below.commit(lambda storage: storage.commit(batch))
+        outcome = below.send(batch)
         if outcome is None:
             return False
         with below.lock:

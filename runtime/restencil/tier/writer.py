@@ -236,7 +236,7 @@ class Writer:
                 return self._finished(draft, 0)
             self.waiting.row_size = draft.row_size
             draft.is_sent = True
-            outcome = self.below.commit(lambda storage, batch=batch: storage.commit(batch))  # type: ignore[misc]
+            outcome = self.below.send(batch)
             if outcome is None:
                 return False
             if outcome.epoch != draft.epoch:
