@@ -86,12 +86,15 @@ class Lookup:
         contents = self.contents
         with self.lock:
             contents.refresh()
-            if contents.shows_base:
-                found = self._found(request)
-                if found is not None and found[1] is not None:
-                    meta = contents.base.key_metas.get(request.key)
-                    return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
-            return self._looked(request)
+            return self._built_reading(request) or self._looked(request)
+
+    def _built_reading(self, request: Request) -> Reading | None:
+        """What a read finds that is built as it is handed out (locked); None where nothing is."""
+        contents = self.contents
+        found = self._found(request) if contents.shows_base else None
+        if found is None or found[1] is None:
+            return None
+        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock())
 
     def _looked(self, request: Request) -> Reading:
         """What a read finds that finds nothing built (locked)."""
@@ -101,10 +104,9 @@ class Lookup:
             contents.refresh()
             if not is_known:
                 return self._unknown(contents.view, request)
-            found = self._found(request) if contents.shows_base else None  # it may have come as what is handed out
-            if found is not None and found[1] is not None:
-                meta = contents.base.key_metas.get(request.key)
-                return _reading(request, meta, (found[0], USABLE, found[1]), self._clock())
+            reading = self._built_reading(request)  # it may have come as what is handed out
+            if reading is not None:
+                return reading
         reader = reader_of(contents.view, request.args, contents.memo)
         return self.reading_in(reader, request, uses=contents.retention.active)
 

@@ -460,7 +460,7 @@ def _catch_up(contents: Contents, request: Request) -> None:
     if rules.update is not None or rules.list_key is not None:
         contents.tier.catch_up()
     if SELF in rules.expires and rules.siblings is not None:
-        contents.tier.know_value(schema_of(rules.siblings.item_schema), request.rules.told_args(own_args(request.args)))
+        contents.tier.know_value(schema_of(rules.siblings.item_schema), rules.told_args(own_args(request.args)))
 
 
 def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
