@@ -1,0 +1,532 @@
+"""Runs a program through a generated client, and compares what the client calls fresh with what the server would say.
+
+A value is fresh if a read of it would send no request. Fresh and wrong is the worst difference; the others are a read
+that asks although its value was fresh, one that gives old data without asking, one that is not fresh after it asked,
+one entity as two objects, and a change that raises although the server made it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from tests.freshness.network import AsyncTransport, Exchange, Network, Transport
+from tests.freshness.programs import PAGED, READS, Arguments, Program, Step, World
+from tests.freshness.server import SIZE, Manners, Server
+from tests.freshness.spec import Variant, client_class, package
+from tests.libraries import httpx
+
+import restencil
+from restencil.testing import FakeClock, Task
+
+HEADERS: Final = {"X-Flavor": "plain"}
+"""What makes a partition of the client."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference: after which step (from 0 on), of what kind, of which read, and how."""
+
+    step: int
+    kind: str
+    read: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"after step {self.step + 1}: {self.kind}: {self.read}: {self.text}"
+
+
+@dataclass
+class Outcome:
+    """What came of a program: its differences, and how much was done and compared."""
+
+    differences: list[Difference] = field(default_factory=list[Difference])
+    counts: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass
+class Operation:
+    """A call of a program that has begun: its task, the step, whether anything overlapped it."""
+
+    step: Step
+    task: Task[Any]
+    number: int | None
+    overlapped: bool
+    first_exchange: int
+
+
+class Session:
+    """A client of a generated package before an honest server, in virtual time."""
+
+    def __init__(self, world: World = World(), *, new_keys: bool | None = None) -> None:
+        self.world = world
+        variant = Variant(world.optimistic, world.has_envelope, world.needs)
+        self.package = package(variant if new_keys is None else variant._replace(new_keys=new_keys))
+        self.clock = FakeClock()
+        self.server = Server(
+            Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, has_envelope=world.has_envelope)
+        )
+        self.network = Network(self.server, self.clock)
+        self.ends = contextlib.ExitStack()
+        self.folder: Path | None = None
+        if world.sqlite:
+            self.folder = Path(self.ends.enter_context(tempfile.TemporaryDirectory(prefix="freshness-")))
+        self.stores: dict[str, restencil.Store] = {}
+        self.clients: dict[str, Any] = {}
+        self.open("")
+
+    # life
+
+    def open(self, through: str) -> Any:
+        """The client, its view with a header of its own, or the client of a second store on the same storage."""
+        if through in self.clients:
+            return self.clients[through]
+        if through == "view":
+            self.clients[through] = self.open("").with_options(headers=HEADERS)
+            return self.clients[through]
+        bound = self.world.bound or None
+        storage = None
+        if self.folder is not None:
+            storage = restencil.SQLiteStorage(self.folder, principal=None)
+        store = restencil.Store(clock=self.clock, scheduler=self.clock, max_entities=bound, storage=storage)
+        kind = client_class(self.package, asynchronous=self.world.asynchronous)
+        if self.world.asynchronous:
+            client = kind(store=store, client=httpx.AsyncClient(transport=AsyncTransport(self.network)))
+        else:
+            client = kind(store=store, client=httpx.Client(transport=Transport(self.network)))
+        self.stores[through], self.clients[through] = store, client
+        return client
+
+    def shut(self, through: str) -> None:
+        """Closes a client and its store."""
+        client, store = self.clients.pop(through), self.stores.pop(through)
+        if through == "":
+            self.clients.pop("view", None)
+        if self.world.asynchronous:
+            self.clock.run(client.aclose)
+        else:
+            client.close()
+        if self.world.sqlite:
+            self.clock.run(store.close)
+
+    def close(self) -> None:
+        """Ends all of it."""
+        for through in [*self.stores]:
+            self.shut(through)
+        self.clock.close()
+        self.ends.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # calls
+
+    def bound(self, name: str, through: str = "") -> Any:
+        """The bound endpoint, or one of its methods, that a dotted name names."""
+        found = self.open(through)
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+    def call(self, name: str, /, _outcome: str = "whole", _through: str = "", **arguments: Any) -> Any:
+        """Does one call, its responses at once; its value, or its error raised."""
+        return self.begin(Step("do", 0, name, arguments, _outcome, _through)).task.result()
+
+    def begin(self, step: Step) -> Operation:
+        """Begins a call: held, where it is a start; else its responses come at once."""
+        number = step.number if step.act == "start" else None
+        target = self.bound(step.name, step.through)
+        self.network.number, self.network.outcome = number, step.outcome or "whole"
+        overlapped = bool(self.network.under_way) or number is not None
+        operation = Operation(step, Task(), number, overlapped, len(self.network.exchanges))
+        operation.task = self.clock.start(self._work(target, step))
+        try:
+            self.clock.settle()
+        finally:
+            self.network.number = None
+        return operation
+
+    def _work(self, target: Callable[..., Any], step: Step) -> Callable[[], Any]:
+        arguments = step.arguments
+        if step.name.endswith((".iterate", ".pages")):
+            if not self.world.asynchronous:
+                return lambda: [*target(**arguments)]
+
+            async def run() -> Any:
+                return [one async for one in target(**arguments)]
+
+            return run
+        if step.name.endswith((".expire", ".invalidate")) and self.world.asynchronous:
+
+            async def inside() -> Any:
+                return target(**arguments)
+
+            return inside
+        return lambda: target(**arguments)
+
+    def asked(self, since: int) -> list[str]:
+        """The requests that were sent since then, as method and URL."""
+        return [f"{one.method} {one.target}" for one in self.network.exchanges[since:]]
+
+    def requests(self, name: str, /, **arguments: Any) -> list[str]:
+        """The requests that a call of this read sends now."""
+        before = len(self.network.exchanges)
+        self.call(name, **arguments)
+        return self.asked(before)
+
+    def step_held(self, number: int, *, deliver: bool) -> None:
+        """Carries out, or delivers, the next request of what was started under this number."""
+        waiting = [one for one in self.network.under_way if one.number == number]
+        if not deliver:
+            waiting = [one for one in waiting if one.response is None]
+        if not waiting:
+            return
+        self.network.number = number
+        try:
+            if deliver:
+                self.network.deliver(waiting[0])
+                self.clock.settle()
+            else:
+                self.network.carry_out(waiting[0])
+        finally:
+            self.network.number = None
+
+    # what is there
+
+    def truth(self, name: str, arguments: Arguments) -> Any:
+        """What the server would answer to this read now, as JSON; None for 404."""
+        url = urlsplit(self.bound(name).url(**arguments))
+        return self.server.read(url.path + (f"?{url.query}" if url.query else ""))
+
+    def is_fresh(self, name: str, arguments: Arguments, through: str = "") -> bool:
+        """Whether a call of this read would send no request, by what `state` says."""
+        state = self.bound(name, through).state(**arguments)
+        return (
+            state.data is not None
+            and state.expiry_status is not restencil.ExpiryStatus.Invalid
+            and state.expires_at > self.clock()
+        )
+
+    def wrong(self, name: str, arguments: Arguments, value: Any) -> str | None:
+        """How a value differs from what the server would say now; None where it does not."""
+        said = self.truth(name, arguments)
+        if said is None:
+            return f"shows {value!r}, where the server says 404"
+        if name.rpartition(".")[2] in PAGED:
+            return self._wrong_pages(value, name.rpartition(".")[2])
+        return self.differs(value, said)
+
+    def _wrong_pages(self, value: Any, style: str) -> str | None:
+        items = value["items"] if isinstance(value, dict) else value
+        mine = {item.id for item in items}
+        keys = sorted(self.server.items)
+        if not any(mine == {*keys[: SIZE * pages]} for pages in range(1, 4 + len(keys) // SIZE)):
+            return f"has the items {sorted(mine)}, the server's pages have {keys}"
+        for item in items:
+            found = self.differs(item, self.server.item(item.id))
+            if found:
+                return f"item {item.id}: {found}"
+        if isinstance(value, dict) and value.get("total", len(keys)) != len(keys):
+            return f"total is {value['total']!r}, the server says {len(keys)}"
+        return None
+
+    def differs(self, mine: Any, said: Any) -> str | None:
+        """How a value of the client differs from JSON of the server, in members that the JSON has."""
+        if isinstance(mine, restencil.Entity):
+            if not isinstance(said, dict):
+                return self._differs_from_key(mine, said)
+            for name, value in said.items():
+                try:
+                    member = getattr(mine, name)
+                except restencil.MissingFieldError:
+                    return f"{name} is missing, the server says {value!r}"
+                if isinstance(value, int | str) and name in ("owner", "team"):
+                    found = self._differs_reference(mine, name, member, value)
+                else:
+                    found = self.differs(member, value)
+                if found:
+                    return f"{name} {found}"
+            return None
+        if isinstance(said, dict):
+            if not isinstance(mine, dict):
+                return f"is {mine!r}, the server says {said!r}"
+            for name, value in said.items():
+                found = self.differs(mine.get(name), value)
+                if found:
+                    return f"{name} {found}"
+            return None
+        if isinstance(said, list):
+            return self._differs_list(mine, said)
+        return None if mine == said and isinstance(mine, bool) == isinstance(said, bool) else (
+            f"is {mine!r}, the server says {said!r}"
+        )
+
+    def _differs_reference(self, mine: Any, name: str, member: Any, key: int) -> str | None:
+        if member is None:
+            found = restencil.foreign_key(mine, name)
+            return None if found == key else f"refers to {found!r}, the server says {key!r}"
+        return self._differs_from_key(member, key)
+
+    def _differs_from_key(self, mine: Any, key: Any) -> str | None:
+        if str(mine.pk()) != str(key):
+            return f"is {mine!r}, the server says {key!r}"
+        table = self.server.users if type(mine).__name__ == "User" else self.server.teams
+        row = table.get(key)
+        if row is None:
+            return f"is {mine!r}, which the server does not have"
+        for name, value in row.items():
+            if name in mine.to_dict() and getattr(mine, name) != value and value is not None:
+                return f"has {name} {getattr(mine, name)!r}, the server says {value!r}"
+        return None
+
+    def _differs_list(self, mine: Any, said: list[Any]) -> str | None:
+        if mine is None:
+            return f"is None, the server says {said!r}"
+        if said and not isinstance(said[0], dict):
+            return None if list(mine) == said else f"is {list(mine)!r}, the server says {said!r}"
+        mine = list(mine)
+        if not mine and not said:
+            return None
+        by_key = {_key(row): row for row in said}
+        shown = [str(one.pk()) for one in mine]
+        if sorted(shown) != sorted(by_key):
+            return f"has the members {shown}, the server says {[*by_key]}"
+        for one in mine:
+            found = self.differs(one, by_key[str(one.pk())])
+            if found:
+                return f"member {one.pk()}: {found}"
+        return None
+
+
+def _key(row: Any) -> str:
+    return str(row["id"] if "id" in row else row["name"])
+
+
+class Run:
+    """A program as it runs: `check` compares after a step, `finish` after all of them."""
+
+    def __init__(self, program: Program, *, check_all: bool = False, at_end: bool = True) -> None:
+        self.program = program
+        self.outcome = Outcome()
+        self.check_all = check_all
+        self.at_end = at_end
+        self.operations: list[Operation] = []
+        self.at = 0
+
+    def run(self) -> Outcome:
+        """Runs it; stops at the first difference."""
+        with Session(self.program.world) as session:
+            self.session = session
+            for self.at, step in enumerate(self.program.steps):
+                self.take(step)
+                self.outcome.counts["steps"] += 1
+                if not self.outcome.differences and (self.check_all or self.at % 3 == 2):
+                    self.check()
+                if self.outcome.differences:
+                    break
+            if not self.outcome.differences:
+                self.finish()
+            self.outcome.counts["requests"] += len(session.network.exchanges)
+            self.end()
+        return self.outcome
+
+    def differ(self, kind: str, read: str, text: str) -> None:
+        """One difference."""
+        self.outcome.differences.append(Difference(self.at, kind, read, text))
+
+    # steps
+
+    def take(self, step: Step) -> None:
+        """Does one step of the program."""
+        session = self.session
+        match step.act:
+            case "wait":
+                session.clock.advance(step.number * 1000)
+            case "serve":
+                session.step_held(step.number, deliver=False)
+            case "deliver":
+                session.step_held(step.number, deliver=True)
+            case "reopen":
+                if not session.network.under_way:
+                    session.shut("")
+                    session.open("")
+            case _:
+                self.call(step)
+        self.collect()
+
+    def call(self, step: Step) -> None:
+        """Calls something, and compares its value where nothing overlapped."""
+        session = self.session
+        is_read = (step.name, step.arguments) in READS
+        was_fresh = is_read and session.is_fresh(step.name, step.arguments, step.through)
+        quiet = not session.network.under_way
+        operation = session.begin(step)
+        self.operations.append(operation)
+        if not is_read or not quiet or step.act == "start" or self.outcome.differences:
+            return
+        sent = session.asked(operation.first_exchange)
+        if was_fresh and sent:
+            self.differ("asks although it was fresh", str(step), ", ".join(sent))
+        if not was_fresh and not sent and operation.task.error is None:
+            self.differ("gives old data without asking", str(step), repr(operation.task.value))
+
+    def collect(self) -> None:
+        """Looks at operations that have ended."""
+        ended = [one for one in self.operations if one.task.done]
+        if not ended:
+            return
+        others = [one for one in self.operations if not one.task.done]
+        self.operations = others
+        for one in ended:
+            self.ended(one)
+
+    def ended(self, operation: Operation) -> None:
+        """Compares what an operation gave."""
+        session, step, error = self.session, operation.step, operation.task.error
+        name = step.name.removesuffix(".fetch").removesuffix(".iterate").removesuffix(".get_page")
+        is_read = any(name == read for read, _ in READS) and not step.name.endswith((".expire", ".invalidate"))
+        if error is not None:
+            self.raised(operation, error, is_read)
+            return
+        if step.outcome:
+            self.outcome.counts["changes"] += 1
+            return
+        if not is_read or operation.overlapped or session.network.under_way:
+            return
+        self.outcome.counts["values compared"] += 1
+        value = operation.task.value
+        if step.name.endswith(".get_page"):
+            return
+        if step.name.endswith(".iterate"):
+            mine, keys = [item.id for item in value], sorted(session.server.items)
+            if mine != keys:
+                self.differ("iterate differs", str(step), f"gives {mine}, the server has {keys}")
+            return
+        found = session.wrong(name, step.arguments, value)
+        if found:
+            self.differ("a call gives what is wrong", str(step), found)
+        elif not session.is_fresh(name, step.arguments, step.through) and not session.world.bound:
+            why = session.bound(name, step.through).explain(**step.arguments)
+            self.differ("is not fresh after it asked", str(step), str(why).replace("\n", " "))
+
+    def raised(self, operation: Operation, error: BaseException, is_read: bool) -> None:
+        """An error is one of those that the server caused, or a difference."""
+        step = operation.step
+        answers = [one.response for one in self.session.network.exchanges[operation.first_exchange :] if one.response]
+        worst = max((one.status for one in answers), default=0)
+        broken = any(one.status == 0 for one in answers)
+        if isinstance(error, restencil.NetworkError) and (worst >= 400 or broken):
+            return
+        if isinstance(error, restencil.NotFoundError) or (step.outcome == "ok" and not step.name.endswith("delete")):
+            return
+        kind = "a read raises" if is_read else "a change that was made raises"
+        self.differ(kind, str(step), f"{type(error).__name__}: {error}")
+
+    # comparing
+
+    def check(self) -> None:
+        """Each read that is fresh now shows what the server would say; objects are identical wherever they show."""
+        session = self.session
+        changing = [one for one in session.network.under_way if one.is_change]
+        if any(one.response is not None for one in changing) or (changing and session.world.optimistic):
+            return
+        for through in [*session.clients]:
+            objects: dict[tuple[type, str], Any] = {}
+            for name, arguments in READS:
+                state = session.bound(name, through).state(**arguments)
+                if state.data is None:
+                    continue
+                fresh = session.is_fresh(name, arguments, through)
+                shown = f"{through}.{name}" if through else name
+                read = f"{shown}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+                if not fresh:
+                    self.outcome.counts["stale"] += 1
+                else:
+                    self.outcome.counts["fresh values compared"] += 1
+                    found = session.wrong(name, arguments, state.data)
+                    if found:
+                        self.differ("fresh and wrong", read, found)
+                        return
+                for entity in _entities(state.data, set()):
+                    before = objects.setdefault((type(entity), str(entity.pk())), entity)
+                    if before is not entity:
+                        self.differ("one entity is two objects", read, f"{entity!r} beside {before!r}")
+                        return
+
+    def finish(self) -> None:
+        """All that is under way arrives; then each read is fresh after one call at the latest, and right."""
+        session = self.session
+        for _ in range(100):
+            if not session.network.under_way:
+                break
+            first: Exchange = session.network.under_way[0]
+            assert first.number is not None
+            session.step_held(first.number, deliver=True)
+                self.collect()
+        self.at = len(self.program.steps)
+        if [one for one in self.operations if not one.task.done]:
+            self.differ("never ends", "; ".join(str(one.step) for one in self.operations), "nothing is under way")
+        if not self.outcome.differences:
+            self.check()
+        if not self.at_end:
+            return
+        for through in [*session.clients]:
+            for name, arguments in READS:
+                if self.outcome.differences:
+                    return
+                if session.bound(name, through).cached(**arguments) is not None:
+                    self.settle(Step("do", 0, name, arguments, "", through))
+        if not self.outcome.differences:
+            self.check()
+
+    def settle(self, step: Step) -> None:
+        """A read that is called twice asks nothing the second time."""
+        self.call(step)
+        self.collect()
+        if self.outcome.differences or self.session.world.bound:
+            return
+        if self.session.truth(step.name, step.arguments) is None:
+            return
+        before = len(self.session.network.exchanges)
+        self.call(step)
+        self.collect()
+        sent = self.session.asked(before)
+        if sent and not self.outcome.differences:
+            self.differ("asks twice for one event", str(step), ", ".join(sent))
+
+    def end(self) -> None:
+        """Lets go of what still waits."""
+        for exchange in [*self.session.network.under_way]:
+            self.session.network.deliver(exchange)
+        self.session.clock.settle()
+
+
+def _entities(value: Any, seen: set[int]) -> Iterator[restencil.Entity]:
+    if isinstance(value, restencil.Entity):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        yield value
+        for name in ("owner", "team", "items"):
+            if name in value.to_dict():
+                yield from _entities(getattr(value, name), seen)
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _entities(one, seen)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
+            yield from _entities(one, seen)
+
+
+def run(program: Program, *, check_all: bool = False, at_end: bool = True) -> Outcome:
+    """Runs a program and compares; `check_all` compares after each step, and not after every third one."""
+    return Run(program, check_all=check_all, at_end=at_end).run()

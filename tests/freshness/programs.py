@@ -1,0 +1,406 @@
+"""Programs: what a client does, in which order, against which server, written as text that reads like Python.
+
+    world asynchronous, embeds_owner
+    items.get_list(kind='a')
+    items.partial_update(id=1, body={'kind': 'a'}) -> 204
+    start 1: items.get(id=1)
+    serve 1
+    deliver 1
+    wait 20
+    view.items.partial_update(id=1, body={'rank': 1}) -> id
+
+What stands alone is done, with its responses at once; `-> OUTCOME` says how the server answers a change. `start` leaves
+its requests on their way: `serve` carries the next of them out on the server, `deliver` gives the response to the
+client. `wait` lets seconds pass. `view.` goes through a partition of the client, `other.` through a second store on the
+same storage; `reopen` closes the store and opens it again.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, NamedTuple
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """What a program runs in: the kind of client and store, how the package was declared, how the server answers."""
+
+    asynchronous: bool = False
+    bound: int = 0
+    sqlite: bool = False
+    optimistic: bool = False
+    has_envelope: bool = False
+    needs: str = "all"
+    embeds_owner: bool = False
+    leaves_out_null: bool = False
+    has_etags: bool = False
+
+    def __str__(self) -> str:
+        words: list[str] = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value != one.default:
+                words.append(one.name if value is True else f"{one.name}={value}")
+        return " ".join(["world", ", ".join(words)]).strip()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: `act` is do, start, serve, deliver, wait or reopen; `number` is that of what was started, or seconds."""
+
+    act: str
+    number: int = 0
+    name: str = ""
+    arguments: Arguments = field(default_factory=dict[str, Any])
+    outcome: str = ""
+    through: str = ""
+
+    def __str__(self) -> str:
+        if self.act in ("serve", "deliver", "wait"):
+            return f"{self.act} {self.number}"
+        if self.act == "reopen":
+            return "reopen"
+        start = f"start {self.number}: " if self.act == "start" else ""
+        via = f"{self.through}." if self.through else ""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        outcome = f" -> {self.outcome}" if self.outcome else ""
+        return f"{start}{via}{self.name}({given}){outcome}"
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls something of the client."""
+        return self.act in ("do", "start")
+
+
+class Program(NamedTuple):
+    """A world, and what is done in it."""
+
+    world: World
+    steps: tuple[Step, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.world), *map(str, self.steps)])
+
+
+def parse(text: str) -> Program:
+    """The program that a text says."""
+    world, steps = World(), list[Step]()
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("world"):
+            given: dict[str, Any] = {}
+            for word in filter(None, map(str.strip, line.removeprefix("world").split(","))):
+                name, _, value = word.partition("=")
+                given[name] = True if not value else int(value) if value.isdigit() else value
+            world = World(**given)
+            continue
+        found = re.fullmatch(r"(serve|deliver|wait) (\d+)", line)
+        if found:
+            steps.append(Step(found[1], int(found[2])))
+        elif line == "reopen":
+            steps.append(Step("reopen"))
+        else:
+            found = re.fullmatch(
+                r"(?:start (?P<number>\d+): )?(?:(?P<through>view|other)\.)?(?P<name>[\w.]+)\((?P<given>.*)\)"
+                r"(?: -> (?P<outcome>\w+))?",
+                line,
+            )
+            assert found is not None, f"{line!r} is no step of a program"
+            call = ast.parse(f"f({found['given']})", mode="eval").body
+            assert isinstance(call, ast.Call)
+            arguments = {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
+            act = "start" if found["number"] else "do"
+            number = int(found["number"] or 0)
+            steps.append(Step(act, number, found["name"], arguments, found["outcome"] or "", found["through"] or ""))
+    return Program(world, tuple(steps))
+
+
+# --- what there is to read and to change ------------------------------------------------------------------------------
+
+PAGED: Final = ("by_page", "by_offset", "by_cursor", "by_header", "by_last", "by_link", "by_url")
+
+POSITIONS: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
+    "by_page": ("page", (2, 3)),
+    "by_offset": ("offset", (2, 4)),
+    "by_cursor": ("cursor", ("2", "4")),
+    "by_header": ("cursor", ("2", "4")),
+    "by_last": ("after", (2, 4)),
+    "by_link": ("page", (2, 3)),
+    "by_url": ("page", (2, 3)),
+}
+
+LISTS: Final[tuple[Arguments, ...]] = (
+    {},
+    {"kind": "a"},
+    {"kind": "b"},
+    {"rank": 1},
+    {"owner": 1},
+    {"owner": 2},
+    {"title": "x"},
+    {"state": "open"},
+    {"order": "id"},
+    {"kind": "a", "rank": 0},
+)
+
+READS: Final[tuple[tuple[str, Arguments], ...]] = (
+    *(("items.get", {"id": pk}) for pk in (1, 2, 3, 4, 5)),
+    *(("items.get_list", arguments) for arguments in LISTS),
+    ("items.latest", {}),
+    ("items.visits", {"id": 1}),
+    ("items.visits", {"id": 2}),
+    *((f"items.{style}", {}) for style in PAGED),
+    ("users.get", {"id": 1}),
+    ("users.get", {"id": 2}),
+    ("users.get_list", {}),
+    ("users.by_name", {"name": "ada"}),
+    ("users.by_name", {"name": "cy"}),
+    ("teams.get", {"id": 1}),
+    ("teams.get", {"id": 2}),
+    ("teams.get_list", {}),
+    ("notes.get_list", {"item_id": 1}),
+    ("notes.get_list", {"item_id": 2}),
+    ("notes.get", {"item_id": 1, "id": 1}),
+    ("models.get", {"name": "m"}),
+    ("models.get", {"name": "n"}),
+    ("models.search", {}),
+)
+"""What is compared with the server."""
+
+OFTEN: Final = (1, 1, 2, 3, 4)
+OUTCOMES: Final = ("whole", "whole", "whole", "part", "id", "204", "ok", "500", "lost", "refused")
+
+
+def _members(chance: random.Random) -> Arguments:
+    """Some members of an item."""
+    choices: dict[str, tuple[Any, ...]] = {
+        "title": ("x1", "y"),
+        "kind": ("a", "b"),
+        "state": ("open", "closed"),
+        "rank": (0, 1),
+        "body": ("B", "C"),
+        "note": ("N", "M", None),
+        "owner": (1, 2, None),
+        "team": (1, 2, None),
+    }
+    found = {name: chance.choice(values) for name, values in choices.items() if chance.random() < 0.3}
+    return found or {"kind": chance.choice("ab")}
+
+
+def _whole(chance: random.Random) -> Arguments:
+    return {
+        "title": chance.choice(("x", "y")),
+        "kind": chance.choice("ab"),
+        "state": chance.choice(("open", "closed")),
+        "rank": chance.choice((0, 1)),
+        "body": "P",
+        "note": chance.choice(("N", None)),
+        "owner": chance.choice((1, 2, None)),
+        "team": chance.choice((1, 2, None)),
+    }
+
+
+def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
+    """A change of something, answered in some way."""
+    pk, outcome = chance.choice(OFTEN), chance.choice(outcomes)
+    name = chance.choices(
+        (
+            "items.create",
+            "items.partial_update",
+            "items.update",
+            "items.delete",
+            "items.visit",
+            "items.mute",
+            "items.clear_visits",
+            "items.change_many",
+            "items.change_many_shown",
+            "items.delete_many",
+            "items.rename",
+            "users.partial_update",
+            "users.delete",
+            "users.create",
+            "teams.partial_update",
+            "teams.delete",
+            "notes.create",
+            "notes.partial_update",
+            "notes.delete",
+            "models.create",
+            "models.update",
+            "models.stage",
+            "models.delete",
+        ),
+        (16, 26, 7, 11, 6, 2, 1, 3, 3, 2, 5, 7, 2, 1, 4, 1, 3, 2, 2, 1, 3, 2, 1),
+    )[0]
+    match name.split("."):
+        case ["items", "create"]:
+            arguments: Arguments = {"body": _whole(chance) if chance.random() < 0.3 else _members(chance)}
+        case ["items", "partial_update"]:
+            arguments = {"id": pk, "body": _members(chance)}
+        case ["items", "update"]:
+            arguments = {"id": pk, "body": _whole(chance)}
+        case ["items", "visit" | "mute"]:
+            arguments = {"id": pk, "body": _members(chance)}
+        case ["items", "change_many" | "change_many_shown"]:
+            arguments = {"body": {"kind": chance.choice("ab"), "change": _members(chance)}}
+        case ["items", "delete_many"]:
+            arguments = {"body": {"ids": chance.choice(([1], [2], [1, 2]))}}
+        case ["items", "rename"]:
+            arguments = {"id": pk, "body": {"id": chance.choice((5, 6, 7))}}
+        case ["users", "partial_update"]:
+            arguments = {"id": chance.choice((1, 2)), "body": {"name": chance.choice(("cy", "dee"))}}
+        case ["users", "create"]:
+            arguments = {"body": {"name": "cy"}}
+        case ["users" | "teams", "delete"]:
+            arguments = {"id": chance.choice((1, 2))}
+        case ["teams", "partial_update"]:
+            arguments = {"id": chance.choice((1, 2)), "body": {chance.choice(("name", "motto")): chance.choice("pq")}}
+        case ["notes", "create"]:
+            arguments = {"item_id": chance.choice((1, 2)), "body": {"text": chance.choice("vw")}}
+        case ["notes", "partial_update"]:
+            arguments = {"item_id": 1, "id": chance.choice((1, 2)), "body": {"text": chance.choice("vw")}}
+        case ["notes", "delete"]:
+            arguments = {"item_id": 1, "id": chance.choice((1, 2))}
+        case ["models", "create"]:
+            arguments = {"body": {"name": chance.choice("mo"), "text": chance.choice("vw")}}
+        case ["models", "update"]:
+            arguments = {"body": {"name": chance.choice("mn"), "text": chance.choice("vw")}}
+        case ["models", "stage"]:
+            arguments = {"body": {"name": chance.choice("mn"), "stage": chance.choice(("test", "live"))}}
+        case ["models", "delete"]:
+            arguments = {"body": {"name": chance.choice("mn")}}
+        case _:
+            arguments = {"id": pk}
+    return Step("do", 0, name, arguments, outcome)
+
+
+def read(chance: random.Random, among: tuple[tuple[str, Arguments], ...]) -> Step:
+    """A read in one of the ways that there are: through the cache, asked in any case, a page, all pages."""
+    name, arguments = chance.choice(among)
+    kind = name.rpartition(".")[2]
+    if kind in POSITIONS and chance.random() < 0.6:
+        if chance.random() < 0.4:
+            return Step("do", 0, f"{name}.iterate", arguments)
+        field_name, positions = POSITIONS[kind]
+        return Step("do", 0, f"{name}.get_page", {field_name: chance.choice(positions)})
+    return Step("do", 0, f"{name}.fetch" if chance.random() < 0.25 else name, arguments)
+
+
+def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = frozenset()) -> Program:
+    """A program of 6 to 60 steps; `rules` leave something out: `overlaps`, `partitions`, `failures`."""
+    length, overlap = chance.choice((6, 10, 16, 24, 40, 60)), chance.choice((0.0, 0.4, 0.8))
+    if "overlaps" in rules:
+        overlap = 0.0
+    outcomes = OUTCOMES
+    if "failures" in rules:
+        outcomes = tuple(one for one in OUTCOMES if one not in ("500", "lost", "refused", "ok"))
+    focus = tuple(chance.sample(READS, 8)) + tuple((n, a) for n, a in READS if n == "items.get" and a["id"] < 3)
+    among = focus if chance.random() < 0.6 else READS
+    share = chance.choice((0.25, 0.45))
+    steps, on_way, number = list[Step](), list[list[int]](), 0
+    while len(steps) < length:
+        x = chance.random()
+        if on_way and x < 0.35:
+            one = chance.choice(on_way)
+            steps.append(Step(("serve", "deliver")[one[1]], one[0]))
+            one[1] += 1
+            if one[1] == 2:
+                on_way.remove(one)
+            continue
+        if x > 0.90:
+            steps.append(_special(chance, world, outcomes, rules))
+            continue
+        step = change(chance, outcomes) if chance.random() < share else read(chance, among)
+        if world.sqlite and chance.random() < 0.3:
+            step = replace(step, through="other")
+        if chance.random() < overlap:
+            number += 1
+            step = replace(step, act="start", number=number)
+            on_way.append([number, 0])
+        steps.append(step)
+    for one in on_way:
+        steps += [Step("serve", one[0]), Step("deliver", one[0])][one[1] :]
+    return Program(world, tuple(steps))
+
+
+def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rules: frozenset[str]) -> Step:
+    kind = chance.choice(("expire", "wait", "view", "view read", *(["reopen"] if world.sqlite else [])))
+    if kind == "wait" or (kind.startswith("view") and "partitions" in rules):
+        return Step("wait", chance.choice((20, 45)))
+    if kind == "expire":
+        name, arguments = chance.choice(READS)
+        return Step("do", 0, f"{name}.expire", arguments)
+    if kind == "reopen":
+        return Step("reopen")
+    step = change(chance, outcomes) if kind == "view" else read(chance, READS)
+    return replace(step, through="view")
+
+
+def world_at_random(chance: random.Random, mode: str) -> World:
+    """A world for a mode: `memory`, `bounded`, `sqlite`, each with `-async` behind it or not."""
+    return World(
+        asynchronous=mode.endswith("-async"),
+        bound=chance.choice((2, 4, 8)) if mode.startswith("bounded") else 0,
+        sqlite=mode.startswith("sqlite"),
+        optimistic=chance.random() < 0.3,
+        has_envelope=chance.random() < 0.3,
+        embeds_owner=chance.random() < 0.5,
+        leaves_out_null=chance.random() < 0.15,
+        has_etags=chance.random() < 0.3,
+    )
+
+
+# --- smaller programs -------------------------------------------------------------------------------------------------
+
+
+def smaller(program: Program) -> list[Program]:
+    """Programs that are a little simpler, the boldest first."""
+    found: list[Program] = []
+    steps = program.steps
+    size = len(steps) // 2
+    while size:
+        found += [
+            Program(program.world, tuple(_paired((*steps[:at], *steps[at + size :]))))
+            for at in range(0, len(steps), size)
+        ]
+        size //= 2
+    for at, step in enumerate(steps):
+        rest = [other for other in steps[at + 1 :] if not (_follows(step, other))]
+        if step.act == "start":
+            found.append(Program(program.world, (*steps[:at], replace(step, act="do", number=0), *rest)))
+        if step.is_call and step.name.endswith((".fetch", ".iterate")):
+            plain = replace(step, name=step.name.rpartition(".")[0])
+            found.append(Program(program.world, (*steps[:at], plain, *steps[at + 1 :])))
+        if step.through:
+            found.append(Program(program.world, (*steps[:at], replace(step, through=""), *steps[at + 1 :])))
+        body = step.arguments.get("body")
+        if isinstance(body, dict) and len(body) > 1 and "change" not in body:
+            for name in body:
+                if name != "name":
+                    less = {key: value for key, value in body.items() if key != name}
+                    simpler = replace(step, arguments={**step.arguments, "body": less})
+                    found.append(Program(program.world, (*steps[:at], simpler, *steps[at + 1 :])))
+        if isinstance(body, dict) and len(body.get("change", ())) > 1:
+            for name in body["change"]:
+                less = {key: value for key, value in body["change"].items() if key != name}
+                simpler = replace(step, arguments={"body": {**body, "change": less}})
+                found.append(Program(program.world, (*steps[:at], simpler, *steps[at + 1 :])))
+        if step.outcome in ("part", "id", "ok", "500", "lost", "refused"):
+            for outcome in ("whole", "204"):
+                found.append(Program(program.world, (*steps[:at], replace(step, outcome=outcome), *steps[at + 1 :])))
+    for one in fields(World):
+        if getattr(program.world, one.name) != one.default and one.name != "bound":
+            found.append(Program(replace(program.world, **{one.name: one.default}), steps))
+    return found
+
+
+def _follows(step: Step, other: Step) -> bool:
+    return step.act == "start" and other.act in ("serve", "deliver") and other.number == step.number
+
+
+def _paired(steps: tuple[Step, ...]) -> list[Step]:
+    """Without what serves or delivers a request that was never started."""
+    started = {step.number for step in steps if step.act == "start"}
+    return [step for step in steps if step.act not in ("serve", "deliver") or step.number in started]

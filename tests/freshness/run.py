@@ -1,0 +1,113 @@
+"""Runs random programs: `python -m tests.freshness.run --programs 1000 --seed 1 --mode memory`.
+
+Prints how many programs, reads and requests there were, how many differences by kind, and the failing programs made as
+small as they get, each as a text that `tests.freshness.programs.parse` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections import Counter
+from typing import Final
+
+from tests.freshness.driver import Difference, run
+from tests.freshness.programs import Program, at_random, smaller, world_at_random
+
+MODES: Final = ("memory", "memory-async", "bounded", "bounded-async", "sqlite", "sqlite-async")
+
+
+def random_program(mode: str, seed: int, number: int, without: frozenset[str] = frozenset()) -> Program:
+    """The program of this number."""
+    chance = random.Random(f"{mode} {seed} {number}")
+    return at_random(chance, world_at_random(chance, mode), rules=without)
+
+
+def shrunk(program: Program, found: Difference, seconds: float = 20) -> tuple[Program, Difference]:
+    """A program as small as it gets that still shows a difference of this kind, and that difference."""
+    end = time.monotonic() + seconds
+    kind, best = found.kind, first_of(program, found.kind)
+    if best is None:
+        return program, found
+    cut = Program(program.world, program.steps[: best.step + 1])
+    if first_of(cut, kind) is not None:
+        program = cut
+    changed = True
+    while changed and time.monotonic() < end:
+        changed = False
+        for candidate in smaller(program):
+            if time.monotonic() > end:
+                break
+            smaller_one = first_of(candidate, kind)
+            if smaller_one is not None:
+                program, best, changed = candidate, smaller_one, True
+                break
+    return program, best
+
+
+def first_of(program: Program, kind: str) -> Difference | None:
+    """The difference of this kind that a program shows, compared after each step."""
+    try:
+        found = run(program, check_all=True).differences
+    except Exception:
+        return None
+    return next((one for one in found if one.kind == kind), None)
+
+
+def shown(program: Program, difference: Difference) -> str:
+    """A failing program and its difference, ready to be pasted."""
+    lines = "\n".join(f"    {line}" for line in str(program).splitlines())
+    return f"{lines}\n    # {difference}"
+
+
+def main() -> int:
+    """Parses the command line, runs, and prints."""
+    parser = argparse.ArgumentParser(prog="python -m tests.freshness.run")
+    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="number of the first program")
+    parser.add_argument("--mode", choices=MODES, default="memory")
+    parser.add_argument("--without", default="", help="overlaps, partitions, failures: left out, with commas")
+    parser.add_argument("--cap", type=int, default=5, help="how many failing programs of one kind are made small")
+    parser.add_argument("--seconds", type=float, default=20, help="how long one program is made smaller at most")
+    given = parser.parse_args()
+    without = frozenset(filter(None, given.without.split(",")))
+    counts: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    small: dict[str, tuple[Program, Difference]] = {}
+    begun = time.monotonic()
+    for number in range(given.first, given.first + given.programs):
+        program = random_program(given.mode, given.seed, number, without)
+        try:
+            outcome = run(program)
+        except Exception as error:
+            kinds[f"crash {type(error).__name__}"] += 1
+            if kinds[f"crash {type(error).__name__}"] <= 2:
+                print(f"program {number}: {type(error).__name__}: {error}\n{program}")
+            continue
+        counts.update(outcome.counts)
+        counts["programs"] += 1
+        for one in outcome.differences:
+            kinds[one.kind] += 1
+            if kinds[one.kind] <= given.cap:
+                simple, difference = shrunk(program, one, given.seconds)
+                small.setdefault(_signature(simple, difference), (simple, difference))
+    seconds = time.monotonic() - begun
+    print(f"mode {given.mode}, seed {given.seed}: {seconds:.0f} s")
+    for name in ("programs", "steps", "changes", "requests", "fresh values compared", "stale", "values compared"):
+        print(f"  {name}: {counts[name]}")
+    print(f"  differences: {sum(kinds.values())} {dict(kinds)}")
+    for simple, difference in small.values():
+        print(f"\n{shown(simple, difference)}")
+    return 1 if kinds else 0
+
+
+def _signature(program: Program, difference: Difference) -> str:
+    calls = " ".join(f"{step.act} {step.name} {step.outcome}" for step in program.steps)
+    return f"{difference.kind} {difference.read.partition('(')[0]} {calls}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""The API of the freshness tests as a spec, and the packages that are generated from it.
+
+Lines that begin with `#+` use keys of the language that packages of today do not have yet: `NEW_KEYS` turns them on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+import restencil_generator
+
+NEW_KEYS: Final = False
+"""Whether `filter: equals`, `field:` at search parameters and bodies, `expires: nothing` and `needs` options are known."""
+
+PREFIX: Final = "http://server.test"
+
+STYLES: Final = {
+    "by_page": ("page", "{style: page}", "{collection: [Item]}"),
+    "by_offset": (
+        "offset",
+        "{style: offset, total: total, size: {param: limit, value: 2}}",
+        "{items: {collection: [Item]}, total: integer}",
+    ),
+    "by_cursor": (
+        "cursor",
+        "{style: cursor, next: meta.next}",
+        "{items: {collection: [Item]}, meta: {object: {next: string?}}}",
+    ),
+    "by_header": ("cursor", '{style: cursor, next: "header:X-Next"}', "{collection: [Item]}"),
+    "by_last": (
+        "after",
+        "{style: cursor, next: last.id, more: more}",
+        "{items: {collection: [Item]}, more: boolean}",
+    ),
+    "by_link": ("page", "{style: link}", "{collection: [Item]}"),
+    "by_url": ("page", "{style: url, next: next}", "{items: {collection: [Item]}, next: string?}"),
+}
+"""Endpoints of the same list in pages: the field that names a page, how the next one is found, and the response."""
+
+_TEXT: Final = """\
+restencil: 1
+package: PACKAGE
+url_prefix: http://server.test
+options:
+  data_expiry_length: 60s
+  #+ needs: NEEDS
+
+enums:
+  Kind: [a, b]
+
+entities:
+  User:
+    indexes: [name]
+    fields:
+      id: integer
+      name: string
+      items: {collection: [Item], nest: {owner: id}}
+  Team:
+    fields: {id: integer, name: string, motto: string?}
+  Note:
+    fields: {id: integer, item_id: integer, text: string}
+  Model:
+    pk: name
+    fields: {name: string, text: string, stage: string}
+
+resources:
+  items:
+    path: /items/:id
+    schema:
+      entity: Item
+      fields:
+        id: integer
+        title: string
+        kind: Kind
+        state: string
+        rank: integer
+        body: string
+        note: string?
+        owner: User?
+        team: Team?
+    search_params:
+      kind: Kind?
+      rank: integer?
+      owner: integer?
+      title: string?
+      #- state: string?
+      #+ state: {type: string?, filter: equals}
+      order: string?
+    collection: {non_filter_arguments: [order]}
+    optimistic: OPTIMISTIC
+    endpoints:
+      get_list: {schema: GET_LIST}
+      latest: {path: /items/latest, search_params: {}, schema: [Item]}
+      visits: {path: /items/:id/visits, search_params: {}, schema: {count: integer}}
+      visit: {method: POST, path: /items/:id/visits, body: any, schema: Item}
+      mute: {method: POST, path: /items/:id/mute, body: any, schema: null}
+      clear_visits: {method: DELETE, path: /items/:id/visits, body: null, schema: null}
+      rename: {extends: partial_update, body: {id: integer}}
+      change_many: {method: POST, path: /items/bulk, body: any, schema: null}
+      change_many_shown: {method: POST, path: /items/bulk, body: any, schema: [Item]}
+      delete_many: {method: POST, path: /items/bulk_delete, body: any, schema: null}
+      titles: {path: /items/titles, search_params: {}, schema: [string]}
+PAGED
+  users:
+    path: /users/:id
+    schema: User
+    endpoints:
+      by_name:
+        path: /users/name/:name
+        schema: User
+        #+ params: {name: {field: name}}
+
+  teams:
+    path: /teams/:id
+    schema: Team
+    optimistic: OPTIMISTIC
+
+  notes:
+    path: /items/:item_id/notes/:id
+    schema: Note
+
+  models:
+    endpoints:
+      get:
+        path: /models/get
+        method: GET
+        #- search_params: {name: string}
+        #+ search_params: {name: {type: string, field: name}}
+        schema: Model
+      search: {path: /models/search, schema: {models: [Model]}}
+      create: {method: POST, path: /models/create, body: {name: string, text: string}, schema: Model}
+      update: {method: PATCH, path: /models/update, body: MODEL_BODY, schema: Model}
+      stage: {method: POST, path: /models/stage, body: {name: string, stage: string}, schema: Model}
+      delete: {method: DELETE, path: /models/delete, body: {name: string}, schema: {invalidate: Model}}
+"""
+
+
+class Variant(NamedTuple):
+    """A form that the package may have: optimistic changes, what `get_list` answers, and what a whole record needs."""
+
+    optimistic: bool = False
+    envelope: bool = False
+    needs: str = "all"
+    new_keys: bool = NEW_KEYS
+
+    @property
+    def package(self) -> str:
+        """The name of the package, which tells one form from another."""
+        words = ["fresh", *(["optimistic"] if self.optimistic else []), *(["envelope"] if self.envelope else [])]
+        return "_".join([*words, self.needs, "new" if self.new_keys else "today"])
+
+
+def text(variant: Variant) -> str:
+    """The spec of a variant."""
+    paged = "".join(
+        f"      {name}: {{extends: get_list, path: /items/{name}, schema: {schema}, search_params: {{}}, "
+        f"pagination_field: {field}, pagination: {pagination}}}\n"
+        for name, (field, pagination, schema) in STYLES.items()
+    )
+    get_list = "{items: {collection: [Item]}, total: integer}" if variant.envelope else "{collection: [Item]}"
+    known = (
+        _TEXT.replace("PACKAGE", variant.package)
+        .replace("OPTIMISTIC", str(variant.optimistic).lower())
+        .replace("NEEDS", variant.needs)
+        .replace("GET_LIST", get_list)
+        .replace("MODEL_BODY", "{name: string, text: string}")
+        .replace("PAGED\n", paged + PLAIN_NAMES)
+    )
+    kept, dropped = ("+", "-") if variant.new_keys else ("-", "+")
+    known = re.sub(rf"^ *#{re.escape(dropped)} .*\n", "", known, flags=re.MULTILINE)
+    return re.sub(rf"^( *)#{re.escape(kept)} ", r"\1", known, flags=re.MULTILINE)
+
+
+PLAIN_NAMES: Final = (
+    "      names: {path: /items/names, search_params: {}, schema: [string], "
+    "pagination_field: page, pagination: {style: page}}\n"
+    if NEW_KEYS
+    else ""
+)
+"""A list of plain values in pages, which packages of today cannot have."""
+
+
+@functools.cache
+def package(variant: Variant) -> ModuleType:
+    """The package of a variant, generated from its spec and imported; made once in a process."""
+    return generated(text(variant), variant.package)
+
+
+def generated(spec: str, name: str) -> ModuleType:
+    """The package that the generator makes of this spec, imported under its name."""
+    folder = Path(tempfile.mkdtemp(prefix="freshness-"))
+    file = folder / f"{name}.yaml"
+    file.write_text(spec, "utf-8")
+    restencil_generator.write(file, folder)
+    sys.path.insert(0, str(folder))
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+
+
+def client_class(module: ModuleType, *, asynchronous: bool) -> Any:
+    """The client of a package, for blocking code or for asyncio."""
+    name = "".join(word.capitalize() for word in module.__name__.split("_"))
+    return getattr(module, f"Async{name}" if asynchronous else name)
