@@ -266,8 +266,10 @@ class Session:
             return None
         if isinstance(said, list):
             return self._differs_list(mine, said)
-        return None if mine == said and isinstance(mine, bool) == isinstance(said, bool) else (
-            f"is {mine!r}, the server says {said!r}"
+        return (
+            None
+            if mine == said and isinstance(mine, bool) == isinstance(said, bool)
+            else (f"is {mine!r}, the server says {said!r}")
         )
 
     def _differs_reference(self, mine: Any, name: str, member: Any, key: int) -> str | None:
@@ -471,7 +473,7 @@ class Run:
             first: Exchange = session.network.under_way[0]
             assert first.number is not None
             session.step_held(first.number, deliver=True)
-                self.collect()
+            self.collect()
         self.at = len(self.program.steps)
         if [one for one in self.operations if not one.task.done]:
             self.differ("never ends", "; ".join(str(one.step) for one in self.operations), "nothing is under way")

@@ -51,7 +51,7 @@ class World:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `act` is do, start, serve, deliver, wait or reopen; `number` is that of what was started, or seconds."""
+    """One step: `act` is do, start, serve, deliver, wait or reopen; `number` tells what was started, or seconds."""
 
     act: str
     number: int = 0

@@ -20,8 +20,8 @@ Row = dict[str, Json]
 OUTCOMES: Final = ("whole", "part", "id", "204", "ok", "500", "lost", "refused")
 """How a change is answered.
 
-The record whole; some members of it; its key alone; no body; `{"ok": true}`; a 500 after the change was made; no response
-after the change was made; a 500 before anything was changed.
+The record whole; some members of it; its key alone; no body; `{"ok": true}`; a 500 after the change was made; no
+response after the change was made; a 500 before anything was changed.
 """
 
 SIZE: Final = 2

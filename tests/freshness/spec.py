@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import restencil_generator
 
 NEW_KEYS: Final = False
-"""Whether `filter: equals`, `field:` at search parameters and bodies, `expires: nothing` and `needs` options are known."""
+"""Whether the language has `filter: equals`, `field:` at search parameters and bodies, and `needs` among options."""
 
 PREFIX: Final = "http://server.test"
 
