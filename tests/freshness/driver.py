@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -64,14 +65,13 @@ class Operation:
 class Session:
     """A client of a generated package before an honest server, in virtual time."""
 
-    def __init__(self, world: World = World(), *, new_keys: bool | None = None) -> None:
-        self.world = world
-        variant = Variant(world.optimistic, world.has_envelope, world.needs)
-        self.package = package(variant if new_keys is None else variant._replace(new_keys=new_keys))
+    def __init__(self, world: World | None = None, *, module: ModuleType | None = None, server: Any = None) -> None:
+        """`module` and `server` stand in the place of the package and the server that the world describes."""
+        self.world = world = World() if world is None else world
+        self.package = module or package(Variant(world.optimistic, world.has_envelope, world.needs))
         self.clock = FakeClock()
-        self.server = Server(
-            Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, has_envelope=world.has_envelope)
-        )
+        manners = Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, world.has_envelope)
+        self.server: Any = Server(manners) if server is None else server
         self.network = Network(self.server, self.clock)
         self.ends = contextlib.ExitStack()
         self.folder: Path | None = None
@@ -328,7 +328,8 @@ class Run:
         """Runs it; stops at the first difference."""
         with Session(self.program.world) as session:
             self.session = session
-            for self.at, step in enumerate(self.program.steps):
+            for at, step in enumerate(self.program.steps):
+                self.at = at
                 self.take(step)
                 self.outcome.counts["steps"] += 1
                 if not self.outcome.differences and (self.check_all or self.at % 3 == 2):

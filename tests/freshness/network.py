@@ -10,10 +10,10 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from tests.freshness.server import NOTHING, Response, Server
+from tests.freshness.server import NOTHING, Response
 from tests.libraries import httpx
 
 from restencil.testing import FakeClock
@@ -45,13 +45,21 @@ class Exchange:
         return f"{self.method} {self.target}{sent}{status}"
 
 
+class AnyServer(Protocol):
+    """What carries requests out."""
+
+    def answer(self, method: str, target: str, headers: dict[str, str], body: Any, outcome: str, /) -> Response:
+        """Carries a request out and gives the response."""
+        ...
+
+
 class Network:
     """Where all requests of a test go; `number` and `outcome` are those of the operation that runs at the moment.
 
     `exchanges` are all requests in the order in which they were sent, `under_way` those not delivered yet.
     """
 
-    def __init__(self, server: Server, clock: FakeClock) -> None:
+    def __init__(self, server: AnyServer, clock: FakeClock) -> None:
         self.server = server
         self.clock = clock
         self.number: int | None = None

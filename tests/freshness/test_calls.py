@@ -1,0 +1,271 @@
+"""Calls wait, views show: semantics of reads through a generated package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import Step, World
+from tests.freshness.server import Response
+from tests.freshness.small import small
+
+import restencil
+from restencil.testing import Task
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+TICKS = """\
+resources:
+  ticks:
+    path: /ticks/:id
+    schema: {entity: Tick, fields: {id: integer, reads: integer}}
+"""
+
+
+def clocked(options: str, asynchronous: bool = False, headers: dict[str, str] | None = None) -> Session:
+    """A client of an API whose one record counts how often it was read; `options` of its `get` in YAML."""
+    reads = iter(range(1, 100))
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return Response(200, {"id": 1, "reads": next(reads)}, headers or {})
+
+    spec = TICKS + f"    options: {options}\n"
+    return small(spec, answer, World(asynchronous=asynchronous))
+
+
+def live(session: Session, name: str, seen: list[Any], **arguments: Any) -> Task[Any]:
+    """Opens a live read and notes each value that it shows."""
+    bound = session.bound(name)
+    if session.world.asynchronous:
+
+        async def watch() -> None:
+            async with bound.live(**arguments) as shown:
+                async for value in shown:
+                    seen.append(value)
+
+        return session.clock.start(watch)
+
+    def look() -> None:
+        with bound.live(**arguments) as shown:
+            seen.extend(shown)
+
+    return session.clock.start(look)
+
+
+# 1.1
+
+
+@pytest.mark.parametrize(
+    ("read", "arguments"),
+    [
+        ("items.get", {"id": 1}),
+        ("items.get_list", {}),
+        ("items.get_list", {"kind": "a"}),
+        ("items.latest", {}),
+        ("items.visits", {"id": 1}),
+        ("items.by_page", {}),
+        ("notes.get_list", {"item_id": 1}),
+    ],
+)
+def test_call_waits_for_fresh_data_after_expiry(session: Session, read: str, arguments: dict[str, Any]) -> None:
+    """A call that finds data older than `data_expiry_length` asks and gives the new response."""
+    session.call(read, **arguments)
+    assert session.requests(read, **arguments) == []
+    server = session.server
+    server.version += 1
+    server.items[1]["title"] = "changed elsewhere"
+    server.visits[1] = 7
+    server.notes[1]["text"] = "changed elsewhere"
+    session.clock.advance("61s")
+    before = len(session.network.exchanges)
+    value = session.call(read, **arguments)
+    assert len(session.asked(before)) == 1
+    assert session.wrong(read, arguments, value) is None
+
+
+def test_call_gives_data_that_is_younger_than_its_expiry_without_asking(session: Session) -> None:
+    """Within `data_expiry_length` a call sends nothing."""
+    session.call("items.get", id=1)
+    session.clock.advance("59s")
+    assert session.requests("items.get", id=1) == []
+
+
+def test_call_after_an_own_change_gives_what_the_change_made(session: Session) -> None:
+    """`mute(); get()` gives the state after the change, although the change answered nothing."""
+    session.call("items.get", id=1)
+    session.call("items.mute", "204", id=1, body={"state": "muted"})
+    assert session.call("items.get", id=1).state == "muted"
+
+
+def test_call_of_a_list_after_an_own_change_gives_what_the_change_made(session: Session) -> None:
+    """A list that shows the changed record asks before it is given."""
+    session.call("items.get_list")
+    session.call("items.mute", "204", id=1, body={"state": "muted"})
+    assert [item.state for item in session.call("items.get_list") if item.id == 1] == ["muted"]
+
+
+# 1.2
+
+
+def test_invalid_if_stale_false_gives_old_data_while_it_is_fetched() -> None:
+    """`options: {invalid_if_stale: false}` is stale-while-revalidate."""
+    with clocked("{invalid_if_stale: false}") as session:
+        assert session.call("ticks.get", id=1).reads == 1
+        session.clock.advance("61s")
+        assert session.call("ticks.get", id=1).reads == 1
+        session.clock.settle()
+        assert session.call("ticks.get", id=1).reads == 2
+
+
+def test_invalid_if_stale_is_true_where_nothing_is_said() -> None:
+    """Without the option a call waits."""
+    with clocked("{data_expiry_length: 10s}") as session:
+        session.call("ticks.get", id=1)
+        session.clock.advance("11s")
+        assert session.call("ticks.get", id=1).reads == 2
+
+
+def test_invalid_if_stale_of_an_endpoint_goes_before_that_of_its_resource() -> None:
+    """The nearest level counts: one endpoint may show old data, and the others wait."""
+    reads = iter(range(1, 100))
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        record = {"id": 1, "reads": next(reads)}
+        return record if target == "/ticks/1" else [record]
+
+    spec = TICKS + "    endpoints: {get_list: {options: {invalid_if_stale: false}}}\n"
+    with small(spec, answer) as session:
+        session.call("ticks.get_list")
+        session.clock.advance("61s")
+        assert [tick.reads for tick in session.call("ticks.get_list")] == [1]
+        session.clock.advance("61s")
+        assert session.call("ticks.get", id=1).reads == 3
+
+
+def test_freshness_server_shows_stale_data_as_long_as_the_server_allows() -> None:
+    """`stale-while-revalidate` of the response counts where `freshness: server` stands, and then a call waits."""
+    with clocked("{freshness: server}", headers={"Cache-Control": "max-age=10, stale-while-revalidate=20"}) as session:
+        assert session.call("ticks.get", id=1).reads == 1
+        session.clock.advance("15s")
+        assert session.call("ticks.get", id=1).reads == 1
+        session.clock.settle()
+        session.clock.advance("40s")
+        assert session.call("ticks.get", id=1).reads == 3
+
+
+def test_freshness_server_without_a_word_of_the_server_waits() -> None:
+    """Without `stale-while-revalidate` a call of what is past its `max-age` waits."""
+    with clocked("{freshness: server}", headers={"Cache-Control": "max-age=10"}) as session:
+        session.call("ticks.get", id=1)
+        session.clock.advance("11s")
+        assert session.call("ticks.get", id=1).reads == 2
+
+
+# 1.3
+
+
+def test_views_show_data_however_old(session: Session) -> None:
+    """`cached` and `state` show what there is, and ask nothing."""
+    session.call("items.get", id=1)
+    session.clock.advance("1000s")
+    before = len(session.network.exchanges)
+    assert session.bound("items.get").cached(id=1).title == "t1"
+    state = session.bound("items.get").state(id=1)
+    assert state.data.title == "t1" and state.expires_at <= session.clock()
+    assert session.asked(before) == []
+
+
+def test_views_show_a_stale_value_until_the_new_one_comes(session: Session) -> None:
+    """After a change without a body the old record still shows in `cached`, and counts as stale."""
+    session.call("items.get", id=1)
+    session.call("items.mute", "204", id=1, body={"title": "new"})
+    assert session.bound("items.get").cached(id=1).title == "t1"
+    assert not session.is_fresh("items.get", {"id": 1})
+
+
+@pytest.mark.parametrize("cause", ["expiry", "expire()", "change"])
+def test_live_read_fetches_what_turns_stale_under_it(session: Session, cause: str) -> None:
+    """An open live read asks once when its data turns stale, and shows the new value."""
+    seen: list[Any] = []
+    live(session, "items.get", seen, id=1)
+    session.clock.settle()
+    assert [item.title for item in seen] == ["t1"]
+    session.server.version += 1
+    session.server.items[1]["title"] = "new"
+    before = len(session.network.exchanges)
+    if cause == "expiry":
+        session.clock.advance("61s")
+    elif cause == "expire()":
+        session.call("items.get.expire", id=1)
+    else:
+        session.call("items.mute", "204", id=1, body={"rank": 5})
+    session.clock.settle()
+    session.clock.advance("1s")
+    assert session.asked(before).count("GET /items/1") == 1
+    assert seen[-1].title == "new"
+
+
+def test_live_read_of_a_list_fetches_after_a_change_that_brought_nothing(session: Session) -> None:
+    """A live list asks once after a change without a body, and shows what the server has."""
+    seen: list[Any] = []
+    live(session, "items.get_list", seen, kind="a")
+    session.clock.settle()
+    before = len(session.network.exchanges)
+    session.call("items.mute", "204", id=1, body={"kind": "a"})
+    session.clock.settle()
+    session.clock.advance("1s")
+    assert session.asked(before).count("GET /items?kind=a") == 1
+    assert sorted(item.id for item in seen[-1]) == [1, 2]
+
+
+def test_live_read_shows_the_old_value_until_the_new_one_comes(session: Session) -> None:
+    """While a live read fetches, its value stays."""
+    seen: list[Any] = []
+    live(session, "items.get", seen, id=1)
+    session.clock.settle()
+    session.begin(Step("start", 1, "items.get.expire", {"id": 1}))
+    assert [one.target for one in session.network.under_way] == ["/items/1"]
+    assert [item.title for item in seen] == ["t1"]
+    assert session.bound("items.get").cached(id=1).title == "t1"
+    session.step_held(1, deliver=True)
+    assert session.is_fresh("items.get", {"id": 1})
+
+
+# 1.4
+
+
+def test_failed_request_raises_although_old_data_is_there(session: Session) -> None:
+    """A call whose request fails raises; it does not give what it has."""
+    session.call("items.get", id=1)
+    session.clock.advance("61s")
+    session.server.items.pop(1)
+    session.server.version += 1
+    with pytest.raises(restencil.NotFoundError):
+        session.call("items.get", id=1)
+
+
+def test_failed_request_with_a_soft_policy_gives_stale_data() -> None:
+    """With `error_policy: soft` a call whose request fails gives the stale data."""
+    answers = iter([{"id": 1, "reads": 1}, Response(500, {"error": "down"}), Response(500, {"error": "down"})])
+    spec = TICKS + "    options: {error_policy: soft}\n"
+    with small(spec, lambda method, target, body: next(answers)) as session:
+        session.call("ticks.get", id=1)
+        session.clock.advance("61s")
+        before = len(session.network.exchanges)
+        assert session.call("ticks.get", id=1).reads == 1
+        assert len(session.asked(before)) == 1
+
+
+def test_failed_request_without_any_data_raises_under_a_soft_policy() -> None:
+    """Where there is no data at all, a soft policy raises too."""
+    spec = TICKS + "    options: {error_policy: soft}\n"
+    with small(spec, lambda method, target, body: Response(500, {})) as session, pytest.raises(restencil.ServerError):
+        session.call("ticks.get", id=1)
