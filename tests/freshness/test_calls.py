@@ -55,7 +55,8 @@ def live(session: Session, name: str, seen: list[Any], **arguments: Any) -> Task
 
     def look() -> None:
         with bound.live(**arguments) as shown:
-            seen.extend(shown)
+            for value in shown:
+                seen.append(value)  # noqa: PERF402 -- it grows while the read is open
 
     return session.clock.start(look)
 

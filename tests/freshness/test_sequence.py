@@ -1,0 +1,431 @@
+"""Freshness by sequence: which results are fresh, which events make them stale, and what a read then requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.freshness.cases import CASES
+from tests.freshness.driver import Session, run
+from tests.freshness.programs import Step, World, parse
+
+import restencil
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server, which writes owners as keys."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("embeds_owner", [False, True], ids=["keys", "objects"])
+@pytest.mark.parametrize("name", CASES)
+def test_case_fresh_values_are_what_the_server_says(name: str, embeds_owner: bool, asynchronous: bool) -> None:
+    """A program that once failed: after each step what is fresh is right, and no read asks twice for one event."""
+    program = parse(CASES[name])
+    world = replace(program.world, embeds_owner=embeds_owner, asynchronous=asynchronous)
+    assert run(program._replace(world=world), check_all=True).differences == []
+
+
+# 2.1
+
+
+def test_result_is_stale_once_it_has_expired(session: Session) -> None:
+    """A result is fresh for `data_expiry_length` and no longer."""
+    session.call("items.get_list")
+    session.clock.advance("59s")
+    assert session.is_fresh("items.get_list", {})
+    session.clock.advance("2s")
+    assert not session.is_fresh("items.get_list", {})
+
+
+def test_result_is_stale_when_its_path_is_marked(session: Session) -> None:
+    """A change at the path of a result makes it stale, whatever it brought."""
+    session.call("items.visits", id=1)
+    session.call("items.clear_visits", "204", id=1)
+    assert not session.is_fresh("items.visits", {"id": 1})
+
+
+def test_result_is_stale_when_its_key_is_expired(session: Session) -> None:
+    """`expire()` of one key makes that key stale, and no other."""
+    session.call("items.latest")
+    session.call("items.visits", id=1)
+    session.call("items.visits", id=2)
+    session.call("items.visits.expire", id=1)
+    assert session.requests("items.visits", id=2) == []
+    assert session.requests("items.visits", id=1) == ["GET /items/1/visits"]
+    assert session.requests("items.visits", id=1) == []
+
+
+# 2.2
+
+
+@pytest.mark.parametrize(
+    ("read", "arguments"),
+    [("items.get_list", {}), ("items.latest", {}), ("users.get", {"id": 1}), ("items.by_page", {})],
+)
+def test_list_is_stale_when_its_membership_is_marked(session: Session, read: str, arguments: dict[str, int]) -> None:
+    """Collections, nested lists, pages and plain lists of own endpoints all have a membership."""
+    session.call(read, **arguments)
+    session.call("items.create", "204", body={"owner": 1})
+    assert not session.is_fresh(read, arguments)
+    session.call(read, **arguments)
+    assert session.requests(read, **arguments) == []
+
+
+# 2.3
+
+
+def test_list_is_stale_when_a_record_that_it_brought_is_marked(session: Session) -> None:
+    """A list without filters shows the changed record, so it asks."""
+    session.call("items.get_list")
+    session.call("items.mute", "204", id=1, body={"body": "new"})
+    assert session.requests("items.get_list") == ["GET /items"]
+
+
+def test_list_is_fresh_again_when_the_marked_record_is_brought_whole(session: Session) -> None:
+    """`get` of the changed record is enough for a list without filters: its record is whole since."""
+    session.call("items.get_list")
+    session.call("items.mute", "204", id=1, body={"body": "new"})
+    session.call("items.get", id=1)
+    assert session.requests("items.get_list") == []
+    assert [item.body for item in session.call("items.get_list") if item.id == 1] == ["new"]
+
+
+def test_list_stays_stale_when_the_marked_record_is_brought_in_part(session: Session) -> None:
+    """A summary of the changed record does not make the list fresh that shows more of it."""
+    session.call("items.get_list")
+    session.call("items.mute", "204", id=1, body={"body": "new"})
+    session.call("items.latest")
+    assert not session.is_fresh("items.get_list", {})
+    assert not session.is_fresh("items.get", {"id": 1})
+
+
+def test_filtered_list_stays_stale_when_the_marked_record_is_brought_whole(session: Session) -> None:
+    """A list with a filter argument may have lost or gained the record, so `get` of it is not enough."""
+    session.call("items.get_list", title="t")
+    session.call("items.mute", "204", id=1, body={"title": "x"})
+    session.call("items.get", id=1)
+    assert session.requests("items.get_list", title="t") == ["GET /items?title=t"]
+
+
+def test_summary_list_is_as_fresh_as_what_it_brought(session: Session) -> None:
+    """Fields that show beyond what a list brought are no part of it, and `get` asks for them."""
+    session.call("items.latest")
+    assert session.requests("items.latest") == []
+    assert session.requests("items.get", id=1) == ["GET /items/1"]
+
+
+# 2.4
+
+
+def test_reference_that_was_changed_makes_what_shows_it_stale(session: Session) -> None:
+    """An item that refers to a user by key shows the user's name, so it is stale once the user changed."""
+    session.call("users.get", id=1)
+    session.call("items.get", id=2)
+    session.call("users.partial_update", "204", id=1, body={"name": "zoe"})
+    assert not session.is_fresh("items.get", {"id": 2})
+
+
+def test_stale_reference_is_requested_by_its_own_get(session: Session) -> None:
+    """Where only a reference is stale, a read requests that record and not its own key."""
+    session.call("users.get", id=1)
+    session.call("items.get", id=2)
+    session.call("teams.partial_update", "whole", id=1, body={"name": "pink"})
+    session.call("users.get.expire", id=1)
+    session.call("items.get", id=2)
+    session.call("users.partial_update", "204", id=1, body={"name": "zoe"})
+    before = len(session.network.exchanges)
+    item = session.call("items.get", id=2)
+    assert session.asked(before) == ["GET /users/1"]
+    assert item.owner.name == "zoe"
+
+
+def test_stale_reference_that_is_gone_makes_a_read_request_its_own_key(session: Session) -> None:
+    """Where `get` of the reference gives 404, the read asks for its own key."""
+    session.call("users.get", id=1)
+    session.call("items.get", id=2)
+    session.call("users.partial_update", "204", id=1, body={"name": "zoe"})
+    del session.server.users[1]
+    session.server.items[2]["owner"] = None
+    session.server.version += 1
+    before = len(session.network.exchanges)
+    assert session.call("items.get", id=2).owner is None
+    assert session.asked(before) == ["GET /users/1", "GET /items/2"]
+
+
+def test_reference_that_has_expired_is_requested(session: Session) -> None:
+    """A reference that another response brought keeps its own age."""
+    session.call("users.get", id=1)
+    session.clock.advance("45s")
+    session.call("items.get", id=2)
+    session.clock.advance("20s")
+    assert session.requests("items.get", id=2) == ["GET /users/1"]
+    assert session.requests("items.get", id=2) == []
+
+
+def test_reference_to_an_unknown_record_shows_as_its_key(session: Session) -> None:
+    """What nobody fetched is no reason to ask: the reference is the key."""
+    item = session.call("items.get", id=2)
+    assert item.owner is None and restencil.foreign_key(item, "owner") == 1
+    assert session.requests("items.get", id=2) == []
+
+
+# composed reads
+
+
+def test_get_after_a_list_of_whole_records_asks_nothing(session: Session) -> None:
+    """`get(id)` is fresh by its record alone, asked before or not."""
+    session.call("items.get_list")
+    assert session.requests("items.get", id=1) == []
+
+
+def test_get_after_a_list_expires_with_the_list(session: Session) -> None:
+    """The record's own expiry stands for that of a request."""
+    session.call("items.get_list")
+    session.clock.advance("61s")
+    assert session.requests("items.get", id=1) == ["GET /items/1"]
+
+
+def test_get_that_was_asked_before_is_fresh_by_a_later_list(session: Session) -> None:
+    """A list that brings the record whole later makes an expired `get` fresh."""
+    session.call("items.get", id=1)
+    session.clock.advance("61s")
+    session.call("items.get_list")
+    assert session.requests("items.get", id=1) == []
+
+
+def test_list_known_from_a_parent_asks_nothing(session: Session) -> None:
+    """The nested list of a user is the list of items with that owner."""
+    session.call("users.get", id=1)
+    assert [item.id for item in session.call("items.get_list", owner=1)] == [2]
+    assert session.asked(1) == []
+
+
+def test_list_known_from_a_parent_ages_with_the_response_that_brought_it(session: Session) -> None:
+    """The membership of a nested list has the age of the parent's response."""
+    session.call("users.get", id=1)
+    session.clock.advance("61s")
+    session.call("items.get", id=2)
+    assert session.requests("items.get_list", owner=1) == ["GET /items?owner=1"]
+
+
+def test_record_that_left_a_list_is_no_part_of_it(session: Session) -> None:
+    """What happens to a record that left a list does not make that list stale."""
+    session.call("items.get_list", kind="b")
+    session.call("items.partial_update", "whole", id=1, body={"kind": "a"})
+    session.call("items.get.expire", id=1)
+    assert session.requests("items.get_list", kind="b") == []
+
+
+# overlaps
+
+
+def test_record_is_stale_when_two_changes_of_it_overlapped(session: Session) -> None:
+    """Which of two overlapping changes the server made last nobody knows."""
+    session.call("items.get", id=1)
+    session.begin(Step("start", 1, "items.partial_update", {"id": 1, "body": {"rank": 5}}, "whole"))
+    session.begin(Step("start", 2, "items.partial_update", {"id": 1, "body": {"rank": 6}}, "whole"))
+    for number in (1, 2):
+        session.step_held(number, deliver=True)
+    assert session.requests("items.get", id=1) == ["GET /items/1"]
+    assert session.requests("items.get", id=1) == []
+
+
+def test_record_is_stale_when_a_read_and_a_change_of_it_overlapped(session: Session) -> None:
+    """A read that began before the change was answered may be older than it."""
+    session.begin(Step("start", 1, "items.get", {"id": 1}))
+    session.begin(Step("start", 2, "items.partial_update", {"id": 1, "body": {"rank": 6}}, "whole"))
+    session.step_held(2, deliver=True)
+    session.step_held(1, deliver=True)
+    assert not session.is_fresh("items.get", {"id": 1})
+    session.call("items.get", id=1)
+    assert session.requests("items.get", id=1) == []
+
+
+def test_membership_is_stale_when_its_read_overlapped_a_change_of_the_entity(session: Session) -> None:
+    """A list that was read while an item was created may lack it."""
+    operation = session.begin(Step("start", 1, "items.get_list", {"kind": "a"}))
+    session.step_held(1, deliver=False)
+    session.call("items.create", "whole", body={"kind": "a"})
+    session.step_held(1, deliver=True)
+    assert operation.task.done
+    assert not session.is_fresh("items.get_list", {"kind": "a"})
+
+
+def test_overlap_with_a_change_of_another_record_leaves_a_record_fresh(session: Session) -> None:
+    """Only what both requests touch is stale."""
+    session.begin(Step("start", 1, "items.get", {"id": 1}))
+    session.begin(Step("start", 2, "items.partial_update", {"id": 2, "body": {"rank": 6}}, "whole"))
+    session.step_held(2, deliver=True)
+    session.step_held(1, deliver=True)
+    assert session.is_fresh("items.get", {"id": 1})
+
+
+def test_overlapping_reads_leave_their_results_fresh(session: Session) -> None:
+    """Two reads at the same time say nothing against each other."""
+    session.begin(Step("start", 1, "items.get_list", {}))
+    session.begin(Step("start", 2, "items.get", {"id": 1}))
+    for number in (2, 1):
+        session.step_held(number, deliver=True)
+    assert session.requests("items.get_list") == []
+    assert session.requests("items.get", id=1) == []
+
+
+# changes under way
+
+
+def test_read_gives_the_state_before_a_change_that_is_under_way(session: Session) -> None:
+    """Until a change is answered it is not made: what was fresh stays so."""
+    session.call("items.get", id=1)
+    session.begin(Step("start", 1, "items.partial_update", {"id": 1, "body": {"title": "new"}}, "whole"))
+    assert session.requests("items.get", id=1) == []
+    assert session.call("items.get", id=1).title == "t1"
+    session.step_held(1, deliver=True)
+    assert session.call("items.get", id=1).title == "new"
+
+
+def test_call_that_overlapped_a_change_returns_its_own_response(session: Session) -> None:
+    """A call does not ask again because something overlapped; what it brought is stale."""
+    reading = session.begin(Step("start", 1, "items.get", {"id": 1}))
+    session.step_held(1, deliver=False)
+    session.call("items.partial_update", "204", id=1, body={"title": "new"})
+    before = len(session.network.exchanges)
+    session.step_held(1, deliver=True)
+    assert reading.task.result().title == "t1"
+    assert session.asked(before) == []
+    assert session.call("items.get", id=1).title == "new"
+
+
+# partitions
+
+
+@pytest.mark.parametrize("outcome", ["whole", "part", "204", "lost"])
+def test_change_through_a_partition_makes_stale_what_it_touches(session: Session, outcome: str) -> None:
+    """The other stores of a client take a change as one that brought nothing."""
+    session.call("items.get", id=1)
+    session.call("items.get_list", kind="b")
+    session.begin(Step("do", 0, "items.partial_update", {"id": 1, "body": {"kind": "a"}}, outcome, "view"))
+    assert not session.is_fresh("items.get", {"id": 1})
+    assert not session.is_fresh("items.get_list", {"kind": "b"})
+    assert session.call("items.get", id=1).kind == "a"
+
+
+def test_change_through_the_client_makes_its_partitions_stale(session: Session) -> None:
+    """It holds the other way round."""
+    session.call("items.get", "", "view", id=1)
+    session.call("items.partial_update", "whole", id=1, body={"kind": "a"})
+    assert not session.is_fresh("items.get", {"id": 1}, "view")
+
+
+# 304
+
+
+def test_304_makes_fresh_what_the_response_had_brought() -> None:
+    """A 304 counts as the same response brought again."""
+    with Session(World(has_etags=True)) as session:
+        session.call("items.get_list")
+        session.clock.advance("61s")
+        session.call("items.get_list")
+        assert session.network.exchanges[-1].response is not None
+        assert session.network.exchanges[-1].response.status == 304
+        assert session.requests("items.get_list") == []
+        assert session.requests("items.get", id=1) == []
+
+
+def test_304_after_overlapping_changes_shows_what_the_server_has() -> None:
+    """What two overlapping changes left here is no witness: after a 304 the old values are written anew."""
+    with Session(World(has_etags=True)) as session:
+        session.call("items.get", id=1)
+        for number, kind in ((1, "a"), (2, "b")):
+            change = {"id": 1, "body": {"kind": kind}}
+            session.begin(Step("start", number, "items.partial_update", change, "204"))
+        for number in (2, 1):
+            session.step_held(number, deliver=False)
+        session.server.items[1]["kind"] = "b"  # as it was at first
+        session.server.version += 1
+        for number in (1, 2):
+            session.step_held(number, deliver=True)
+        assert session.call("items.get", id=1).kind == "b"
+        assert session.requests("items.get", id=1) == []
+
+
+# consequences
+
+
+def test_order_what_joins_a_list_stands_at_its_end(session: Session) -> None:
+    """The promise is membership; a joining record is the last one."""
+    session.call("items.get_list", kind="a")
+    session.call("items.partial_update", "whole", id=1, body={"kind": "a"})
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("items.get_list", kind="a")] == [2, 1]
+    assert session.asked(before) == []
+
+
+def test_time_that_stands_still_does_not_hide_a_change(session: Session) -> None:
+    """Order is decided by sequence: all of this happens in one millisecond."""
+    now = session.clock()
+    session.call("items.get", id=1)
+    session.call("items.partial_update", "204", id=1, body={"title": "new"})
+    assert session.call("items.get", id=1).title == "new"
+    assert session.clock() == now
+
+
+@pytest.mark.parametrize(
+    ("event", "words", "never"),
+    [
+        ("change", ("change", "patch"), ("overlap",)),
+        ("expire()", ("expire",), ("overlap", "patch")),
+        ("time", ("stale for", "expired", "older"), ("overlap", "patch", "change")),
+        ("overlap", ("overlap",), ()),
+    ],
+)
+def test_explain_names_the_event(session: Session, event: str, words: tuple[str, ...], never: tuple[str, ...]) -> None:
+    """`explain` says which event made a read stale, and names none that did not happen."""
+    session.call("items.get", id=1)
+    if event == "change":
+        session.call("items.partial_update", "204", id=1, body={"title": "new"})
+    elif event == "expire()":
+        session.call("items.get.expire", id=1)
+    elif event == "time":
+        session.clock.advance("61s")
+    else:
+        for number in (1, 2):
+            change = {"id": 1, "body": {"rank": number}}
+            session.begin(Step("start", number, "items.partial_update", change, "whole"))
+        for number in (1, 2):
+            session.step_held(number, deliver=True)
+    said = " ".join(session.bound("items.get").explain(id=1).reasons).lower()
+    assert any(word in said for word in words), said
+    assert not any(word in said for word in never), said
+
+
+def test_expire_makes_lists_that_show_the_record_ask_once(session: Session) -> None:
+    """`expire` of a record's `get` is one event: each read asks once for it."""
+    session.call("items.get_list")
+    session.call("items.get", id=1)
+    session.call("items.get.expire", id=1)
+    session.call("items.get", id=1)
+    assert session.requests("items.get", id=1) == []
+
+
+def test_pages_a_list_is_as_old_as_its_oldest_page(session: Session) -> None:
+    """A list made of pages has the smallest expiry of its pages."""
+    session.call("items.by_page")
+    session.clock.advance("40s")
+    session.call("items.by_page.get_page", page=2)
+    assert session.is_fresh("items.by_page", {})
+    session.clock.advance("30s")
+    assert not session.is_fresh("items.by_page", {})
+
+
+def test_eviction_makes_what_was_made_of_the_record_ask() -> None:
+    """In a bounded store a result whose record was evicted asks."""
+    with Session(World(bound=2)) as session:
+        session.call("items.get", id=1)
+        for pk in (2, 3):
+            session.call("items.get", id=pk)
+        assert session.requests("items.get", id=1) == ["GET /items/1"]
