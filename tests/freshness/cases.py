@@ -1,6 +1,6 @@
-"""Fixed programs: each once failed somewhere, in the model of the rule with one of its parts left out, or in the runtime.
+"""Fixed programs, each of which once failed: in the runtime, or in a model of the rule with one part left out.
 
-A name says which part of the rule the program needs. Each runs with owners as objects and as keys, sync and asyncio.
+Each runs with owners as objects and as keys, sync and asyncio; its name says what happens in it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,595 @@
+"""What a change makes stale, and what it leaves fresh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import Step, World
+from tests.freshness.server import NOTHING, Response
+from tests.freshness.small import small
+from tests.freshness.spec import NEW_KEYS
+
+import restencil
+
+WITH_NEW_KEYS = pytest.mark.skipif(not NEW_KEYS, reason="the language does not have the key yet")
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+def attempt(session: Session, name: str, outcome: str = "whole", **arguments: Any) -> BaseException | None:
+    """Makes a change; its error, which the test may expect."""
+    return session.begin(Step("do", 0, name, arguments, outcome)).task.error
+
+
+def fresh(session: Session, name: str, **arguments: Any) -> bool:
+    """Whether this read would send no request."""
+    return session.is_fresh(name, arguments)
+
+
+# 3.1 same address
+
+
+def test_change_same_address_makes_reads_of_that_path_stale(session: Session) -> None:
+    """`POST /items/1/visits` makes `GET /items/1/visits` stale, and leaves that of item 2."""
+    session.call("items.visits", id=1)
+    session.call("items.visits", id=2)
+    session.call("items.visit", "whole", id=1, body={})
+    assert session.requests("items.visits", id=2) == []
+    assert session.call("items.visits", id=1)["count"] == 1
+
+
+def test_change_same_address_makes_reads_with_any_query_stale(session: Session) -> None:
+    """All results with that path are stale, whatever their query; those of pages too."""
+    session.call("items.get_list", title="t")
+    session.call("items.get_list", order="id")
+    session.call("items.create", "204", body={"title": "t9"})
+    assert not fresh(session, "items.get_list", title="t")
+    assert not fresh(session, "items.get_list", order="id")
+
+
+def test_change_same_address_makes_a_read_that_is_under_way_stale(session: Session) -> None:
+    """A read of the path that was sent before the change, and is answered after it, is stale."""
+    session.begin(Step("start", 1, "items.visits", {"id": 1}))
+    session.step_held(1, deliver=False)
+    session.call("items.visit", "whole", id=1, body={})
+    session.step_held(1, deliver=True)
+    assert session.call("items.visits", id=1)["count"] == 1
+
+
+def test_change_below_a_record_makes_the_record_stale(session: Session) -> None:
+    """`DELETE /items/1/visits` makes item 1 stale: its path is a prefix of that of the change."""
+    session.call("items.get", id=1)
+    session.call("items.get", id=2)
+    session.call("items.clear_visits", "204", id=1)
+    assert not fresh(session, "items.get", id=1)
+    assert fresh(session, "items.get", id=2)
+
+
+def test_change_below_a_record_leaves_it_fresh_that_it_brought_whole(session: Session) -> None:
+    """Exempt is the record that the response brought whole."""
+    session.call("items.get", id=1)
+    session.call("items.visit", "whole", id=1, body={"rank": 7})
+    before = len(session.network.exchanges)
+    assert session.call("items.get", id=1).rank == 7
+    assert session.asked(before) == []
+
+
+def test_change_same_address_counts_across_resources_and_parameter_names() -> None:
+    """What the parameters are called, and which resource declares the path, does not matter."""
+    annotations = [{"id": 1, "task": 1}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            annotations.append({"id": 2, "task": 1})
+            return annotations[-1]
+        return annotations
+
+    spec = """
+resources:
+  annotations:
+    path: /tasks/:task/annotations/:id
+    schema: {entity: Annotation, fields: {id: integer, task: integer}}
+  tasks:
+    endpoints:
+      annotate: {method: POST, path: /tasks/:task_pk/annotations, body: {text: string}, schema: null}
+"""
+    with small(spec, answer) as session:
+        assert len(session.call("annotations.get_list", task=1)) == 1
+        session.call("tasks.annotate", task_pk=1, body={"text": "x"})
+        assert len(session.call("annotations.get_list", task=1)) == 2
+
+
+def test_change_that_is_answered_by_422_makes_nothing_stale(session: Session) -> None:
+    """A 4xx changes nothing: the path is not marked either."""
+    session.call("items.visits", id=1)
+    session.call("items.get", id=1)
+    answer = session.server.answer
+    session.server.answer = lambda *_: Response(422, {"error": "no"})
+    assert isinstance(attempt(session, "items.visit", id=1, body={}), restencil.UnprocessableEntityError)
+    session.server.answer = answer
+    assert session.requests("items.visits", id=1) == []
+    assert session.requests("items.get", id=1) == []
+
+
+# 3.2 what the response brings
+
+
+def test_create_brought_whole_joins_lists_without_a_request(session: Session) -> None:
+    """`create` joins `get_list()` and lists with exact filters; they stay as fresh as they were."""
+    session.call("items.get_list")
+    session.call("items.get_list", kind="a")
+    session.call("items.get_list", kind="b")
+    new = session.call("items.create", "whole", body={"kind": "a", "title": "new"})
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("items.get_list")] == [1, 2, 3, new.id]
+    assert [item.id for item in session.call("items.get_list", kind="a")] == [2, new.id]
+    assert [item.id for item in session.call("items.get_list", kind="b")] == [1, 3]
+    assert session.call("items.get", id=new.id) is new
+    assert session.asked(before) == []
+
+
+def test_create_leaves_a_list_as_old_as_it_was(session: Session) -> None:
+    """What joins a list does not make it younger."""
+    session.call("items.get_list")
+    session.clock.advance("40s")
+    session.call("items.create", "whole", body={"kind": "a"})
+    assert fresh(session, "items.get_list")
+    session.clock.advance("30s")
+    assert not fresh(session, "items.get_list")
+
+
+def test_create_joins_the_nested_list_of_its_parent(session: Session) -> None:
+    """The list of a user's items is a list with an exact argument, wherever it is known from."""
+    session.call("users.get", id=1)
+    new = session.call("items.create", "whole", body={"owner": 1})
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("users.get", id=1).items] == [2, new.id]
+    assert session.asked(before) == []
+
+
+def test_patch_brought_whole_moves_between_exact_lists(session: Session) -> None:
+    """The record leaves lists that it no longer fits and joins those that it fits, without a request."""
+    session.call("items.get_list", kind="a")
+    session.call("items.get_list", kind="b")
+    session.call("items.get_list", rank=1)
+    session.call("items.partial_update", "whole", id=1, body={"kind": "a", "rank": 0})
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("items.get_list", kind="a")] == [2, 1]
+    assert [item.id for item in session.call("items.get_list", kind="b")] == [3]
+    assert [item.id for item in session.call("items.get_list", rank=1)] == [3]
+    assert session.asked(before) == []
+
+
+@pytest.mark.parametrize("change", ["items.partial_update", "items.update", "items.visit"])
+def test_change_brought_whole_counts_as_a_response_of_get(session: Session, change: str) -> None:
+    """After PATCH, PUT or an action that answers the record, `get` asks nothing and shows it."""
+    body = {"title": "new", "kind": "a", "state": "s", "rank": 3, "body": "b"}
+    session.call(change, "whole", id=1, body=body)
+    before = len(session.network.exchanges)
+    assert session.call("items.get", id=1).title == "new"
+    assert session.asked(before) == []
+
+
+@pytest.mark.parametrize("read", ["items.latest", "items.by_page", "items.by_link", "items.by_offset"])
+@pytest.mark.parametrize("change", ["items.create", "items.partial_update"])
+def test_change_brought_whole_makes_plain_and_paged_lists_stale(session: Session, change: str, read: str) -> None:
+    """Lists that do not follow are stale: plain lists and pages."""
+    session.call(read)
+    arguments = {} if change.endswith("create") else {"id": 1}
+    session.call(change, "whole", **arguments, body={"title": "new"})
+    assert not fresh(session, read)
+    session.call(read)
+    assert session.requests(read) == []
+
+
+def test_change_brought_whole_makes_lists_with_inexact_arguments_stale(session: Session) -> None:
+    """`title` may be a contains filter, so its lists ask, and show what the server has."""
+    session.call("items.get_list", title="t1")
+    session.call("items.get_list", title="new")
+    session.call("items.partial_update", "whole", id=1, body={"title": "new t1"})
+    assert [item.id for item in session.call("items.get_list", title="t1")] == [1]
+    assert [item.id for item in session.call("items.get_list", title="new")] == [1]
+
+
+def test_create_stands_at_the_end_of_a_sorted_list_that_is_stale(session: Session) -> None:
+    """A list with a sort argument takes the new entity at its end, and asks."""
+    session.call("items.get_list", order="id")
+    new = session.call("items.create", "whole", body={"title": "new"})
+    assert [item.id for item in session.bound("items.get_list").cached(order="id")] == [1, 2, 3, new.id]
+    assert not fresh(session, "items.get_list", order="id")
+
+
+# 3.3 what it does not bring whole
+
+
+@pytest.mark.parametrize("outcome", ["204", "part", "id"])
+@pytest.mark.parametrize("change", ["items.partial_update", "items.update", "items.visit"])
+def test_change_not_brought_whole_makes_record_and_lists_stale(session: Session, change: str, outcome: str) -> None:
+    """The named record and the lists that it may have left or joined ask, and show what the server has."""
+    session.call("items.get", id=1)
+    session.call("items.get_list", kind="a")
+    session.call("items.get_list", title="new")
+    session.call("items.latest")
+    body = {"title": "new", "kind": "a", "state": "s", "rank": 3, "body": "b"}
+    attempt(session, change, outcome, id=1, body=body)
+    for read, arguments in (
+        ("items.get", {"id": 1}),
+        ("items.get_list", {"kind": "a"}),
+        ("items.get_list", {"title": "new"}),
+        ("items.latest", {}),
+    ):
+        assert not session.is_fresh(read, arguments), (read, arguments)
+        assert session.wrong(read, arguments, session.call(read, **arguments)) is None
+        assert session.requests(read, **arguments) == []
+
+
+@pytest.mark.parametrize("outcome", ["204", "id", "lost", "500"])
+def test_create_not_brought_whole_makes_every_list_of_its_entity_stale(session: Session, outcome: str) -> None:
+    """A created entity that nobody saw may be in any list, that of a parent included."""
+    reads: list[tuple[str, dict[str, Any]]] = [
+        ("items.get_list", {}),
+        ("items.get_list", {"kind": "a"}),
+        ("items.get_list", {"order": "id"}),
+        ("items.latest", {}),
+        ("items.by_page", {}),
+        ("users.get", {"id": 1}),
+    ]
+    for read, arguments in reads:
+        session.call(read, **arguments)
+    attempt(session, "items.create", outcome, body={"kind": "a", "owner": 1})
+    for read, arguments in reads:
+        assert not session.is_fresh(read, arguments), (read, arguments)
+        assert session.wrong(read, arguments, session.call(read, **arguments)) is None
+
+
+@pytest.mark.parametrize("outcome", ["204", "ok", "lost", "500"])
+@pytest.mark.parametrize("change", ["items.change_many", "items.delete_many"])
+def test_change_that_names_no_record_makes_all_of_its_entity_stale(session: Session, change: str, outcome: str) -> None:
+    """`POST /items/bulk_delete` touches every record and list of items, wherever they are known from."""
+    reads: list[tuple[str, dict[str, Any]]] = [
+        ("items.get", {"id": 3}),
+        ("items.get_list", {}),
+        ("items.get_list", {"kind": "b"}),
+        ("items.latest", {}),
+        ("items.visits", {"id": 3}),
+        ("users.get", {"id": 2}),
+    ]
+    for read, arguments in reads:
+        session.call(read, **arguments)
+    session.call("teams.get", id=1)
+    body = {"ids": [1]} if change.endswith("delete_many") else {"kind": "b", "change": {"body": "K"}}
+    attempt(session, change, outcome, body=body)
+    for read, arguments in reads:
+        assert not session.is_fresh(read, arguments), (read, arguments)
+        assert session.wrong(read, arguments, session.call(read, **arguments)) is None
+    assert session.requests("teams.get", id=1) == []
+
+
+MOVING = """
+resources:
+  cards:
+    path: /cards/:id
+    schema: {entity: Card, fields: {id: integer, column: integer}}
+    search_params: {column: integer?}
+    members: [get, get_list, push, move, remove]
+    endpoints:
+      remove: {method: DELETE, path: /cards/:id}
+"""
+
+
+@pytest.mark.parametrize("member", ["move", "remove"])
+def test_move_and_remove_make_the_record_and_all_lists_stale(member: str) -> None:
+    """`move` and `remove` without a body make the record and all lists of its entity stale."""
+    cards = {1: {"id": 1, "column": 1}, 2: {"id": 2, "column": 2}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method != "GET":
+            cards[1]["column"] = 3
+            return NOTHING
+        if target.startswith("/cards/"):
+            return cards[int(target.removeprefix("/cards/"))]
+        column = target.partition("column=")[2]
+        return [card for card in cards.values() if not column or str(card["column"]) == column]
+
+    spec = MOVING.replace("      remove: {method: DELETE, path: /cards/:id}", "      remove: {method: PATCH}")
+    with small(spec, answer) as session:
+        session.call("cards.get", id=1)
+        session.call("cards.get_list")
+        session.call("cards.get_list", column=1)
+        session.call("cards.get_list", column=3)
+        session.call(f"cards.get_list.{member}", id=1, body={"column": 3})
+        assert session.call("cards.get", id=1).column == 3
+        assert [card.id for card in session.call("cards.get_list", column=1)] == []
+        assert [card.id for card in session.call("cards.get_list", column=3)] == [1]
+        assert [card.id for card in session.call("cards.get_list")] == [1, 2]
+
+
+# 3.4 expires
+
+
+EXPIRES = """
+resources:
+  items:
+    path: /items/:id
+    schema: {entity: Item, fields: {id: integer, title: string}}
+    endpoints:
+      ping: {method: POST, path: /items/:id/ping, body: null, schema: null, expires: EXPIRES}
+  teams:
+    path: /teams/:id
+    schema: {entity: Team, fields: {id: integer, name: string}}
+"""
+
+
+def item_or_team(method: str, target: str, body: Any) -> Any:
+    """One item and one team, whatever is asked."""
+    if method == "POST":
+        return NOTHING
+    record = {"id": 1, "title": "t", "name": "n"}
+    return [record] if target in ("/items", "/teams") else record
+
+
+def test_expires_adds_to_what_a_change_makes_stale() -> None:
+    """`expires: [teams]` makes teams stale, and the named item is stale nevertheless."""
+    with small(EXPIRES.replace("EXPIRES", "[teams]"), item_or_team) as session:
+        session.call("items.get", id=1)
+        session.call("teams.get", id=1)
+        session.call("items.ping", id=1)
+        assert not fresh(session, "teams.get", id=1)
+        assert not fresh(session, "items.get", id=1)
+
+
+@WITH_NEW_KEYS
+def test_expires_nothing_leaves_all_fresh() -> None:
+    """`expires: nothing` says that the call changes nothing that is read."""
+    with small(EXPIRES.replace("EXPIRES", "nothing"), item_or_team) as session:
+        session.call("items.get", id=1)
+        session.call("items.get_list")
+        session.call("items.ping", id=1)
+        assert session.requests("items.get", id=1) == []
+        assert session.requests("items.get_list") == []
+
+
+# 3.5 exact arguments
+
+
+EXACT = """
+enums: {Kind: [a, b], Other: [a, b]}
+entities:
+  Group: {fields: {id: integer, name: string}}
+resources:
+  things:
+    path: /things/:id
+    schema:
+      entity: Thing
+      fields: {id: integer, done: boolean, kind: Kind, size: integer, code: uuid, group: Group, title: string,
+               price: number, day: date, other: Kind}
+    search_params: {PARAMETER}
+    endpoints: {change: {method: POST, path: /change/:id, body: any, schema: Thing}}
+"""
+
+CODE = "12345678-1234-5678-1234-567812345678"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "exact"),
+    [
+        ("done: boolean?", True, True),
+        ("kind: Kind?", "a", True),
+        ("size: integer?", 1, True),
+        ("code: uuid?", CODE, True),
+        ("group: integer?", 1, True),
+        ("title: string?", "t", False),
+        ("price: number?", 1.0, False),
+        ("day: date?", "2026-01-01", False),
+        ("other: Other?", "a", False),
+        ("size: string?", "1", False),
+        ("min_size: integer?", 1, False),
+        pytest.param("title: {type: string?, filter: equals}", "t", True, marks=WITH_NEW_KEYS),
+        pytest.param("kind: {type: Kind?, filter: unknown}", "a", False, marks=WITH_NEW_KEYS),
+    ],
+)
+def test_filter_argument_is_exact_by_its_name_and_type(parameter: str, value: Any, exact: bool) -> None:
+    """Booleans, one enum, integers, UUIDs and references of the field's name decide about membership; others do not."""
+    thing = {
+        "id": 1,
+        "done": True,
+        "kind": "a",
+        "size": 1,
+        "code": CODE,
+        "group": {"id": 1, "name": "g"},
+        "title": "t",
+        "price": 1.0,
+        "day": "2026-01-01",
+        "other": "a",
+    }
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            return {**thing, "id": 2}
+        return [thing] if target.startswith("/things") else thing
+
+    name = parameter.partition(":")[0]
+    with small(EXACT.replace("PARAMETER", parameter), answer) as session:
+        session.call("things.get_list", **{name: value})
+        session.call("things.create", body={"title": "t"})
+        assert fresh(session, "things.get_list", **{name: value}) is exact
+        if exact:
+            assert [one.id for one in session.bound("things.get_list").cached(**{name: value})] == [1, 2]
+
+
+# 3.6 4xx
+
+
+@pytest.mark.parametrize("status", [404, 409, 410, 412])
+def test_change_that_the_record_was_not_in_the_state_for_makes_it_stale(session: Session, status: int) -> None:
+    """404, 409, 410 and 412 say that the record is not what this client holds."""
+    session.call("items.get", id=1)
+    session.call("items.get_list")
+    session.call("items.get_list", kind="b")
+    session.call("items.get", id=2)
+    answer = session.server.answer
+    session.server.answer = lambda *_: Response(status, {"error": "no"})
+    assert isinstance(attempt(session, "items.partial_update", id=1, body={"rank": 1}), restencil.StatusError)
+    session.server.answer = answer
+    assert not fresh(session, "items.get", id=1)
+    assert not fresh(session, "items.get_list", kind="b")
+    assert not fresh(session, "items.get_list")
+    assert session.requests("items.get", id=2) == []
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 422, 429])
+def test_change_that_was_rejected_makes_nothing_stale(session: Session, status: int) -> None:
+    """Any other 4xx changes nothing."""
+    session.call("items.get", id=1)
+    session.call("items.get_list", kind="b")
+    answer = session.server.answer
+    session.server.answer = lambda *_: Response(status, {"error": "no"})
+    assert isinstance(attempt(session, "items.partial_update", id=1, body={"rank": 1}), restencil.StatusError)
+    session.server.answer = answer
+    if status != 401:  # which a manager may take for a logout
+        assert session.requests("items.get", id=1) == []
+        assert session.requests("items.get_list", kind="b") == []
+
+
+# 3.7 a change that was accepted
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments"),
+    [
+        ("users.partial_update", {"id": 1, "body": {"name": "zoe"}}),
+        ("users.update", {"id": 1, "body": {"name": "zoe"}}),
+        ("users.create", {"body": {"name": "zoe"}}),
+        ("items.create", {"body": {"owner": 1}}),
+        ("items.visit", {"id": 2, "body": {}}),
+        ("users.delete", {"id": 1}),
+    ],
+)
+def test_change_that_was_accepted_never_raises_for_an_empty_response(
+    session: Session, change: str, arguments: dict[str, Any]
+) -> None:
+    """A 204 is success, whatever nested collections are known."""
+    session.call("users.get", id=1)
+    session.call("items.get_list", owner=1)
+    assert attempt(session, change, "204", **arguments) is None
+    assert session.wrong("users.get_list", {}, session.call("users.get_list")) is None
+    assert session.wrong("items.get_list", {}, session.call("items.get_list")) is None
+
+
+def test_change_whose_body_misfits_raises_and_says_that_it_was_made(session: Session) -> None:
+    """A 2xx with another shape raises ProcessingError, which says that the change was made; the record is stale."""
+    session.call("items.get", id=1)
+    session.call("items.get_list", kind="a")
+    session.server.answer, answer = (lambda *_: Response(200, ["what?"])), session.server.answer
+    error = attempt(session, "items.partial_update", id=1, body={"kind": "a"})
+    session.server.answer = answer
+    assert isinstance(error, restencil.ProcessingError)
+    assert "change was made" in str(error)
+    assert not fresh(session, "items.get", id=1)
+    assert not fresh(session, "items.get_list", kind="a")
+
+
+# 3.8 a record that is removed
+
+
+@pytest.mark.parametrize("outcome", ["204", "ok", "whole"])
+def test_delete_leaves_collections_and_nested_lists_fresh(session: Session, outcome: str) -> None:
+    """A deleted record is gone from collections and nested lists, which send nothing."""
+    session.call("items.get_list")
+    session.call("items.get_list", kind="a")
+    session.call("items.get_list", title="t")
+    session.call("users.get", id=1)
+    session.call("items.delete", outcome, id=2)
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("items.get_list")] == [1, 3]
+    assert [item.id for item in session.call("items.get_list", kind="a")] == []
+    assert [item.id for item in session.call("items.get_list", title="t")] == [1, 3]
+    assert list(session.call("users.get", id=1).items) == []
+    assert session.asked(before) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "arguments"),
+    [
+        ("items.latest", {}),
+        ("items.by_page", {}),
+        ("items.visits", {"id": 2}),
+        ("notes.get_list", {"item_id": 2}),
+        ("items.get", {"id": 2}),
+    ],
+)
+def test_delete_makes_stale_what_else_the_record_stood_in(
+    session: Session, read: str, arguments: dict[str, Any]
+) -> None:
+    """Plain lists, pages and results under the record's path ask after a delete."""
+    session.call(read, **arguments)
+    session.call("items.delete", "204", id=2)
+    assert not session.is_fresh(read, arguments)
+
+
+def test_delete_makes_stale_what_refers_to_the_record(session: Session) -> None:
+    """Items of a deleted user, and the list of its items, ask."""
+    session.call("items.get", id=2)
+    session.call("items.get_list", owner=1)
+    session.call("users.delete", "204", id=1)
+    assert session.call("items.get", id=2).owner is None
+    assert list(session.call("items.get_list", owner=1)) == []
+
+
+def test_delete_without_a_certain_outcome_makes_results_below_it_stale(session: Session) -> None:
+    """Where a record may have been removed, what is below its path asks too."""
+    session.call("items.visits", id=2)
+    session.call("notes.get_list", item_id=2)
+    session.call("items.get_list")
+    attempt(session, "items.delete", "lost", id=2)
+    assert not fresh(session, "items.visits", id=2)
+    assert not fresh(session, "notes.get_list", item_id=2)
+    assert not fresh(session, "items.get_list")
+
+
+def test_rename_removes_the_old_key(session: Session) -> None:
+    """The record of the old key leaves collections, which stay fresh; the new one joins them."""
+    session.call("items.get_list")
+    session.call("items.get_list", kind="b")
+    session.call("items.get", id=1)
+    session.call("items.visits", id=1)
+    session.call("items.rename", "whole", id=1, body={"id": 5})
+    before = len(session.network.exchanges)
+    assert [item.id for item in session.call("items.get_list")] == [2, 3, 5]
+    assert [item.id for item in session.call("items.get_list", kind="b")] == [3, 5]
+    assert session.call("items.get", id=5).title == "t1"
+    assert session.asked(before) == []
+    assert not fresh(session, "items.visits", id=1)
+    with pytest.raises(restencil.NotFoundError):
+        session.call("items.get", id=1)
+
+
+# the outcome is not known
+
+
+@pytest.mark.parametrize("outcome", ["lost", "500", "refused"])
+def test_change_without_a_certain_outcome_counts_as_one_that_brought_nothing(session: Session, outcome: str) -> None:
+    """After a 5xx, or no response at all, the record and all lists of its entity ask."""
+    reads: list[tuple[str, dict[str, Any]]] = [
+        ("items.get", {"id": 1}),
+        ("items.get_list", {"kind": "a"}),
+        ("items.get_list", {}),
+        ("items.latest", {}),
+    ]
+    for read, arguments in reads:
+        session.call(read, **arguments)
+    session.call("items.get", id=2)
+    assert attempt(session, "items.partial_update", outcome, id=1, body={"kind": "a"}) is not None
+    for read, arguments in reads:
+        assert not session.is_fresh(read, arguments), (read, arguments)
+        assert session.wrong(read, arguments, session.call(read, **arguments)) is None
+        assert session.requests(read, **arguments) == []
+    assert session.requests("items.get", id=2) == []
