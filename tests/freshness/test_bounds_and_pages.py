@@ -1,0 +1,205 @@
+"""Bounded stores, pages and nested lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import PAGED, Step, World
+from tests.freshness.server import NOTHING
+from tests.freshness.small import small
+from tests.freshness.spec import NEW_KEYS
+
+import restencil
+
+WITH_NEW_KEYS = pytest.mark.skipif(not NEW_KEYS, reason="the language does not have the key yet")
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+def many(session: Session, count: int = 20) -> None:
+    """So many items on the server."""
+    for pk in range(1, count + 1):
+        session.server.items[pk] = {**session.server.items[1], "title": f"t{pk}", "owner": 1 + pk % 2, "team": None}
+    session.server.version += 1
+
+
+# 6.1
+
+
+@pytest.mark.parametrize("bound", [1, 2, 5])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("style", PAGED)
+def test_iterate_gives_every_item_however_small_the_store_is(style: str, asynchronous: bool, bound: int) -> None:
+    """No eviction takes an item away before it was handed out."""
+    with Session(World(asynchronous=asynchronous, bound=bound)) as session:
+        many(session)
+        items = session.call(f"items.{style}.iterate")
+        assert [item.id for item in items] == [*range(1, 21)]
+        assert [item.title for item in items] == [f"t{pk}" for pk in range(1, 21)]
+        assert [restencil.foreign_key(item, "owner") for item in items] == [1 + pk % 2 for pk in range(1, 21)]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("read", ["items.get_list", "items.get_list.fetch", "items.latest"])
+def test_call_gives_every_item_of_its_response_however_small_the_store_is(read: str, asynchronous: bool) -> None:
+    """A call gives what it was answered, whatever was evicted meanwhile."""
+    with Session(World(asynchronous=asynchronous, bound=2)) as session:
+        many(session)
+        assert [item.id for item in session.call(read)] == [*range(1, 21)]
+
+
+def test_pages_give_every_item_however_small_the_store_is() -> None:
+    """`pages()` gives each page whole."""
+    with Session(World(bound=1)) as session:
+        many(session)
+        pages = session.call("items.by_page.pages")
+        assert [item.id for page in pages for item in page.items] == [*range(1, 21)]
+
+
+def test_item_with_a_relation_that_was_evicted_stays_whole() -> None:
+    """An optional relation that is not known leaves the item whole and its reference as the key says."""
+    with Session(World(bound=1, embeds_owner=True)) as session:
+        item = session.call("items.get", id=1)
+        assert item.title == "t1"
+        assert restencil.foreign_key(item, "owner") == 2
+
+
+# 6.2
+
+
+def test_evicted_record_that_comes_back_in_part_is_not_whole() -> None:
+    """An eviction ends that a record is whole, and a summary does not restore it."""
+    with Session(World(bound=3)) as session:
+        session.call("items.get", id=1)
+        for pk in (1, 2):
+            session.call("users.get", id=pk)
+            session.call("teams.get", id=pk)
+        session.call("items.latest")
+        item = session.call("items.get", id=1)
+        assert (item.title, item.body, item.note) == ("t1", "b1", "n1")
+
+
+def test_evicted_record_that_a_partial_change_brings_back_is_not_whole() -> None:
+    """A PATCH that answers some members does not make an evicted record whole."""
+    with Session(World(bound=2)) as session:
+        session.call("items.get", id=1)
+        session.call("items.get", id=2)
+        session.call("items.get", id=3)
+        session.call("items.partial_update", "part", id=1, body={"rank": 8})
+        item = session.call("items.get", id=1)
+        assert (item.rank, item.body, item.note) == (8, "b1", "n1")
+
+
+# 6.3
+
+
+def test_iterate_joins_a_request_that_is_under_way(session: Session) -> None:
+    """No page is asked for twice: the response of a `get_list` under way is the first page."""
+    session.begin(Step("start", 1, "items.by_page", {}))
+    run = session.begin(Step("start", 2, "items.by_page.iterate", {}))
+    session.step_held(1, deliver=True)
+    for _ in range(5):
+        for number in (1, 2):
+            session.step_held(number, deliver=True)
+    assert [item.id for item in run.task.result()] == [1, 2, 3]
+    asked = session.asked(0)
+    assert asked.count("GET /items/by_page") == 1
+    assert len(set(asked)) == len(asked)
+
+
+# 6.4
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_total_follows_its_list(asynchronous: bool) -> None:
+    """A count beside a list follows joins and leaves, and is never None."""
+    with Session(World(asynchronous=asynchronous, has_envelope=True)) as session:
+        assert session.call("items.get_list")["total"] == 3
+        session.call("items.create", "whole", body={"kind": "a"})
+        shown = session.call("items.get_list")
+        assert (len(shown["items"]), shown["total"]) == (4, 4)
+        session.call("items.delete", "204", id=1)
+        shown = session.call("items.get_list")
+        assert (len(shown["items"]), shown["total"]) == (3, 3)
+
+
+def test_total_that_is_not_known_makes_the_read_ask() -> None:
+    """A list known from a parent has no total, so the read asks and gives an integer."""
+    with Session(World(has_envelope=True)) as session:
+        session.call("users.get", id=1)
+        assert session.bound("items.get_list").cached(owner=1) is None or "total" in session.bound(
+            "items.get_list"
+        ).cached(owner=1)
+        shown = session.call("items.get_list", owner=1)
+        assert shown["total"] == 1
+
+
+# 6.5
+
+
+@WITH_NEW_KEYS
+def test_plain_values_can_be_paged(session: Session) -> None:
+    """`iterate` gives the names of all pages."""
+    assert session.call("items.names.iterate") == ["t1", "t2", "t3"]
+
+
+# pages and changes
+
+
+@pytest.mark.parametrize("style", PAGED)
+def test_paged_list_after_a_change_shows_the_server_s_items(session: Session, style: str) -> None:
+    """A list in pages asks after a create or a delete, and shows what the server has."""
+    session.call(f"items.{style}.iterate")
+    session.call("items.create", "whole", body={"title": "new"})
+    session.call("items.delete", "204", id=1)
+    assert [item.id for item in session.call(f"items.{style}.iterate")] == [2, 3, 4]
+
+
+def test_nested_list_and_its_own_list_are_one(session: Session) -> None:
+    """What joins the list of a user's items by one way shows in the other."""
+    session.call("users.get", id=1)
+    new = session.call("items.create", "whole", body={"owner": 1})
+    nested = session.call("users.get", id=1).items
+    own = session.call("items.get_list", owner=1)
+    assert [item.id for item in nested] == [item.id for item in own] == [2, new.id]
+    assert all(one is other for one, other in zip(nested, own, strict=True))
+
+
+def test_nested_list_of_an_unknown_parent_is_no_list() -> None:
+    """A user that came without its items does not show an empty list as if that were known."""
+    with Session(World(embeds_owner=True)) as session:
+        session.call("items.get", id=2)
+        user = session.call("users.get", id=1)
+        assert [item.id for item in user.items] == [2]
+
+
+def test_change_answered_by_nothing_leaves_no_parent_with_an_old_nested_list() -> None:
+    """A child created without a response makes the parent ask."""
+    children: list[Any] = []
+    spec = """
+entities:
+  Parent: {fields: {id: integer, children: {collection: [Child], nest: {parent: id}}}}
+  Child: {fields: {id: integer, parent: integer}}
+resources:
+  parents: {path: /parents/:id, schema: Parent}
+  children: {path: /children/:id, schema: Child, search_params: {parent: integer?}}
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST":
+            children.append({"id": len(children) + 1, "parent": 1})
+            return NOTHING
+        return {"id": 1, "children": children}
+
+    with small(spec, answer) as session:
+        assert list(session.call("parents.get", id=1).children) == []
+        session.call("children.create", body={"parent": 1})
+        assert [one.id for one in session.call("parents.get", id=1).children] == [1]

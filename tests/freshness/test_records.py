@@ -1,0 +1,329 @@
+"""Which record a path, a search parameter or a body names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import Step, World
+from tests.freshness.server import NOTHING, Response
+from tests.freshness.small import small
+from tests.freshness.spec import NEW_KEYS
+
+import restencil
+
+WITH_NEW_KEYS = pytest.mark.skipif(not NEW_KEYS, reason="the language does not have the key yet")
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+# 4.1
+
+
+EXPORTS = """
+resources:
+  exports:
+    path: /projects/:id/exports/:export_pk
+    schema: {entity: Export, fields: {id: integer, state: string}}
+PARAMS
+"""
+
+MAPPED = "    params: {export_pk: {field: id}}"
+
+
+def exports() -> Any:
+    """A server of the exports of one project."""
+    states = {1: "one", 2: "two", 7: "seven"}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        pk = int(target.rpartition("/")[2]) if not target.endswith("exports") else 0
+        if pk and pk not in states:
+            return None
+        if method == "DELETE":
+            del states[pk]
+            return NOTHING
+        if method == "PATCH":
+            states[pk] = body["state"]
+            return NOTHING
+        return {"id": pk, "state": states[pk]} if pk else [{"id": one, "state": states[one]} for one in states]
+
+    return answer
+
+
+@pytest.mark.parametrize("params", ["", MAPPED], ids=["unmapped", "mapped"])
+def test_outer_parameter_is_never_taken_for_the_primary_key(params: str) -> None:
+    """`get(id=1, export_pk=2)` gives export 2, although the parameter of the project is called `id`."""
+    with small(EXPORTS.replace("PARAMS", params), exports()) as session:
+        assert session.call("exports.get", id=1, export_pk=1).state == "one"
+        assert session.call("exports.get", id=1, export_pk=2).state == "two"
+        assert session.call("exports.get", id=2, export_pk=1).state == "one"
+        session.call("exports.delete", id=1, export_pk=7)
+        assert session.requests("exports.get", id=1, export_pk=1) == []
+        assert session.call("exports.get", id=1, export_pk=1).state == "one"
+
+
+@pytest.mark.parametrize("params", ["", MAPPED], ids=["unmapped", "mapped"])
+def test_delete_removes_what_its_url_was_answered_with(params: str) -> None:
+    """`delete(id=1, export_pk=7)` removes export 7, and not export 1."""
+    with small(EXPORTS.replace("PARAMS", params), exports()) as session:
+        session.call("exports.get_list", id=1)
+        session.call("exports.get", id=1, export_pk=7)
+        session.call("exports.delete", id=1, export_pk=7)
+        assert sorted(one.id for one in session.call("exports.get_list", id=1)) == [1, 2]
+        with pytest.raises(restencil.NotFoundError):
+            session.call("exports.get", id=1, export_pk=7)
+
+
+def test_mapped_parameter_finds_the_record_in_a_list() -> None:
+    """With `export_pk: {field: id}` `get` after the list asks nothing."""
+    with small(EXPORTS.replace("PARAMS", MAPPED), exports()) as session:
+        session.call("exports.get_list", id=1)
+        assert session.requests("exports.get", id=1, export_pk=2) == []
+        assert session.call("exports.get", id=1, export_pk=2).state == "two"
+
+
+def test_unmapped_parameter_makes_get_ask_by_its_url() -> None:
+    """Without `field:` nobody can tell which record of the list it is, so `get` asks once."""
+    with small(EXPORTS.replace("PARAMS", ""), exports()) as session:
+        session.call("exports.get_list", id=1)
+        assert session.requests("exports.get", id=1, export_pk=2) == ["GET /projects/1/exports/2"]
+        assert session.requests("exports.get", id=1, export_pk=2) == []
+
+
+def test_change_under_an_unmapped_parameter_makes_its_record_stale() -> None:
+    """A PATCH without a body makes stale what its URL was answered with, and the lists under that path."""
+    with small(EXPORTS.replace("PARAMS", ""), exports()) as session:
+        session.call("exports.get", id=1, export_pk=2)
+        session.call("exports.get_list", id=1)
+        session.call("exports.partial_update", id=1, export_pk=2, body={"state": "new"})
+        assert session.call("exports.get", id=1, export_pk=2).state == "new"
+        assert [one.state for one in session.call("exports.get_list", id=1) if one.id == 2] == ["new"]
+
+
+COMPOUND = """
+entities:
+  Issue: {pk: [owner, number], fields: {owner: string, number: integer, title: string}}
+resources:
+  issues:
+    path: /repos/:owner/issues/:number
+    schema: Issue
+"""
+
+
+def test_compound_key_is_found_by_all_of_its_fields() -> None:
+    """Where all fields of a compound key are in the path, `get` finds the record of a list."""
+    rows = [{"owner": "a", "number": 1, "title": "x"}, {"owner": "a", "number": 2, "title": "y"}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            return NOTHING
+        return rows if target.endswith("issues") else rows[int(target[-1]) - 1]
+
+    with small(COMPOUND, answer) as session:
+        session.call("issues.get_list", owner="a")
+        assert session.requests("issues.get", owner="a", number=2) == []
+        session.call("issues.delete", owner="a", number=2)
+        assert [one.number for one in session.call("issues.get_list", owner="a")] == [1]
+
+
+# 4.2
+
+
+@WITH_NEW_KEYS
+def test_search_parameter_with_field_finds_the_record() -> None:
+    """`runs.get(run_id="r")` finds `info.run_id` of a record that a search brought."""
+    runs = {"r": {"info": {"run_id": "r", "state": "on"}}, "s": {"info": {"run_id": "s", "state": "off"}}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if target.startswith("/runs/search"):
+            return {"runs": [*runs.values()]}
+        if method == "POST":
+            runs[body["run_id"]]["info"]["state"] = body["state"]
+            return NOTHING
+        return {"run": runs[target[-1]]}
+
+    spec = """
+objects: {Info: {run_id: string, state: string}}
+entities: {Run: {pk: info.run_id, fields: {info: Info}}}
+resources:
+  runs:
+    endpoints:
+      get:
+        method: GET
+        path: /runs/get
+        search_params: {run_id: {type: string, field: info.run_id}}
+        schema: Run
+        response: {envelope: run}
+      search: {path: /runs/search, schema: {runs: [Run]}}
+      update:
+        method: POST
+        path: /runs/update
+        body: {run_id: {type: string, field: info.run_id}, state: string}
+        schema: Run
+"""
+    with small(spec, answer) as session:
+        session.call("runs.search")
+        assert session.requests("runs.get", run_id="s") == []
+        assert session.call("runs.get", run_id="s").info.state == "off"
+        session.call("runs.update", body={"run_id": "s", "state": "new"})
+        assert session.call("runs.get", run_id="s").info.state == "new"
+        assert session.requests("runs.get", run_id="r") == []
+
+
+# 4.3
+
+
+def test_rpc_delete_removes_the_record_that_its_body_names(session: Session) -> None:
+    """`delete(body={"name": "m"})` removes m from what is known."""
+    session.call("models.get", name="m")
+    session.call("models.get", name="n")
+    session.call("models.search")
+    session.call("models.delete", "204", body={"name": "m"})
+    with pytest.raises(restencil.NotFoundError):
+        session.call("models.get", name="m")
+    assert [one.name for one in session.call("models.search")["models"]] == ["n"]
+    assert session.requests("models.get", name="n") == []
+
+
+@pytest.mark.parametrize("outcome", ["204", "id", "part", "whole", "lost"])
+def test_rpc_change_makes_stale_the_record_that_its_body_names(session: Session, outcome: str) -> None:
+    """A change that names its record in the body leaves no old value of it, and no other record stale."""
+    session.call("models.get", name="m")
+    session.call("models.get", name="n")
+    session.call("models.search")
+    session.begin(Step("do", 0, "models.stage", {"body": {"name": "m", "stage": "live"}}, outcome))
+    assert session.call("models.get", name="m").stage == "live"
+    assert {one.name: one.stage for one in session.call("models.search")["models"]}["m"] == "live"
+    assert session.requests("models.get", name="n") == []
+
+
+RPC = """
+entities: {Model: {pk: name, fields: {name: string, stage: string}}}
+resources:
+  models:
+    path: /models/:name
+    schema: Model
+    members: [get, get_list]
+    optimistic: true
+    endpoints:
+      stage: {method: PATCH, path: /stage, body: {name: string, stage: string}, schema: Model}
+      touch: {method: POST, path: /touch, body: {name: string}, schema: null, expires: [self]}
+"""
+
+
+def test_rpc_change_shows_optimistically_and_expires_self() -> None:
+    """A change that takes the key from its body shows at once, and `expires: [self]` names that record."""
+    models = {"m": {"name": "m", "stage": "none"}}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            models["m"] = dict(body)
+        return models["m"] if method != "POST" else NOTHING
+
+    with small(RPC, answer) as session:
+        session.call("models.get", name="m")
+        session.begin(Step("start", 1, "models.stage", {"body": {"name": "m", "stage": "live"}}))
+        assert session.bound("models.get").cached(name="m").stage == "live"
+        session.step_held(1, deliver=True)
+        assert session.requests("models.get", name="m") == []
+        session.call("models.touch", body={"name": "m"})
+        assert session.requests("models.get", name="m") == ["GET /models/m"]
+
+
+# 4.4
+
+
+@pytest.mark.parametrize("outcome", ["whole", "part", "id"])
+def test_response_with_another_key_removes_the_old_record(session: Session, outcome: str) -> None:
+    """After a PATCH that changes the primary key the old key asks, and no list shows it."""
+    session.call("items.get", id=1)
+    session.call("items.get_list")
+    session.call("items.get_list", kind="b")
+    session.call("items.latest")
+    session.call("items.rename", outcome, id=1, body={"id": 5})
+    for read, arguments in (("items.get_list", {}), ("items.get_list", {"kind": "b"}), ("items.latest", {})):
+        assert session.wrong(read, arguments, session.call(read, **arguments)) is None
+    assert session.call("items.get", id=5).title == "t1"
+    with pytest.raises(restencil.NotFoundError):
+        session.call("items.get", id=1)
+
+
+# 4.6
+
+
+def test_lookup_by_another_field_gives_the_same_object(session: Session) -> None:
+    """`users.by_name(name="ada")` and `users.get(id=1)` are one object."""
+    by_name = session.call("users.by_name", name="ada")
+    assert session.call("users.get", id=1) is by_name
+    assert session.call("users.by_name", name="ada") is by_name
+
+
+@pytest.mark.parametrize("outcome", ["whole", "204"])
+def test_lookup_by_another_field_shows_changes_by_key(session: Session, outcome: str) -> None:
+    """After a PATCH by key the lookup by name shows the change, or asks."""
+    session.call("users.by_name", name="ada")
+    session.call("users.partial_update", outcome, id=1, body={"name": "zoe"})
+    with pytest.raises(restencil.NotFoundError):
+        session.call("users.by_name", name="ada")
+    assert session.call("users.by_name", name="zoe").id == 1
+
+
+def test_lookup_by_another_field_ends_with_the_record(session: Session) -> None:
+    """After a delete by key the lookup by name asks."""
+    session.call("users.by_name", name="ada")
+    session.call("users.delete", "204", id=1)
+    with pytest.raises(restencil.NotFoundError):
+        session.call("users.by_name", name="ada")
+
+
+@WITH_NEW_KEYS
+def test_lookup_by_a_field_of_the_spec_finds_a_known_record(session: Session) -> None:
+    """Where the spec says `field: name`, a user that came whole by its key is found by its name without a request."""
+    session.call("users.get", id=1)
+    assert session.requests("users.by_name", name="ada") == []
+    assert session.call("users.by_name", name="ada").id == 1
+
+
+# 4.5 (key and content)
+
+
+CONTENTS = """
+resources:
+  files:
+    path: /files/:id
+    schema: {entity: File, fields: {id: integer, name: string}}
+    endpoints:
+      raw: {path: /files/:id, content: bytes, schema: null}
+      words: {path: /files/:id, content: text, schema: null}
+      stream: {path: /files/:id, content: stream, schema: null}
+"""
+
+
+def test_contents_of_one_url_are_results_of_their_own() -> None:
+    """`bytes`, `text` and JSON of one URL do not stand for each other."""
+    with small(CONTENTS, lambda *_: Response(200, {"id": 1, "name": "f"})) as session:
+        record = session.call("files.get", id=1)
+        raw = session.call("files.raw", id=1)
+        words = session.call("files.words", id=1)
+        assert record.name == "f"
+        assert isinstance(raw, bytes) and isinstance(words, str)
+        before = len(session.network.exchanges)
+        assert session.call("files.get", id=1) is record
+        assert session.call("files.raw", id=1) == raw
+        assert session.call("files.words", id=1) == words
+        assert session.asked(before) == []
+
+
+def test_stream_is_never_found_in_the_cache() -> None:
+    """Each call with `content: stream` asks, whatever else is known of that URL."""
+    with small(CONTENTS, lambda *_: Response(200, {"id": 1, "name": "f"})) as session:
+        session.call("files.raw", id=1)
+        assert session.requests("files.stream", id=1) == ["GET /files/1"]
+        assert session.requests("files.stream", id=1) == ["GET /files/1"]

@@ -1,0 +1,178 @@
+"""What a call of a change gives, and what it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import Step, World
+from tests.freshness.server import NOTHING, Response
+from tests.freshness.small import small
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A client of either kind before the honest server."""
+    with Session(World(asynchronous=request.param)) as made:
+        yield made
+
+
+# 5.1
+
+
+def test_create_answered_with_the_key_alone_gives_what_was_sent(session: Session) -> None:
+    """The value of `create` has what was sent under what was answered, and the next read asks."""
+    new = session.call("items.create", "id", body={"title": "sent", "kind": "b", "rank": 4})
+    assert (new.id, new.title, new.kind, new.rank) == (4, "sent", "b", 4)
+    assert session.requests("items.get", id=4) == ["GET /items/4"]
+    assert session.requests("items.get", id=4) == []
+
+
+def test_create_answered_with_the_key_alone_joins_no_list_as_if_it_were_whole(session: Session) -> None:
+    """Lists ask, and then show the record as the server has it."""
+    session.call("items.get_list")
+    session.call("items.get_list", kind="b")
+    session.call("items.create", "id", body={"title": "sent", "kind": "b"})
+    for arguments in ({}, {"kind": "b"}):
+        assert not session.is_fresh("items.get_list", arguments)
+        assert session.wrong("items.get_list", arguments, session.call("items.get_list", **arguments)) is None
+
+
+@pytest.mark.parametrize("change", ["items.partial_update", "items.update"])
+def test_change_answered_with_the_key_alone_gives_what_was_sent(session: Session, change: str) -> None:
+    """The value of PATCH and PUT has what was sent, and the record is stale."""
+    session.call("items.get", id=1)
+    changed = session.call(change, "id", id=1, body={"title": "sent", "kind": "a", "rank": 9})
+    assert (changed.id, changed.title, changed.rank) == (1, "sent", 9)
+    assert not session.is_fresh("items.get", {"id": 1})
+
+
+def test_create_answered_with_the_key_as_text_gives_what_was_sent() -> None:
+    """`{"experiment_id": "1"}` is a response with the key alone."""
+    spec = """
+entities: {Experiment: {pk: experiment_id, fields: {experiment_id: string, name: string}}}
+resources:
+  experiments:
+    path: /experiments/:experiment_id
+    schema: Experiment
+"""
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return {"experiment_id": "1"} if method == "POST" else {"experiment_id": "1", "name": "of the server"}
+
+    with small(spec, answer) as session:
+        assert session.call("experiments.create", body={"name": "sent"}).name == "sent"
+        assert session.call("experiments.get", experiment_id="1").name == "of the server"
+
+
+# 5.2
+
+
+NESTED = """
+entities:
+  User:
+    fields:
+      id: {type: integer, read_only: true}
+      name: string
+      seen: {type: integer, read_only: true}
+      items: {collection: [Item], nest: {owner: id}}
+  Item: {fields: {id: integer, owner: integer}}
+resources:
+  users: {path: /users/:id, schema: User}
+  items: {path: /items/:id, schema: Item, search_params: {owner: integer?}}
+"""
+
+
+def test_body_that_is_an_entity_sends_its_wire_form_alone() -> None:
+    """Read-only members and nested collections are left out, and no key of the store is sent."""
+    sent: list[Any] = []
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method != "GET":
+            sent.append(body)
+        return {"id": 1, "name": "ada", "seen": 3, "items": [{"id": 1, "owner": 1}]}
+
+    with small(NESTED, answer) as session:
+        user = session.call("users.get", id=1)
+        session.call("users.update", id=1, body=user)
+        assert sent == [{"name": "ada"}]
+
+
+# 5.3
+
+
+LOGINS = """
+entities:
+  User: {pk: login, fields: {login: string, name: string}}
+  Issue: {fields: {id: integer, title: string, assignees: [User]}}
+resources:
+  issues:
+    path: /issues/:id
+    schema: Issue
+    optimistic: true
+    endpoints:
+      partial_update: {body: {title: string?, assignees: {type: [string], optional: true}}}
+"""
+
+
+def test_optimistic_member_of_another_shape_leaves_the_field_as_it_was() -> None:
+    """Logins in a body, where the response has users, do not show as users."""
+    issue = {"id": 1, "title": "a", "assignees": [{"login": "ada", "name": "Ada"}]}
+
+    with small(LOGINS, lambda *_: issue) as session:
+        session.call("issues.get", id=1)
+        session.begin(Step("start", 1, "issues.partial_update", {"id": 1, "body": {"title": "b", "assignees": ["bo"]}}))
+        shown = session.bound("issues.get").cached(id=1)
+        assert shown.title == "b"
+        assert [user.name for user in shown.assignees] == ["Ada"]
+        session.step_held(1, deliver=True)
+
+
+# 5.4
+
+
+FORM = """
+resources:
+  logins:
+    endpoints:
+      create: {method: POST, path: /login, body: {form: {name: string?, word: string}}, schema: null}
+"""
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_none_in_a_form_is_an_error_before_anything_is_sent(asynchronous: bool) -> None:
+    """A form cannot say null: ValueError, and no request."""
+    with small(FORM, lambda *_: NOTHING, World(asynchronous=asynchronous)) as session:
+        with pytest.raises(ValueError, match="name"):
+            session.call("logins.create", body={"name": None, "word": "w"})
+        assert session.network.exchanges == []
+
+
+def test_change_that_was_made_gives_the_record_after_an_empty_response(session: Session) -> None:
+    """PATCH answered by 204 gives the record with what was sent."""
+    session.call("items.get", id=1)
+    changed = session.call("items.partial_update", "204", id=1, body={"title": "sent"})
+    assert (changed.id, changed.title, changed.body) == (1, "sent", "b1")
+
+
+def test_delete_gives_the_record_as_it_was_known(session: Session) -> None:
+    """The value of a delete is the record as it was known, or None."""
+    known = session.call("items.get", id=1)
+    assert session.call("items.delete", "204", id=1).title == known.title
+    assert session.call("items.delete", "204", id=2) is None
+
+
+def test_response_to_a_change_that_is_not_json_says_that_the_change_was_made() -> None:
+    """A 2xx with text where JSON is declared raises, says that the change was made, and makes the record stale."""
+    spec = "resources:\n  items: {path: /items/:id, schema: {entity: Item, fields: {id: integer, title: string}}}\n"
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        return Response(200, "fine") if method != "GET" else {"id": 1, "title": "t"}
+
+    with small(spec, answer) as session:
+        session.call("items.get", id=1)
+        with pytest.raises(Exception, match="change was made"):
+            session.call("items.partial_update", id=1, body={"title": "x"})
+        assert not session.is_fresh("items.get", {"id": 1})
