@@ -71,13 +71,13 @@ class Network:
         """Takes a request; carries it out at once unless its operation is held."""
         url = urlsplit(str(request.url))
         target = url.path + (f"?{url.query}" if url.query else "")
-        content = request.content
+        content, is_json = request.content, "json" in request.headers.get("content-type", "")
         exchange = Exchange(
             self.number,
             request.method,
             target,
             {name.lower(): value for name, value in request.headers.items()},
-            json.loads(content) if content else None,
+            json.loads(content) if content and is_json else content.decode() or None,
             self.outcome,
         )
         self.exchanges.append(exchange)

@@ -297,9 +297,8 @@ def test_lookup_by_a_field_of_the_spec_finds_a_known_record(session: Session) ->
 CONTENTS = """
 resources:
   files:
-    path: /files/:id
-    schema: {entity: File, fields: {id: integer, name: string}}
     endpoints:
+      parsed: {path: /files/:id, content: json, schema: null}
       raw: {path: /files/:id, content: bytes, schema: null}
       words: {path: /files/:id, content: text, schema: null}
       stream: {path: /files/:id, content: stream, schema: null}
@@ -308,22 +307,23 @@ resources:
 
 def test_contents_of_one_url_are_results_of_their_own() -> None:
     """`bytes`, `text` and JSON of one URL do not stand for each other."""
-    with small(CONTENTS, lambda *_: Response(200, {"id": 1, "name": "f"})) as session:
-        record = session.call("files.get", id=1)
+    with small(CONTENTS, lambda *_: Response(200, {"id": 1})) as session:
+        parsed = session.call("files.parsed", id=1)
         raw = session.call("files.raw", id=1)
         words = session.call("files.words", id=1)
-        assert record.name == "f"
+        assert parsed["id"] == 1
         assert isinstance(raw, bytes) and isinstance(words, str)
         before = len(session.network.exchanges)
-        assert session.call("files.get", id=1) is record
+        assert session.call("files.parsed", id=1) == parsed
         assert session.call("files.raw", id=1) == raw
         assert session.call("files.words", id=1) == words
         assert session.asked(before) == []
 
 
-def test_stream_is_never_found_in_the_cache() -> None:
+@pytest.mark.parametrize("known", ["parsed", "raw", "words"])
+def test_stream_is_never_found_in_the_cache(known: str) -> None:
     """Each call with `content: stream` asks, whatever else is known of that URL."""
-    with small(CONTENTS, lambda *_: Response(200, {"id": 1, "name": "f"})) as session:
-        session.call("files.raw", id=1)
+    with small(CONTENTS, lambda *_: Response(200, {"id": 1})) as session:
+        session.call(f"files.{known}", id=1)
         assert session.requests("files.stream", id=1) == ["GET /files/1"]
         assert session.requests("files.stream", id=1) == ["GET /files/1"]
