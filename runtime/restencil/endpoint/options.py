@@ -115,6 +115,21 @@ def _names(name: str, value: Any, endpoint: Any) -> None:
         raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
 
 
+def _names_or(*words: str) -> Check:
+    def check(name: str, value: Any, endpoint: Any) -> None:
+        if value not in words:
+            _names(name, value, endpoint)
+
+    return check
+
+
+def _field_names(name: str, value: Any, endpoint: Any) -> None:
+    if not is_mapping(value) or not all(isinstance(field, str) and field for field in value.values()):
+        raise TypeError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a mapping from names on the wire to fields"
+        )
+
+
 def _formats(name: str, value: Any, endpoint: Any) -> None:
     if not is_mapping(value) or not {*value.values()} <= {*FORMATS}:
         raise ValueError(
@@ -224,7 +239,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "conditional": Option(check=_boolean, http=True),
     "freshness": Option(check=_freshness, http=True),
     "concurrency": Option(check=_concurrency, http=True),
-    "needs": Option(check=_names, http=True),
+    "needs": Option(check=_names_or("all", "required"), http=True),
+    "exact_filters": Option(check=_names, http=True),
+    "search_fields": Option(check=_field_names, http=True),
+    "body_fields": Option(check=_field_names, http=True),
     "persist": Option(check=_persistence, http=True),
     "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
     "error_policy": _VALUE,
@@ -243,7 +261,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "empty": Option(check=_one_of("error", "merge", "none"), http=True),
     "unwrap": Option(check=_path, http=True),
     "ignore": _VALUE,
-    "expires": Option(check=_names, http=True),
+    "expires": Option(check=_names_or("nothing"), http=True),
     "siblings": _VALUE,
     "returns": _VALUE,
     # Lists
@@ -320,6 +338,7 @@ RESERVED: Final = frozenset(
         "move",
         "paginated",
         "perform",
+        "outer_params",
         "path_names",
         "perform_async",
         "plain",
