@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
+from tests.freshness.bridge import bridged
+
 import restencil_generator
 
 NEW_KEYS: Final = False
@@ -115,7 +117,7 @@ PAGED
       by_name:
         path: /users/name/:name
         schema: User
-        #+ params: {name: {field: name}}
+        params: {name: {field: name}}
 
   teams:
     path: /teams/:id
@@ -198,7 +200,10 @@ def generated(spec: str, name: str) -> ModuleType:
     folder = Path(tempfile.mkdtemp(prefix="freshness-"))
     file = folder / f"{name}.yaml"
     file.write_text(spec, "utf-8")
-    restencil_generator.write(file, folder)
+    for path, content in bridged(restencil_generator.generate(file)).items():
+        module = folder / name / path
+        module.parent.mkdir(parents=True, exist_ok=True)
+        module.write_text(content, "utf-8")
     sys.path.insert(0, str(folder))
     try:
         importlib.invalidate_caches()
