@@ -252,7 +252,7 @@ def change(chance: random.Random, outcomes: tuple[str, ...] = OUTCOMES) -> Step:
         case ["users", "partial_update"]:
             arguments = {"id": chance.choice((1, 2)), "body": {"name": chance.choice(("cy", "dee"))}}
         case ["users", "create"]:
-            arguments = {"body": {"name": "cy"}}
+            arguments = {"body": {"name": chance.choice(("cy", "eve"))}}
         case ["users" | "teams", "delete"]:
             arguments = {"id": chance.choice((1, 2))}
         case ["teams", "partial_update"]:

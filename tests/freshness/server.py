@@ -293,7 +293,15 @@ class Server:
     def _written(self, table: str, pk: int) -> Row:
         return {"items": self.item, "users": self.user, "teams": self.team, "notes": self.note}[table](pk)
 
+    def _is_taken(self, table: str, body: Row, pk: int = 0) -> bool:
+        """Whether another user has this name already: names of users are unique."""
+        return table == "users" and any(
+            row["name"] == body.get("name") and other != pk for other, row in self.users.items()
+        )
+
     def _create(self, table: str, body: Row, outcome: str) -> Response:
+        if self._is_taken(table, body):
+            return Response(409, {"error": "taken"})
         pk = self.next[table]
         self.next[table] += 1
         self._rows(table)[pk] = {**_new(table), **{name: value for name, value in body.items() if name != "id"}}
@@ -312,7 +320,7 @@ class Server:
                 return Response(200, before)
             return self._empty(outcome if outcome == "ok" else "204")
         new = body.get("id", pk)
-        if new != pk and new in rows:
+        if (new != pk and new in rows) or self._is_taken(table, body, pk):
             return Response(409, {"error": "taken"})
         change = {name: value for name, value in body.items() if name not in ("id", "items")}
         if table == "notes":
