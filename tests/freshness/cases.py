@@ -106,7 +106,7 @@ CASES: Final = {
     "the key of a record that is old": """
         users.get(id=1)
         wait 45
-        items.get(id=2)
+        items.get.fetch(id=2)
         wait 20
     """,
     "a bulk change that answers some members of each record": """
