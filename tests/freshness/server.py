@@ -228,7 +228,8 @@ class Server:
         if outcome == "refused":
             return Response(500, {"error": "not now"})
         self.version += 1
-        response = copy.deepcopy(self._change(method, urlsplit(target).path.strip("/").split("/"), body, outcome))
+        parts = urlsplit(target).path.strip("/").split("/")
+        response = copy.deepcopy(self._change(method, parts, body, outcome))
         if response.status < 400 and outcome == "500":
             return Response(500, {"error": "late"})
         if response.status < 400 and outcome == "lost":
@@ -242,7 +243,7 @@ class Server:
             case "POST", ["items", "bulk"]:
                 hit = [pk for pk, row in self.items.items() if row["kind"] == body["kind"]]
                 for pk in hit:
-                    self.items[pk].update(body["change"])
+                    self._update(pk, body["change"])
                 if outcome == "whole":
                     return Response(200, [self.item(pk) for pk in hit])
                 if outcome in ("part", "id"):
@@ -254,10 +255,10 @@ class Server:
                 return self._empty(outcome)
             case "POST", ["items", pk, "visits"] if int(pk) in self.items:
                 self.visits[int(pk)] += 1
-                self.items[int(pk)].update(body)
+                self._update(int(pk), body)
                 return self._said(self.item(int(pk)), outcome, body)
             case "POST", ["items", pk, "mute"] if int(pk) in self.items:
-                self.items[int(pk)].update(body)
+                self._update(int(pk), body)
                 return self._empty(outcome)
             case "DELETE", ["items", pk, "visits"] if int(pk) in self.items:
                 self.visits[int(pk)] = 0
@@ -332,6 +333,10 @@ class Server:
             self._let_go()
         self._let_go()
         return self._said(self._written(table, new), outcome, body)
+
+    def _update(self, pk: int, change: Row) -> None:
+        self.items[pk].update(change)
+        self._let_go()
 
     def _delete(self, table: str, pk: int) -> None:
         self._rows(table).pop(pk, None)
