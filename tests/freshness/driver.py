@@ -173,6 +173,28 @@ class Session:
             return inside
         return lambda: target(**arguments)
 
+    def watch(self, name: str, arguments: Arguments, seen: list[Any]) -> Task[Any]:
+        """Opens a live read and notes each value that it shows, as long as the session is open."""
+        bound = self.bound(name)
+        if self.world.asynchronous:
+
+            async def await_values() -> None:
+                async with bound.live(**arguments) as live:
+                    async for value in live:
+                        seen.append(value)
+
+            task = self.clock.start(await_values)
+        else:
+
+            def take_values() -> None:
+                with bound.live(**arguments) as live:
+                    for value in live:
+                        seen.append(value)  # noqa: PERF402 -- it grows while the read is open
+
+            task = self.clock.start(take_values)
+        self.clock.settle()
+        return task
+
     def asked(self, since: int) -> list[str]:
         """The requests that were sent since then, as method and URL."""
         return [f"{one.method} {one.target}" for one in self.network.exchanges[since:]]
@@ -322,6 +344,7 @@ class Run:
         self.check_all = check_all
         self.at_end = at_end
         self.operations: list[Operation] = []
+        self.watched: list[tuple[Step, list[Any], Task[Any]]] = []
         self.at = 0
 
     def run(self) -> Outcome:
@@ -334,6 +357,7 @@ class Run:
                 self.outcome.counts["steps"] += 1
                 if not self.outcome.differences and (self.check_all or self.at % 3 == 2):
                     self.check()
+                    self.check_watched()
                 if self.outcome.differences:
                     break
             if not self.outcome.differences:
@@ -352,6 +376,8 @@ class Run:
         """Does one step of the program."""
         session = self.session
         match step.act:
+            case "watch":
+                self.watch(step)
             case "wait":
                 session.clock.advance(step.number * 1000)
             case "serve":
@@ -365,6 +391,24 @@ class Run:
             case _:
                 self.call(step)
         self.collect()
+
+    def watch(self, step: Step) -> None:
+        """Opens a live read, or leaves it where the program has enough of them."""
+        if len(self.watched) < 3:
+            seen: list[Any] = []
+            self.watched.append((step, seen, self.session.watch(step.name, step.arguments, seen)))
+
+    def check_watched(self) -> None:
+        """A live read that is open shows what the server would say, once nothing is under way."""
+        session = self.session
+        session.clock.settle()
+        for step, seen, task in self.watched:
+            if task.done or session.network.under_way or session.truth(step.name, step.arguments) is None:
+                continue
+            self.outcome.counts["live reads compared"] += 1
+            found = session.wrong(step.name, step.arguments, seen[-1]) if seen else "shows nothing"
+            if found or not session.is_fresh(step.name, step.arguments):
+                self.differ("a live read is not up to date", str(step), found or "it is not fresh")
 
     def call(self, step: Step) -> None:
         """Calls something, and compares its value where nothing overlapped."""
@@ -480,6 +524,7 @@ class Run:
             self.differ("never ends", "; ".join(str(one.step) for one in self.operations), "nothing is under way")
         if not self.outcome.differences:
             self.check()
+            self.check_watched()
         if not self.at_end:
             return
         for through in [*session.clients]:

@@ -81,6 +81,8 @@ class Network:
             self.outcome,
         )
         self.exchanges.append(exchange)
+        if len(self.exchanges) > 2_000:
+            raise RuntimeError("something asks without end")
         if self.number is None:
             self.carry_out(exchange)
             exchange.is_delivered = True

@@ -8,10 +8,11 @@
     deliver 1
     wait 20
     view.items.partial_update(id=1, body={'rank': 1}) -> id
+    watch items.get(id=1)
 
 What stands alone is done, with its responses at once; `-> OUTCOME` says how the server answers a change. `start` leaves
 its requests on their way: `serve` carries the next of them out on the server, `deliver` gives the response to the
-client. `wait` lets seconds pass. `view.` goes through a partition of the client, `other.` through a second store on the
+client. `watch` opens a live read that stays open. `wait` lets seconds pass. `view.` goes through a partition of the client, `other.` through a second store on the
 same storage; `reopen` closes the store and opens it again.
 """
 
@@ -51,7 +52,7 @@ class World:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `act` is do, start, serve, deliver, wait or reopen; `number` tells what was started, or seconds."""
+    """One step: `act` is do, start, watch, serve, deliver, wait or reopen; `number` tells what was started, or seconds."""
 
     act: str
     number: int = 0
@@ -65,7 +66,7 @@ class Step:
             return f"{self.act} {self.number}"
         if self.act == "reopen":
             return "reopen"
-        start = f"start {self.number}: " if self.act == "start" else ""
+        start = {"start": f"start {self.number}: ", "watch": "watch "}.get(self.act, "")
         via = f"{self.through}." if self.through else ""
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         outcome = f" -> {self.outcome}" if self.outcome else ""
@@ -105,7 +106,7 @@ def parse(text: str) -> Program:
             steps.append(Step("reopen"))
         else:
             found = re.fullmatch(
-                r"(?:start (?P<number>\d+): )?(?:(?P<through>view|other)\.)?(?P<name>[\w.]+)\((?P<given>.*)\)"
+                r"(?:start (?P<number>\d+): |(?P<watch>watch ))?(?:(?P<through>view|other)\.)?(?P<name>[\w.]+)\((?P<given>.*)\)"
                 r"(?: -> (?P<outcome>\w+))?",
                 line,
             )
@@ -113,7 +114,7 @@ def parse(text: str) -> Program:
             call = ast.parse(f"f({found['given']})", mode="eval").body
             assert isinstance(call, ast.Call)
             arguments = {word.arg or "": ast.literal_eval(word.value) for word in call.keywords}
-            act = "start" if found["number"] else "do"
+            act = "start" if found["number"] else "watch" if found["watch"] else "do"
             number = int(found["number"] or 0)
             steps.append(Step(act, number, found["name"], arguments, found["outcome"] or "", found["through"] or ""))
     return Program(world, tuple(steps))
@@ -326,12 +327,15 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
 
 
 def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rules: frozenset[str]) -> Step:
-    kind = chance.choice(("expire", "wait", "view", "view read", *(["reopen"] if world.sqlite else [])))
+    kind = chance.choice(("expire", "wait", "view", "view read", "watch", *(["reopen"] if world.sqlite else [])))
     if kind == "wait" or (kind.startswith("view") and "partitions" in rules):
         return Step("wait", chance.choice((20, 45)))
     if kind == "expire":
         name, arguments = chance.choice(READS)
         return Step("do", 0, f"{name}.expire", arguments)
+    if kind == "watch":
+        name, arguments = chance.choice(READS)
+        return Step("watch", 0, name, arguments)
     if kind == "reopen":
         return Step("reopen")
     step = change(chance, outcomes) if kind == "view" else read(chance, READS)

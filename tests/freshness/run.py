@@ -96,7 +96,16 @@ def main() -> int:
                 small.setdefault(_signature(simple, difference), (simple, difference))
     seconds = time.monotonic() - begun
     print(f"mode {given.mode}, seed {given.seed}: {seconds:.0f} s")
-    for name in ("programs", "steps", "changes", "requests", "fresh values compared", "stale", "values compared"):
+    for name in (
+        "programs",
+        "steps",
+        "changes",
+        "requests",
+        "fresh values compared",
+        "stale",
+        "values compared",
+        "live reads compared",
+    ):
         print(f"  {name}: {counts[name]}")
     print(f"  differences: {sum(kinds.values())} {dict(kinds)}")
     for simple, difference in small.values():

@@ -12,7 +12,6 @@ from tests.freshness.server import Response
 from tests.freshness.small import small
 
 import restencil
-from restencil.testing import Task
 
 
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
@@ -39,26 +38,6 @@ def clocked(options: str, asynchronous: bool = False, headers: dict[str, str] | 
 
     spec = TICKS + f"    options: {options}\n"
     return small(spec, answer, World(asynchronous=asynchronous))
-
-
-def live(session: Session, name: str, seen: list[Any], **arguments: Any) -> Task[Any]:
-    """Opens a live read and notes each value that it shows."""
-    bound = session.bound(name)
-    if session.world.asynchronous:
-
-        async def watch() -> None:
-            async with bound.live(**arguments) as shown:
-                async for value in shown:
-                    seen.append(value)
-
-        return session.clock.start(watch)
-
-    def look() -> None:
-        with bound.live(**arguments) as shown:
-            for value in shown:
-                seen.append(value)  # noqa: PERF402 -- it grows while the read is open
-
-    return session.clock.start(look)
 
 
 # 1.1
@@ -196,7 +175,7 @@ def test_views_show_a_stale_value_until_the_new_one_comes(session: Session) -> N
 def test_live_read_fetches_what_turns_stale_under_it(session: Session, cause: str) -> None:
     """An open live read asks once when its data turns stale, and shows the new value."""
     seen: list[Any] = []
-    live(session, "items.get", seen, id=1)
+    session.watch("items.get", {"id": 1}, seen)
     session.clock.settle()
     assert [item.title for item in seen] == ["t1"]
     session.server.version += 1
@@ -217,7 +196,7 @@ def test_live_read_fetches_what_turns_stale_under_it(session: Session, cause: st
 def test_live_read_of_a_list_fetches_after_a_change_that_brought_nothing(session: Session) -> None:
     """A live list asks once after a change without a body, and shows what the server has."""
     seen: list[Any] = []
-    live(session, "items.get_list", seen, kind="a")
+    session.watch("items.get_list", {"kind": "a"}, seen)
     session.clock.settle()
     before = len(session.network.exchanges)
     session.call("items.mute", "204", id=1, body={"kind": "a"})
@@ -230,7 +209,7 @@ def test_live_read_of_a_list_fetches_after_a_change_that_brought_nothing(session
 def test_live_read_shows_the_old_value_until_the_new_one_comes(session: Session) -> None:
     """While a live read fetches, its value stays."""
     seen: list[Any] = []
-    live(session, "items.get", seen, id=1)
+    session.watch("items.get", {"id": 1}, seen)
     session.clock.settle()
     session.begin(Step("start", 1, "items.get.expire", {"id": 1}))
     assert [one.target for one in session.network.under_way] == ["/items/1"]
