@@ -1,7 +1,7 @@
 """Writes into generated modules what the generator does not write yet: the options of the freshness rule.
 
-`consistency`, `invalid_if_stale`, `needs` and `exact_filters`, as a spec without the new keys has them. It changes nothing
-where the generator writes them, and goes once it does.
+`consistency`, `invalid_if_stale`, `needs` and `exact_filters`, as a spec without the new keys has them. It changes
+nothing where the generator writes them, and goes once it does.
 """
 
 from __future__ import annotations

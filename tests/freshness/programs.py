@@ -12,8 +12,8 @@
 
 What stands alone is done, with its responses at once; `-> OUTCOME` says how the server answers a change. `start` leaves
 its requests on their way: `serve` carries the next of them out on the server, `deliver` gives the response to the
-client. `watch` opens a live read that stays open. `wait` lets seconds pass. `view.` goes through a partition of the client, `other.` through a second store on the
-same storage; `reopen` closes the store and opens it again.
+client. `watch` opens a live read that stays open. `wait` lets seconds pass. `view.` goes through a partition of the
+client, `other.` through a second store on the same storage; `reopen` closes the store and opens it again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class World:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: `act` is do, start, watch, serve, deliver, wait or reopen; `number` tells what was started, or seconds."""
+    """One step: `act` is do, start, watch, serve, deliver, wait or reopen; `number` names what started, or seconds."""
 
     act: str
     number: int = 0
@@ -106,8 +106,8 @@ def parse(text: str) -> Program:
             steps.append(Step("reopen"))
         else:
             found = re.fullmatch(
-                r"(?:start (?P<number>\d+): |(?P<watch>watch ))?(?:(?P<through>view|other)\.)?(?P<name>[\w.]+)\((?P<given>.*)\)"
-                r"(?: -> (?P<outcome>\w+))?",
+                r"(?:start (?P<number>\d+): |(?P<watch>watch ))?(?:(?P<through>view|other)\.)?"
+                r"(?P<name>[\w.]+)\((?P<given>.*)\)(?: -> (?P<outcome>\w+))?",
                 line,
             )
             assert found is not None, f"{line!r} is no step of a program"
