@@ -137,9 +137,9 @@ class Session:
             found = getattr(found, part)
         return found
 
-    def call(self, name: str, /, _outcome: str = "whole", _through: str = "", **arguments: Any) -> Any:
+    def call(self, name: str, outcome: str = "whole", through: str = "", /, **arguments: Any) -> Any:
         """Does one call, its responses at once; its value, or its error raised."""
-        return self.begin(Step("do", 0, name, arguments, _outcome, _through)).task.result()
+        return self.begin(Step("do", 0, name, arguments, outcome, through)).task.result()
 
     def begin(self, step: Step) -> Operation:
         """Begins a call: held, where it is a start; else its responses come at once."""
@@ -294,7 +294,7 @@ class Session:
             else (f"is {mine!r}, the server says {said!r}")
         )
 
-    def _differs_reference(self, mine: Any, name: str, member: Any, key: int) -> str | None:
+    def _differs_reference(self, mine: Any, name: str, member: Any, key: int | str) -> str | None:
         if member is None:
             found = restencil.foreign_key(mine, name)
             return None if found == key else f"refers to {found!r}, the server says {key!r}"
@@ -454,7 +454,7 @@ class Run:
         if step.name.endswith(".get_page"):
             return
         if step.name.endswith(".iterate"):
-            mine, keys = [item.id for item in value], sorted(session.server.items)
+            mine, keys = [item.id for item in value or ()], sorted(session.server.items)
             if mine != keys:
                 self.differ("iterate differs", str(step), f"gives {mine}, the server has {keys}")
             return
@@ -487,7 +487,7 @@ class Run:
         if any(one.response is not None for one in changing) or (changing and session.world.optimistic):
             return
         for through in [*session.clients]:
-            objects: dict[tuple[type, str], Any] = {}
+            objects: dict[tuple[Any, str], Any] = {}
             for name, arguments in READS:
                 state = session.bound(name, through).state(**arguments)
                 if state.data is None:
@@ -558,7 +558,7 @@ class Run:
         self.session.clock.settle()
 
 
-def _entities(value: Any, seen: set[int]) -> Iterator[restencil.Entity]:
+def _entities(value: Any, seen: set[int]) -> Iterator[Any]:
     if isinstance(value, restencil.Entity):
         if id(value) in seen:
             return

@@ -172,7 +172,7 @@ READS: Final[tuple[tuple[str, Arguments], ...]] = (
 """What is compared with the server."""
 
 OFTEN: Final = (1, 1, 2, 3, 4)
-OUTCOMES: Final = ("whole", "whole", "whole", "part", "id", "204", "ok", "500", "lost", "refused")
+OUTCOMES: Final[tuple[str, ...]] = ("whole", "whole", "whole", "part", "id", "204", "ok", "500", "lost", "refused")
 
 
 def _members(chance: random.Random) -> Arguments:
@@ -294,7 +294,7 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
     length, overlap = chance.choice((6, 10, 16, 24, 40, 60)), chance.choice((0.0, 0.4, 0.8))
     if "overlaps" in rules:
         overlap = 0.0
-    outcomes = OUTCOMES
+    outcomes: tuple[str, ...] = OUTCOMES
     if "failures" in rules:
         outcomes = tuple(one for one in OUTCOMES if one not in ("500", "lost", "refused", "ok"))
     focus = tuple(chance.sample(READS, 8)) + tuple((n, a) for n, a in READS if n == "items.get" and a["id"] < 3)
@@ -327,7 +327,7 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
 
 
 def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rules: frozenset[str]) -> Step:
-    kind = chance.choice(("expire", "wait", "view", "view read", "watch", *(["reopen"] if world.sqlite else [])))
+    kind: str = chance.choice(("expire", "wait", "view", "view read", "watch", *(["reopen"] if world.sqlite else [])))
     if kind == "wait" or (kind.startswith("view") and "partitions" in rules):
         return Step("wait", chance.choice((20, 45)))
     if kind == "expire":
@@ -396,7 +396,8 @@ def smaller(program: Program) -> list[Program]:
                 found.append(Program(program.world, (*steps[:at], replace(step, outcome=outcome), *steps[at + 1 :])))
     for one in fields(World):
         if getattr(program.world, one.name) != one.default and one.name != "bound":
-            found.append(Program(replace(program.world, **{one.name: one.default}), steps))
+            usual: Any = {one.name: one.default}
+            found.append(Program(replace(program.world, **usual), steps))
     return found
 
 

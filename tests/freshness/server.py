@@ -111,15 +111,15 @@ class Server:
                 rows = [self.note(note) for note, row in sorted(self.notes.items()) if row["item_id"] == int(pk)]
                 return (rows if int(pk) in self.items else None), {}
             case ["items", pk, "notes", note]:
-                found = self.notes.get(int(note))
-                return (self.note(int(note)) if found and found["item_id"] == int(pk) else None), {}
+                row = self.notes.get(int(note))
+                return (self.note(int(note)) if row and row["item_id"] == int(pk) else None), {}
             case ["items", pk]:
                 return (self.item(int(pk)) if int(pk) in self.items else None), {}
             case ["users"]:
                 return [{"id": pk, "name": row["name"]} for pk, row in sorted(self.users.items())], {}
             case ["users", "name", name]:
-                found = [pk for pk, row in sorted(self.users.items()) if row["name"] == name]
-                return (self.user(found[0]) if found else None), {}
+                named = [user for user, row in sorted(self.users.items()) if row["name"] == name]
+                return (self.user(named[0]) if named else None), {}
             case ["users", pk]:
                 return (self.user(int(pk)) if int(pk) in self.users else None), {}
             case ["teams"]:
@@ -131,7 +131,8 @@ class Server:
                 return (self.model(name) if name in self.models else None), {}
             case ["models", "search"]:
                 return {"models": [self.model(name) for name in sorted(self.models)]}, {}
-        return None, {}
+            case _:
+                return None, {}
 
     def matching(self, query: dict[str, str]) -> list[int]:
         """The keys of the items that a list with these arguments has: title contains, all else equals."""
@@ -175,7 +176,8 @@ class Server:
                 return rows, ({"Link": f'<http://server.test{following}>; rel="next"'} if more else {})
             case "by_url":
                 return {"items": rows, "next": f"http://server.test{following}" if more else None}, {}
-        return rows, {}
+            case _:
+                return rows, {}
 
     # records as they are written
 
@@ -285,7 +287,8 @@ class Server:
                     return self._empty(outcome if outcome == "ok" else "204")
                 self.models[name].update({key: value for key, value in body.items() if key != "name"})
                 return self._said(self.model(name), outcome, body)
-        return _NOT_FOUND
+            case _:
+                return _NOT_FOUND
 
     def _rows(self, table: str) -> dict[int, Row]:
         rows: dict[int, Row] = getattr(self, table)
@@ -370,21 +373,23 @@ class Server:
         return Response(200, {"ok": True}) if outcome == "ok" else Response(204, NOTHING)
 
 
+_NEW: Final[dict[str, Row]] = {
+    "items": {
+        "title": "t",
+        "kind": "a",
+        "state": "open",
+        "rank": 0,
+        "body": "-",
+        "note": None,
+        "owner": None,
+        "team": None,
+    },
+    "users": {"name": "u"},
+    "teams": {"name": "t", "motto": None},
+    "notes": {"text": "", "item_id": 1},
+}
+"""What a record has where a body says nothing."""
+
+
 def _new(table: str) -> Row:
-    return copy.deepcopy(
-        {
-            "items": {
-                "title": "t",
-                "kind": "a",
-                "state": "open",
-                "rank": 0,
-                "body": "-",
-                "note": None,
-                "owner": None,
-                "team": None,
-            },
-            "users": {"name": "u"},
-            "teams": {"name": "t", "motto": None},
-            "notes": {"text": "", "item_id": 1},
-        }[table]
-    )
+    return dict(_NEW[table])

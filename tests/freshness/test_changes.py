@@ -183,7 +183,7 @@ def test_change_brought_whole_counts_as_a_response_of_get(session: Session, chan
 def test_change_brought_whole_makes_plain_and_paged_lists_stale(session: Session, change: str, read: str) -> None:
     """Lists that do not follow are stale: plain lists and pages."""
     session.call(read)
-    arguments = {} if change.endswith("create") else {"id": 1}
+    arguments: dict[str, Any] = {} if change.endswith("create") else {"id": 1}
     session.call(change, "whole", **arguments, body={"title": "new"})
     assert not fresh(session, read)
     session.call(read)

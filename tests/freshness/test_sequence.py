@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.freshness.cases import CASES
@@ -67,7 +68,7 @@ def test_result_is_stale_when_its_key_is_expired(session: Session) -> None:
     ("read", "arguments"),
     [("items.get_list", {}), ("items.latest", {}), ("users.get", {"id": 1}), ("items.by_page", {})],
 )
-def test_list_is_stale_when_its_membership_is_marked(session: Session, read: str, arguments: dict[str, int]) -> None:
+def test_list_is_stale_when_its_membership_is_marked(session: Session, read: str, arguments: dict[str, Any]) -> None:
     """Collections, nested lists, pages and plain lists of own endpoints all have a membership."""
     session.call(read, **arguments)
     session.call("items.create", "204", body={"owner": 1})
