@@ -8,6 +8,7 @@ one entity as two objects, and a change that raises although the server made it.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +77,8 @@ class Session:
         self.ends = contextlib.ExitStack()
         self.folder: Path | None = None
         if world.sqlite:
-            self.folder = Path(self.ends.enter_context(tempfile.TemporaryDirectory(prefix="freshness-")))
+            self.folder = Path(tempfile.mkdtemp(prefix="freshness-"))
+            self.ends.callback(shutil.rmtree, self.folder, ignore_errors=True)
         self.stores: dict[str, restencil.Store] = {}
         self.clients: dict[str, Any] = {}
         self.open("")
@@ -85,6 +87,8 @@ class Session:
 
     def open(self, through: str) -> Any:
         """The client, its view with a header of its own, or the client of a second store on the same storage."""
+        if through == "other" and not self.world.sqlite:
+            through = ""
         if through in self.clients:
             return self.clients[through]
         if through == "view":
@@ -127,6 +131,14 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def sync(self) -> None:
+        """Stores that share a storage hear what the others have written."""
+        if self.world.sqlite:
+            for _ in range(2):
+                for store in self.stores.values():
+                    store.flush()
+                self.clock.advance(500)
 
     # calls
 
@@ -400,6 +412,7 @@ class Run:
                     session.open("")
             case _:
                 self.call(step)
+        session.sync()
         self.collect()
 
     def watch(self, step: Step) -> None:

@@ -108,7 +108,7 @@ def main() -> int:
     ):
         print(f"  {name}: {counts[name]}")
     print(f"  differences: {sum(kinds.values())} {dict(kinds)}")
-    for simple, difference in small.values():
+    for simple, difference in sorted(small.values(), key=lambda one: len(one[0].steps)):
         print(f"\n{shown(simple, difference)}")
     return 1 if kinds else 0
 
