@@ -481,6 +481,8 @@ class Run:
             if mine != keys:
                 self.differ("iterate differs", str(step), f"gives {mine}, the server has {keys}")
             return
+        if step.name.endswith(".fetch") and not session.is_fresh(name, step.arguments, step.through):
+            return  # it asks for its own key alone, whatever is known of the records that this refers to
         found = session.wrong(name, step.arguments, value)
         if found:
             self.differ("a call gives what is wrong", str(step), found)
