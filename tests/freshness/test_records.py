@@ -114,11 +114,15 @@ resources:
   issues:
     path: /repos/:owner/issues/:number
     schema: Issue
+PARAMS
 """
 
+MAPPED_COMPOUND = "    params: {owner: {field: owner}, number: {field: number}}"
 
-def test_compound_key_is_found_by_all_of_its_fields() -> None:
-    """Where all fields of a compound key are in the path, `get` finds the record of a list."""
+
+@pytest.mark.parametrize("params", ["", MAPPED_COMPOUND], ids=["unmapped", "mapped"])
+def test_compound_key_is_found_by_all_of_its_fields(params: str) -> None:
+    """Where all fields of a compound key are mapped, `get` finds the record of a list; a delete removes it."""
     rows = [{"owner": "a", "number": 1, "title": "x"}, {"owner": "a", "number": 2, "title": "y"}]
 
     def answer(method: str, target: str, body: Any) -> Any:
@@ -126,10 +130,13 @@ def test_compound_key_is_found_by_all_of_its_fields() -> None:
             return NOTHING
         return rows if target.endswith("issues") else rows[int(target[-1]) - 1]
 
-    with small(COMPOUND, answer) as session:
+    with small(COMPOUND.replace("PARAMS", params), answer) as session:
         session.call("issues.get_list", owner="a")
-        assert session.requests("issues.get", owner="a", number=2) == []
+        asked = session.requests("issues.get", owner="a", number=2)
+        assert asked == [] if params else asked in ([], ["GET /repos/a/issues/2"])
+        assert session.call("issues.get", owner="a", number=2).title == "y"
         session.call("issues.delete", owner="a", number=2)
+        rows.pop()
         assert [one.number for one in session.call("issues.get_list", owner="a")] == [1]
 
 
