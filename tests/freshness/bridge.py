@@ -13,7 +13,7 @@ from typing import Final
 _EXACT: Final = frozenset({"bool", "int", "UUID", "uuid.UUID"})
 
 
-def bridged(files: dict[str, str]) -> dict[str, str]:
+def bridged(files: dict[str, str], needs: str = "all") -> dict[str, str]:
     """The files of a package with these options."""
     if any("consistency=" in text for text in files.values()):
         return files
@@ -21,7 +21,7 @@ def bridged(files: dict[str, str]) -> dict[str, str]:
         name: found for path, text in files.items() if path.endswith(".py") for name, found in _entities(text).items()
     }
     enums = set(re.findall(r"^(\w+): typing\.TypeAlias", files.get("_enums.py", ""), re.MULTILINE))
-    return {name: _module(text, fields, enums) if name.endswith(".py") else text for name, text in files.items()}
+    return {name: _module(text, fields, enums, needs) if name.endswith(".py") else text for name, text in files.items()}
 
 
 def _entities(text: str) -> dict[str, dict[str, str]]:
@@ -36,11 +36,11 @@ def _entities(text: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def _module(text: str, fields: dict[str, dict[str, str]], enums: set[str]) -> str:
+def _module(text: str, fields: dict[str, dict[str, str]], enums: set[str], needs: str) -> str:
     if "restencil.Resource[" not in text:
         return text
     says = "invalid_if_stale" in text.partition("restencil.Resource[")[2].partition("):\n")[0]
-    more = 'consistency="strict", needs="all"' + ("" if says else ", invalid_if_stale=True")
+    more = f'consistency="strict", needs="{needs}"' + ("" if says else ", invalid_if_stale=True")
     text = re.sub(r"(restencil\.Resource\[restencil\.ControllerType\])(,?)", rf"\1, {more}\2", text, count=1)
     text = re.sub(r"@restencil\.rest\(needs=\((?:[^()]*)\),? ?", "@restencil.rest(", text)
     text = re.sub(r"\bneeds=\((?:[^()]*)\),", "", text)

@@ -71,7 +71,7 @@ class Session:
         self.world = world = World() if world is None else world
         self.package = module or package(Variant(world.optimistic, world.has_envelope, world.needs))
         self.clock = FakeClock()
-        manners = Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, world.has_envelope)
+        manners = Manners(world.embeds_owner, world.leaves_out_null, world.has_etags, world.has_envelope, world.needs)
         self.server: Any = Server(manners) if server is None else server
         self.network = Network(self.server, self.clock)
         self.ends = contextlib.ExitStack()

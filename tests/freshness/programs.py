@@ -344,6 +344,7 @@ def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rul
 
 def world_at_random(chance: random.Random, mode: str) -> World:
     """A world for a mode: `memory`, `bounded`, `sqlite`, each with `-async` behind it or not."""
+    leaves_out_null = chance.random() < 0.15
     return World(
         asynchronous=mode.endswith("-async"),
         bound=chance.choice((2, 4, 8)) if mode.startswith("bounded") else 0,
@@ -351,7 +352,8 @@ def world_at_random(chance: random.Random, mode: str) -> World:
         optimistic=chance.random() < 0.3,
         has_envelope=chance.random() < 0.3,
         embeds_owner=chance.random() < 0.5,
-        leaves_out_null=chance.random() < 0.15,
+        leaves_out_null=leaves_out_null,
+        needs="required" if chance.random() < (0.7 if leaves_out_null else 0.1) else "all",
         has_etags=chance.random() < 0.3,
     )
 

@@ -38,6 +38,7 @@ class Manners:
     leaves_out_null: bool = False
     has_etags: bool = False
     has_envelope: bool = False
+    needs: str = "all"
 
 
 @dataclass
@@ -367,6 +368,8 @@ class Server:
     def _part(self, record: Row, outcome: str, body: Row | None = None) -> Row:
         key = "name" if "id" not in record else "id"
         kept = {key} if outcome == "id" else {key, "name", "title", "kind", *(body or {})}
+        if self.manners.needs == "required":  # then what has all required members says by omission what is null
+            kept -= {"state", "stage", "text", "name"} - {key}
         return {name: value for name, value in record.items() if name in kept}
 
     def _empty(self, outcome: str) -> Response:

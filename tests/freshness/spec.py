@@ -192,15 +192,15 @@ PLAIN_NAMES: Final = (
 @functools.cache
 def package(variant: Variant) -> ModuleType:
     """The package of a variant, generated from its spec and imported; made once in a process."""
-    return generated(text(variant), variant.package)
+    return generated(text(variant), variant.package, variant.needs)
 
 
-def generated(spec: str, name: str) -> ModuleType:
+def generated(spec: str, name: str, needs: str = "all") -> ModuleType:
     """The package that the generator makes of this spec, imported under its name."""
     folder = Path(tempfile.mkdtemp(prefix="freshness-"))
     file = folder / f"{name}.yaml"
     file.write_text(spec, "utf-8")
-    for path, content in bridged(restencil_generator.generate(file)).items():
+    for path, content in bridged(restencil_generator.generate(file), needs).items():
         module = folder / name / path
         module.parent.mkdir(parents=True, exist_ok=True)
         module.write_text(content, "utf-8")
