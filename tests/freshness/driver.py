@@ -256,6 +256,7 @@ class Session:
         state = self.bound(name, through).state(**arguments)
         return (
             state.data is not None
+            and state.error is None
             and state.expiry_status is not restencil.ExpiryStatus.Invalid
             and state.expires_at > self.clock()
         )
