@@ -258,7 +258,7 @@ class Session:
             state.data is not None
             and state.error is None
             and state.expiry_status is not restencil.ExpiryStatus.Invalid
-            and state.expires_at > self.clock()
+            and state.expires_at >= self.clock()
         )
 
     def wrong(self, name: str, arguments: Arguments, value: Any) -> str | None:
