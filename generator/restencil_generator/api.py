@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from restencil_generator.compare import Cause, Difference, compare, read_manifest, read_text
 from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure, SpecError
+from restencil_generator.diagnostics.model import Place, Problem, Related, has_errors
+from restencil_generator.exceptions import Failure, SpecError
 from restencil_generator.loading import load_spec
-from restencil_generator.problems import Place, Problem, Related, has_errors
 from restencil_generator.publish import Published, Refused, publish
 
 if TYPE_CHECKING:

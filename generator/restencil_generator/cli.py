@@ -21,19 +21,19 @@ from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from restencil_generator.failure import Failure, SpecError
+from restencil_generator.exceptions import Failure, SpecError
 
 if TYPE_CHECKING:
     from restencil_generator.compare import Difference
     from restencil_generator.config import Project
+    from restencil_generator.diagnostics.format import Format
+    from restencil_generator.diagnostics.model import Problem, Sources
     from restencil_generator.diff.rules import Class, Column
     from restencil_generator.openapi.changes import Class as Upstream
     from restencil_generator.openapi.exported_types import Version
     from restencil_generator.openapi.importing import Imported, Job
-    from restencil_generator.problems import Problem, Sources
     from restencil_generator.progress import Step
     from restencil_generator.project import Made
-    from restencil_generator.report import Format
 
 
 class Exit(enum.IntEnum):
@@ -188,7 +188,7 @@ class _Console:
 
     def remarks(self, problems: Sequence[Problem]) -> None:
         """Prints what is told beside a result, one line each: the first of them, and how many more there are."""
-        from restencil_generator.report import brief
+        from restencil_generator.diagnostics.format import brief
 
         click.echo(brief(problems, color=_colours(sys.stderr)), nl=False, err=True, color=_colours(sys.stderr))
 
@@ -220,8 +220,8 @@ class _Console:
     def _rendered(
         self, problems: Sequence[Problem], sources: Sources, stream: IO[str], limit: int | None = None
     ) -> str:
-        from restencil_generator.problems import LIMIT
-        from restencil_generator.report import render
+        from restencil_generator.diagnostics.format import render
+        from restencil_generator.diagnostics.model import LIMIT
 
         text = render(problems, sources, self.form, color=_colours(stream), limit=LIMIT if limit is None else limit)
         if self.form == "text" and problems and stream.isatty():
@@ -567,8 +567,8 @@ def lint(console: _Console, project: Callable[[], Project], no_hooks: bool) -> E
       restencil lint
       restencil lint specs/blog.yaml --format json
     """
+    from restencil_generator.diagnostics.model import has_errors
     from restencil_generator.lint import advise
-    from restencil_generator.problems import has_errors
 
     found = project()
     advice = advise(found, import_hooks=not no_hooks)
@@ -592,8 +592,8 @@ def explain(console: _Console, code: str) -> Exit:
       restencil explain unknown-type
       restencil explain enum-value-removed
     """
-    from restencil_generator.explained import explained
-    from restencil_generator.problems import did_you_mean
+    from restencil_generator.diagnostics.explanations import explained
+    from restencil_generator.diagnostics.model import did_you_mean
 
     known = explained()
     if code not in known:
@@ -800,8 +800,8 @@ def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, A
 
 def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
     """Writes what was imported, or shows it, and gives what `--format json` says of it."""
+    from restencil_generator.diagnostics.format import as_json
     from restencil_generator.openapi import importing
-    from restencil_generator.report import as_json
 
     settlement = importing.settle(imported, job)
     if settlement.refused:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from restencil_generator.conflicts import is_conflict_marker
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.exceptions import Failure
 from restencil_generator.files import is_special, read_regular
 from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, digest, spec_named_in
-from restencil_generator.problems import Place, Problem
 
 
 class Cause(enum.StrEnum):

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 
 FILE = "pyproject.toml"
 KEYS = ("diff", "import", "out", "specs", "templates")

@@ -23,7 +23,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
-from restencil_generator.problems import Place
+from restencil_generator.diagnostics.model import Place
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 Literals: TypeAlias = "str | int | bool"

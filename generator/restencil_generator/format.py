@@ -16,7 +16,7 @@ from black import format_str
 from black.mode import Mode, TargetVersion
 from black.parsing import InvalidInput
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.layout import WIDTH, fits
 
 _MUCH: Final = 100_000

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import Place, Problem, Related, Source, did_you_mean, in_order, quoted
 from restencil_generator.facts import path_to
 from restencil_generator.lint_storage import stored
 from restencil_generator.lint_types import out_of_reach, unions
 from restencil_generator.loading import Loaded, load_spec
-from restencil_generator.problems import Place, Problem, Related, Source, did_you_mean, in_order, quoted
 from restencil_generator.values import misfits
 
 if TYPE_CHECKING:

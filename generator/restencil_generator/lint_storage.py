@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import Problem, quoted
+from restencil_generator.diagnostics.model import Problem, quoted
 
 SECRETS: Final = frozenset(
     (

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import Place, Problem, Related, quoted
 from restencil_generator.facts import answered
-from restencil_generator.problems import Place, Problem, Related, quoted
 
 
 def unions(spec: d.Spec, types: Iterable[tuple[Place, d.Type]]) -> Iterator[Problem]:

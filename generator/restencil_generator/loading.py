@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from restencil_generator.checking.spec import check
 from restencil_generator.conflicts import is_conflict_marker
-from restencil_generator.files import read_regular
-from restencil_generator.kinds import Table
-from restencil_generator.language import rows
-from restencil_generator.problems import (
+from restencil_generator.diagnostics.model import (
     Place,
     Problem,
     Related,
@@ -28,6 +25,9 @@ from restencil_generator.problems import (
     visible,
     with_nearest,
 )
+from restencil_generator.files import read_regular
+from restencil_generator.kinds import Table
+from restencil_generator.language import rows
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, plain_value
 from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
 

@@ -36,8 +36,8 @@ from restencil_generator.credentials import auth_of
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import note_of, partial_body, place_of, share_of, type_docs, with_deprecation
 from restencil_generator.errors import BASE, CLASSES, shapes
+from restencil_generator.exceptions import Failure
 from restencil_generator.facts import python_path
-from restencil_generator.failure import Failure
 from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.names import python_name
 from restencil_generator.options import error_table, sibling_module

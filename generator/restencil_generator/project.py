@@ -13,7 +13,7 @@ from typing import TypeAlias
 from restencil_generator import cache
 from restencil_generator.compare import Difference, as_recorded, compare, orphan_package, refused
 from restencil_generator.config import Project
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.package import MANIFEST, Package
 from restencil_generator.publish import Published, Refused, publish
 

@@ -19,7 +19,7 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 from restencil_generator.compare import Cause, Difference, compare, refused
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.package import MANIFEST, Package
 
 

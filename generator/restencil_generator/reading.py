@@ -12,8 +12,17 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from restencil_generator import kinds, language
 from restencil_generator.declaration import Json, Reference
+from restencil_generator.diagnostics.model import (
+    Place,
+    Problem,
+    Related,
+    did_you_mean,
+    listed,
+    nearest,
+    quoted,
+    visible,
+)
 from restencil_generator.names import KEYWORDS, is_identifier, suggested_identifier
-from restencil_generator.problems import Place, Problem, Related, did_you_mean, listed, nearest, quoted, visible
 from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator import commands, explained, kinds, language
+from restencil_generator import commands, kinds, language
+from restencil_generator.diagnostics import explanations
 from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
@@ -90,7 +91,7 @@ def language_page() -> str:
 
 def problems_page() -> str:
     """Every code that is reported, with its rule; each leads to its page."""
-    found = explained.explained().values()
+    found = explanations.explained().values()
     parts = [
         "# Problems\n",
         _MADE.format(source="`codes.py`"),
@@ -100,9 +101,9 @@ def problems_page() -> str:
             "here, and on its page.\n"
         ),
     ]
-    for kind in explained.KINDS:
+    for kind in explanations.KINDS:
         codes = (
-            (f"`{one.code}`" if kind is explained.CHANGE else f"[`{one.code}`](problems/{one.code}.md)", one.rule)
+            (f"`{one.code}`" if kind is explanations.CHANGE else f"[`{one.code}`](problems/{one.code}.md)", one.rule)
             for one in found
             if one.kind is kind
         )
@@ -112,7 +113,7 @@ def problems_page() -> str:
 
 def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
     """What is said of a code; with an example, of a spec that has the problem and what is printed for it."""
-    head, said = explained.explained()[code].text.split("\n\n", 1)
+    head, said = explanations.explained()[code].text.split("\n\n", 1)
     text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explained.py`')}\n{said}"
     if example is not None:
         spec, printed = example

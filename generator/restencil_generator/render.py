@@ -16,7 +16,7 @@ import jinja2
 
 from restencil_generator import layout
 from restencil_generator.code import Expression
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.files import read_regular
 from restencil_generator.plan import CONTEXT_VERSION, Module
 from restencil_generator.scope import Import

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 
 Done: TypeAlias = Literal["wrote", "added", "kept"]
 

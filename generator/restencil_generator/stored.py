@@ -11,7 +11,7 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 
 if TYPE_CHECKING:
     from restencil.storage import NamespaceSummary, StoredNamespace, StoredResult, StoredRow

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from restencil_generator.problems import Place, quoted, visible
+from restencil_generator.diagnostics.model import Place, quoted, visible
 
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+\Z|0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
 from restencil_generator.language import SCALARS
-from restencil_generator.problems import Place, did_you_mean, listed, quoted, visible
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import Json

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from restencil_generator.code import Example
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.layout import on_one_line
 from restencil_generator.members import Assignment, Method, ResourceClass
 from restencil_generator.plan import ClientClass, Module, RecordClass, TypedDictClass

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from restencil_generator.problems import Place, Problem, Related, visible
+from restencil_generator.diagnostics.model import Place, Problem, Related, visible
 
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """What the parser counts as the end of a line."""

@@ -19,8 +19,8 @@ from tests.patience import PATIENCE
 
 from restencil_generator import __main__
 from restencil_generator.cli import cli, run
-from restencil_generator.failure import Failure, SpecError
-from restencil_generator.problems import Place, Problem
+from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.exceptions import Failure, SpecError
 
 SPEC = """\
 restencil: 1

@@ -10,11 +10,11 @@ import pytest
 
 from restencil.tier.rows import SECRETS as KEPT_OUT
 from restencil_generator import declaration as d
-from restencil_generator.codes import ADVICE
+from restencil_generator.diagnostics.codes import ADVICE
+from restencil_generator.diagnostics.model import Problem
 from restencil_generator.lint import lint
 from restencil_generator.lint_storage import SECRETS
 from restencil_generator.loading import Loaded, load_spec, load_text
-from restencil_generator.problems import Problem
 from restencil_generator.values import misfits
 
 ROOT = Path(__file__).parents[2]

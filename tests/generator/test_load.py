@@ -13,9 +13,9 @@ from tests.patience import PATIENCE
 
 from restencil_generator import declaration as d
 from restencil_generator.declaration import Json
+from restencil_generator.diagnostics.model import Place
 from restencil_generator.digest import digest as digest_of
 from restencil_generator.loading import Loaded, load_spec, load_text
-from restencil_generator.problems import Place
 from restencil_generator.reading import Reader
 from restencil_generator.tree import Entry, MappingNode, ScalarNode, SequenceNode
 

@@ -26,7 +26,7 @@ from restencil.cache.terms import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
 from restencil_generator import declaration as d
 from restencil_generator.api import load
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.loading import load_spec, load_text
 from restencil_generator.names import python_name
 from restencil_generator.pipeline import build

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from restencil_generator.compare import compare, read_manifest, read_text
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.format import format_text
 from restencil_generator.loading import load_text
 from restencil_generator.package import Manifest

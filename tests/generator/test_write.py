@@ -13,7 +13,7 @@ from tests.effort import IS_NIGHT
 from tests.patience import PATIENCE
 
 from restencil_generator.compare import Cause, as_recorded, compare, diff, read_manifest
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, assemble, digest
 from restencil_generator.publish import Refused, publish
 

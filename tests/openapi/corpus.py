@@ -33,7 +33,7 @@ from tests.libraries import httpx
 
 import restencil_generator as generator
 from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.lint import lint
 from restencil_generator.loading import load_text
 from restencil_generator.mock import CannotServe, create_app

@@ -189,7 +189,7 @@ def holds(imported: Imported) -> None:
 @given(tree=mutated())
 def test_any_document_becomes_a_spec_or_a_sentence(tree: Any, tmp_path: Path) -> None:
     """No mutation makes the import raise anything but what it says, and a spec always passes the check."""
-    from restencil_generator.failure import Failure
+    from restencil_generator.exceptions import Failure
 
     source = tmp_path / "openapi.json"
     source.write_text(json.dumps(tree))

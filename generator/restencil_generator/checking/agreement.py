@@ -5,7 +5,7 @@ from __future__ import annotations
 from restencil_generator import declaration as d
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
-from restencil_generator.problems import Place, quoted
+from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.reading import Given
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.fields import is_described, read_fields
+from restencil_generator.diagnostics.model import Place, Related, quoted
 from restencil_generator.facts import facts
 from restencil_generator.language import SECRET_HEADERS, URL, parts_entities
 from restencil_generator.names import CLIENT_ARGUMENTS
-from restencil_generator.problems import Place, Related, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null
 

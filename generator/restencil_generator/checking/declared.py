@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.rows import CHECKS
+from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.language import SCALAR_WORDS
-from restencil_generator.problems import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.reading import Reader
 from restencil_generator.tree import MappingNode, Node, ScalarNode
 

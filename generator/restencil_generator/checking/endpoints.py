@@ -16,11 +16,11 @@ from restencil_generator.checking.said import Said, styled_body
 from restencil_generator.checking.settings import first_given, joined_headers, nearest_auth
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
+from restencil_generator.diagnostics.model import Place, Related, circle_text, did_you_mean, quoted
 from restencil_generator.errors import laid_over
 from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name
-from restencil_generator.problems import Place, Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.template import list_path, parse_path, route
 from restencil_generator.tree import MappingNode, Node, ScalarNode

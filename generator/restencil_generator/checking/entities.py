@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from restencil_generator import declaration as d
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.types import Types
+from restencil_generator.diagnostics.model import Related, circle_text, did_you_mean, quoted
 from restencil_generator.facts import dotted_names, facts, path_to
-from restencil_generator.problems import Related, circle_text, did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Node, ScalarNode, SequenceNode
 from restencil_generator.values import fits_scalar, objects_in

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.errors import BASE, CLASSES
 from restencil_generator.language import ERROR_STATUS, SCALAR_WORDS
-from restencil_generator.problems import quoted
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:

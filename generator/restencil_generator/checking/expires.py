@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import did_you_mean, quoted
+from restencil_generator.diagnostics.model import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator import declaration as d
-from restencil_generator.problems import did_you_mean, quoted
+from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.reading import Given
 
 if TYPE_CHECKING:

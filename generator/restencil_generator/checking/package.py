@@ -8,7 +8,7 @@ from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Claim, Declared
-from restencil_generator.problems import Related, quoted
+from restencil_generator.diagnostics.model import Related, quoted
 
 
 def namespace(declared: Declared) -> dict[str, str]:

@@ -8,9 +8,9 @@ from typing import Final
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
+from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.facts import facts
 from restencil_generator.names import python_name, wire_name
-from restencil_generator.problems import did_you_mean, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Node
 

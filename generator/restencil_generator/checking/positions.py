@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.types import Types
+from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.facts import answered
-from restencil_generator.problems import did_you_mean, quoted
 from restencil_generator.tree import MappingNode
 
 

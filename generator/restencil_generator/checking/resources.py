@@ -34,10 +34,10 @@ from restencil_generator.checking.settings import (
 )
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
+from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
 from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
 from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
-from restencil_generator.problems import Related, did_you_mean, quoted
 from restencil_generator.reading import Given, WithPlaces
 from restencil_generator.template import TemplateError, parse_path
 from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null

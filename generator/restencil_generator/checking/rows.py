@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.language import MEMBERS, TAKEN_PACKAGES
-from restencil_generator.problems import did_you_mean, quoted
 from restencil_generator.reading import Check, Reader, Spot
 from restencil_generator.tree import Node
 

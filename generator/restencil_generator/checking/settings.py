@@ -12,7 +12,7 @@ from restencil_generator.checking.auth import read_use
 from restencil_generator.checking.errors import read_errors
 from restencil_generator.checking.freshness import read_options
 from restencil_generator.checking.styles import laid_over, read_styles
-from restencil_generator.problems import Place, quoted
+from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.reading import Given
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from restencil_generator.checking.resources import Resources
 from restencil_generator.checking.styles import laid_over as styles_over
 from restencil_generator.checking.styles import styled
 from restencil_generator.checking.types import Types
+from restencil_generator.diagnostics.model import Place, Problem, has_errors, quoted
 from restencil_generator.digest import digest
 from restencil_generator.errors import laid_over
 from restencil_generator.language import DOCUMENTS, VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case
-from restencil_generator.problems import Place, Problem, has_errors, quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Entry, MappingNode, Node, SequenceNode
 

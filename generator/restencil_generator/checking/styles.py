@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.facts import facts
-from restencil_generator.problems import quoted
 from restencil_generator.reading import Given
 from restencil_generator.tree import Node
 

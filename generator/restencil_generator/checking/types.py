@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context, Nested, object_type, read_const, read_form
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.facts import facts
 from restencil_generator.language import (
     ABBREVIATED,
@@ -20,7 +21,6 @@ from restencil_generator.language import (
     rows,
 )
 from restencil_generator.names import is_identifier
-from restencil_generator.problems import quoted
 from restencil_generator.reading import known_here
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described
 

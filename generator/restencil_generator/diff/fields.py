@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import Place
 from restencil_generator.diff.finding import Change
 from restencil_generator.diff.types import bare, relation, shown
-from restencil_generator.problems import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

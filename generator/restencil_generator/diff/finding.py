@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from restencil_generator.diagnostics.model import Place
 from restencil_generator.diff.rules import COLUMNS, RULES, Class, Column, Rule, Severity
-from restencil_generator.problems import Place
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure, SpecError
+from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.exceptions import Failure, SpecError
 from restencil_generator.loading import SUFFIXES, Loaded, load_contents, load_spec
-from restencil_generator.problems import Place, Problem
 
 
 def load_sides(old: str, new: str) -> tuple[Spec, Spec]:

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import listed, visible
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.options import Options
-from restencil_generator.problems import listed, visible
 
 _PATTERN: Final = re.compile(r"(?:([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)\s+)?(\S+)\Z")
 _PART: Final = re.compile(r"/\*\*(?=/|\Z)|\*\*|\*|\{[^{}/]*\}")

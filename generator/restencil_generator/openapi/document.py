@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from restencil_generator.problems import Severity
+from restencil_generator.diagnostics.model import Severity
 
 Scalar: TypeAlias = str | int | float | bool
 """A value of JSON that is neither null nor a container."""

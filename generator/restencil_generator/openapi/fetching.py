@@ -12,7 +12,7 @@ import urllib.request
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 
 MAX_BYTES: Final = 50_000_000
 MAX_FILES: Final = 500

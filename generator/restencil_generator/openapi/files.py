@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.files import read_regular
 from restencil_generator.openapi.fetching import Fetcher, NotThere, OtherOrigin, is_address
 from restencil_generator.openapi.text import Text, Unreadable, read_text

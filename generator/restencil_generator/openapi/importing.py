@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from restencil_generator.config import Import, find_imports
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import Place, Problem, Sources, quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.loading import load_text
 from restencil_generator.openapi import keeping, overlays, settling
 from restencil_generator.openapi.choosing import Choice
@@ -32,7 +33,6 @@ from restencil_generator.openapi.reading import read, version_of
 from restencil_generator.openapi.settling import Settlement, Theirs
 from restencil_generator.openapi.summary import data_of, problems_of, text_of
 from restencil_generator.openapi.words import snake_case
-from restencil_generator.problems import Place, Problem, Sources, quoted
 from restencil_generator.progress import Step
 
 _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")

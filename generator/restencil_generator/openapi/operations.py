@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.choosing import Asked, Choice
 from restencil_generator.openapi.content import Contents
 from restencil_generator.openapi.document import (
@@ -31,7 +32,6 @@ from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
 from restencil_generator.openapi.schema_words import OneOf, shape
 from restencil_generator.openapi.schemas import Schemas
-from restencil_generator.problems import quoted
 
 _PLACES: Final[Mapping[str, ParameterPlace]] = {
     "path": "path", "query": "query", "header": "header", "cookie": "cookie", "querystring": "querystring"

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi import json_path
 from restencil_generator.openapi.document import Finding, Where
 from restencil_generator.openapi.json_path import BadPath
@@ -20,7 +21,6 @@ from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import keys, pointer
 from restencil_generator.openapi.schema_words import shape
 from restencil_generator.openapi.text import Text, places, read_text
-from restencil_generator.problems import quoted
 
 _VERSION: Final = re.compile(r"1\.([01])(?:\.\d+)?\Z")
 

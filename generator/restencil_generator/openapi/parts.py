@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from restencil_generator.diagnostics.model import Problem
 from restencil_generator.loading import MERGED, read_tree
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.writer import one_line, scalar
-from restencil_generator.problems import Problem
 from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.yaml_text import LINE_BREAK
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.choosing import Choice
 from restencil_generator.openapi.counting import count, references_in
 from restencil_generator.openapi.document import (
@@ -33,7 +34,6 @@ from restencil_generator.openapi.pointer import below, child
 from restencil_generator.openapi.references import References
 from restencil_generator.openapi.schema_words import shape
 from restencil_generator.openapi.schemas import Schemas
-from restencil_generator.problems import quoted
 
 _VERSION: Final = re.compile(r"3\.(\d+)(?:\.\d+)?(?:-.*)?\Z|3\Z")
 _NEWEST: Final = 2

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 
 WIDTH: Final = 120
 """How long a line may be."""

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document import (
     Discriminator,
     Finding,
@@ -53,7 +54,6 @@ from restencil_generator.openapi.schema_words import (
     shape,
     supposed,
 )
-from restencil_generator.problems import quoted
 
 
 class Schemas:

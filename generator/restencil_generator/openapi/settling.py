@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from restencil_generator.failure import Failure, SpecError
+from restencil_generator.diagnostics.model import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
+from restencil_generator.exceptions import Failure, SpecError
 from restencil_generator.loading import load_spec, load_texts
 from restencil_generator.openapi import keeping
 from restencil_generator.openapi.again import Merged, merge
@@ -20,7 +21,6 @@ from restencil_generator.openapi.merging import Settled, names_of
 from restencil_generator.openapi.parts import Side, read_side
 from restencil_generator.openapi.patching import RESOURCES
 from restencil_generator.openapi.tree import NodePath, Tree
-from restencil_generator.problems import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
 
 BOM: Final = "\ufeff"
 

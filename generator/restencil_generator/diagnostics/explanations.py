@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from restencil_generator.codes import ADVICE, DRIFT, ERRORS, IMPORTED
+from restencil_generator.diagnostics.codes import ADVICE, DRIFT, ERRORS, IMPORTED
 from restencil_generator.diff.rules import RULES, SEVERITIES, Rule
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from restencil_generator.problems import Problem, Sources
+    from restencil_generator.diagnostics.model import Problem, Sources
 
 
 class Failure(Exception):
@@ -29,6 +29,6 @@ class SpecError(Failure):
         self.sources = dict(sources)
 
     def __str__(self) -> str:
-        from restencil_generator.report import render  # only whoever looks at the text needs it
+        from restencil_generator.diagnostics.format import render  # only whoever looks at the text needs it
 
         return render(self.problems, self.sources).rstrip("\n")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import quote
 
-from restencil_generator.explained import explained
-from restencil_generator.problems import LIMIT, Place, Problem, Selection, Sources, in_order, select, visible
+from restencil_generator.diagnostics.explanations import explained
+from restencil_generator.diagnostics.model import LIMIT, Place, Problem, Selection, Sources, in_order, select, visible
 
 Format: TypeAlias = Literal["text", "json", "github", "sarif"]
 
