@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
-from restencil_generator.files import read_regular, regular_files
+from restencil_generator.spec.source.files import read_regular, regular_files
 
 _KEPT: Final = 64
 

@@ -87,7 +87,7 @@ from restencil_generator.kinds import (
     Word,
     Yes,
 )
-from restencil_generator.tree import MappingNode, Node, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1
 """The version of the spec language that this generator reads."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from restencil_generator.checking.spec import check
-from restencil_generator.conflicts import is_conflict_marker
 from restencil_generator.diagnostics.model import (
     Place,
     Problem,
@@ -25,11 +24,20 @@ from restencil_generator.diagnostics.model import (
     visible,
     with_nearest,
 )
-from restencil_generator.files import read_regular
 from restencil_generator.kinds import Table
 from restencil_generator.language import rows
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, plain_value
-from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
+from restencil_generator.spec.source.conflict_markers import is_conflict_marker
+from restencil_generator.spec.source.files import read_regular
+from restencil_generator.spec.source.nodes import (
+    Entry,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    described,
+    plain_value,
+)
+from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import Spec

@@ -23,7 +23,7 @@ from restencil_generator.diagnostics.model import (
     visible,
 )
 from restencil_generator.names import KEYWORDS, is_identifier, suggested_identifier
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}

@@ -17,9 +17,9 @@ import jinja2
 from restencil_generator import layout
 from restencil_generator.code import Expression
 from restencil_generator.exceptions import Failure
-from restencil_generator.files import read_regular
 from restencil_generator.plan import CONTEXT_VERSION, Module
 from restencil_generator.scope import Import
+from restencil_generator.spec.source.files import read_regular
 
 if TYPE_CHECKING:
     from restencil_generator.members import Method

@@ -30,7 +30,7 @@ from restencil_generator.language import (
 )
 from restencil_generator.loading import load_text
 from restencil_generator.reading import Reader
-from restencil_generator.tree import Entry, MappingNode, ScalarNode
+from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 

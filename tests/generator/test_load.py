@@ -17,7 +17,7 @@ from restencil_generator.diagnostics.model import Place
 from restencil_generator.digest import digest as digest_of
 from restencil_generator.loading import Loaded, load_spec, load_text
 from restencil_generator.reading import Reader
-from restencil_generator.tree import Entry, MappingNode, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode, SequenceNode
 
 ROOT = Path(__file__).parents[2]
 BLOG = ROOT / "specs" / "blog.yaml"

@@ -17,7 +17,7 @@ ONE_FILE = {
     "httpx": "runtime/restencil/http/library.py",
     "pydantic_core": "runtime/restencil/schema/pydantic.py",
     "valkey": "runtime/restencil/storage/valkey.py",
-    "yaml": "generator/restencil_generator/yaml_text.py",
+    "yaml": "generator/restencil_generator/spec/source/yaml.py",
     "jinja2": "generator/restencil_generator/render.py",
     "black": "generator/restencil_generator/format.py",
     "click": "generator/restencil_generator/cli.py",

@@ -14,7 +14,7 @@ from restencil_generator.facts import facts
 from restencil_generator.language import SECRET_HEADERS, URL, parts_entities
 from restencil_generator.names import CLIENT_ARGUMENTS
 from restencil_generator.reading import Given
-from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

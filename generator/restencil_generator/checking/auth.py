@@ -9,7 +9,7 @@ from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.language import AUTH_KINDS, NO_AUTH, SCHEME_KINDS
 from restencil_generator.names import CLIENT_ARGUMENTS
 from restencil_generator.reading import Given
-from restencil_generator.tree import Node, ScalarNode, SequenceNode, is_null
+from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode, is_null
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -10,7 +10,7 @@ from restencil_generator.checking.forms import Context
 from restencil_generator.checking.types import Types
 from restencil_generator.kinds import Fields
 from restencil_generator.language import BODY_WORDS, form_word, rows
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 
 def read_body(types: Types, node: Node, what: str, type_name: str) -> d.Body | None:

@@ -10,7 +10,7 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
 from restencil_generator.language import RESERVED, form_place, form_word, rows
 from restencil_generator.reading import Given
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
 
 def table(given: Given, key: str) -> Iterator[tuple[str, Entry]]:

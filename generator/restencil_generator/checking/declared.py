@@ -12,7 +12,7 @@ from restencil_generator.checking.rows import CHECKS
 from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.language import SCALAR_WORDS
 from restencil_generator.reading import Reader
-from restencil_generator.tree import MappingNode, Node, ScalarNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
 
 if TYPE_CHECKING:
     from restencil_generator.declaration import Absent, WireNames

@@ -22,8 +22,8 @@ from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.language import MEMBERS
 from restencil_generator.names import python_name
 from restencil_generator.reading import Given
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
 from restencil_generator.template import list_path, parse_path, route
-from restencil_generator.tree import MappingNode, Node, ScalarNode
 
 
 class Owner(Protocol):

@@ -10,7 +10,7 @@ from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import Related, circle_text, did_you_mean, quoted
 from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.reading import Given
-from restencil_generator.tree import Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
 from restencil_generator.values import fits_scalar, objects_in
 
 

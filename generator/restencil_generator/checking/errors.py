@@ -9,7 +9,7 @@ from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.errors import BASE, CLASSES
 from restencil_generator.language import ERROR_STATUS, SCALAR_WORDS
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -12,7 +12,7 @@ from restencil_generator.diagnostics.model import did_you_mean, quoted
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types
     from restencil_generator.checking.written import Written
-    from restencil_generator.tree import Node
+    from restencil_generator.spec.source.nodes import Node
 
 
 def resolve_expires(

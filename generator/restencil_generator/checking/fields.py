@@ -15,7 +15,7 @@ from restencil_generator.facts import absent_of
 from restencil_generator.language import OF_OTHERS, POSITIONS, form_word, relatives, rows
 from restencil_generator.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.reading import Given, WithPlaces
-from restencil_generator.tree import Entry, MappingNode, Node, ScalarNode
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.values import misfits
 
 

@@ -15,7 +15,7 @@ from restencil_generator.facts import facts
 from restencil_generator.language import POSITIONS, form_place, form_word, rows
 from restencil_generator.names import pascal_case, python_name, wire_name
 from restencil_generator.reading import Given
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.values import same, shown
 
 

@@ -12,7 +12,7 @@ from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.facts import facts
 from restencil_generator.names import python_name, wire_name
 from restencil_generator.reading import Given
-from restencil_generator.tree import Node
+from restencil_generator.spec.source.nodes import Node
 
 ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 """The type of a parameter of which the spec says nothing."""

@@ -8,7 +8,7 @@ from restencil_generator import declaration as d
 from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.facts import answered
-from restencil_generator.tree import MappingNode
+from restencil_generator.spec.source.nodes import MappingNode
 
 
 def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:

@@ -39,8 +39,8 @@ from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
 from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.reading import Given, WithPlaces
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
 from restencil_generator.template import TemplateError, parse_path
-from restencil_generator.tree import MappingNode, Node, ScalarNode, is_null
 
 
 class Resources:

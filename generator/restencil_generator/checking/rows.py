@@ -12,7 +12,7 @@ from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.language import MEMBERS, TAKEN_PACKAGES
 from restencil_generator.reading import Check, Reader, Spot
-from restencil_generator.tree import Node
+from restencil_generator.spec.source.nodes import Node
 
 
 def no_library(reader: Reader, name: str, spot: Spot) -> str:

@@ -25,7 +25,7 @@ from restencil_generator.errors import laid_over
 from restencil_generator.language import DOCUMENTS, VERSION
 from restencil_generator.names import constant_name, is_identifier, pascal_case
 from restencil_generator.reading import Given
-from restencil_generator.tree import Entry, MappingNode, Node, SequenceNode
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, SequenceNode
 
 
 def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | None:

@@ -10,7 +10,7 @@ from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.facts import facts
 from restencil_generator.reading import Given
-from restencil_generator.tree import Node
+from restencil_generator.spec.source.nodes import Node
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -22,7 +22,7 @@ from restencil_generator.language import (
 )
 from restencil_generator.names import is_identifier
 from restencil_generator.reading import known_here
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode, described
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described
 
 _FOREIGN: Final = (
     (re.compile(r"(?:list|array|sequence|set)[\[<](.+)[\]>]", re.IGNORECASE), "[{}]"),

@@ -9,7 +9,7 @@ from restencil_generator.checking.arguments import WrittenHeaders
 from restencil_generator.checking.paging import WrittenPagination
 from restencil_generator.checking.settings import Settings
 from restencil_generator.reading import Given
-from restencil_generator.tree import ScalarNode
+from restencil_generator.spec.source.nodes import ScalarNode
 
 
 @dataclasses.dataclass(slots=True)

@@ -14,9 +14,9 @@ from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
 from restencil_generator.exceptions import Failure
-from restencil_generator.files import read_regular
 from restencil_generator.openapi.fetching import Fetcher, NotThere, OtherOrigin, is_address
 from restencil_generator.openapi.text import Text, Unreadable, read_text
+from restencil_generator.spec.source.files import read_regular
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 

@@ -16,7 +16,7 @@ from restencil_generator.openapi import shape as shapes
 from restencil_generator.openapi.parts import Part, Side, equal, value_of
 from restencil_generator.openapi.shape import TOP, TYPE, Shape
 from restencil_generator.openapi.tree import Value
-from restencil_generator.tree import MappingNode, Node, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 Path: TypeAlias = tuple[str, ...]
 

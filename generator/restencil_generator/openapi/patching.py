@@ -18,7 +18,7 @@ from restencil_generator.openapi.parts import ONE_LINE, Part, Side, SpecText, va
 from restencil_generator.openapi.shape import TYPE
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.writer import COMMENTS, one_line
-from restencil_generator.tree import Node, SequenceNode
+from restencil_generator.spec.source.nodes import Node, SequenceNode
 
 NEAR: Final = 3
 """How far behind its line a comment stands that is in no column with others."""

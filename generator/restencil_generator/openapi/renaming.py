@@ -24,7 +24,7 @@ from restencil_generator.openapi.parts import Part, Side, equal, read_side, valu
 from restencil_generator.openapi.shape import TOP, TYPE, Shape
 from restencil_generator.openapi.tree import Tree
 from restencil_generator.openapi.writer import write
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 TYPES: Final = ("enums", "objects", "entities")
 """The tables whose members are types."""

@@ -27,7 +27,7 @@ from restencil_generator.kinds import (
     Texts,
 )
 from restencil_generator.language import FORMS, form_place, rows
-from restencil_generator.tree import MappingNode, Node, SequenceNode
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 Shape: TypeAlias = "Kind | Field | None"
 """The kind of a node; None for a leaf."""

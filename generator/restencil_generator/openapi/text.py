@@ -22,8 +22,8 @@ from restencil_generator.diagnostics.model import Place, Source, visible
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.plain import is_list, is_table
 from restencil_generator.openapi.pointer import keys, token
-from restencil_generator.tree import ScalarNode
-from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
+from restencil_generator.spec.source.nodes import ScalarNode
+from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 Form: TypeAlias = Literal["json", "yaml"]
 
