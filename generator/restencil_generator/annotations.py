@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from restencil_generator import declaration as d
 from restencil_generator.code import literal
-from restencil_generator.facts import facts
 from restencil_generator.scope import ENUMS, OBJECTS, Scope
+from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import facts
 
 Alternatives: TypeAlias = "tuple[str, ...]"
 """The members of a union, each once; a type that is no union has one."""

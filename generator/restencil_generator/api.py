@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from restencil_generator.compare import Cause, Difference, compare, read_manifest, read_text
-from restencil_generator.declaration import Spec
 from restencil_generator.diagnostics.model import Place, Problem, Related, has_errors
 from restencil_generator.exceptions import Failure, SpecError
-from restencil_generator.loading import load_spec
 from restencil_generator.publish import Published, Refused, publish
+from restencil_generator.spec.load import load_spec
+from restencil_generator.spec.model import Spec
 
 if TYPE_CHECKING:
     from restencil_generator.package import Package

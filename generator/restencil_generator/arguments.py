@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from restencil_generator import declaration as d
 from restencil_generator.annotations import annotation
 from restencil_generator.code import Call, Expression, Parameter, Table, items, literal, string
 from restencil_generator.scope import Scope
+from restencil_generator.spec import model as d
 
 
 def params_of(spec: d.Spec, scope: Scope) -> Table | None:

@@ -862,10 +862,10 @@ def export_openapi(
       restencil export openapi specs/blog.yaml --openapi 3.0 --format yaml --plain
     """
     from restencil_generator.api import load_all
-    from restencil_generator.loading import written_values
     from restencil_generator.openapi.export import export as document_of
     from restencil_generator.openapi.export import text_of
     from restencil_generator.openapi.keeping import write_file
+    from restencil_generator.spec.load import written_values
 
     paths = project().specs
     if len(paths) != 1:

@@ -6,10 +6,10 @@ import datetime as _datetime
 import re
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Table, items, literal, string
 from restencil_generator.scope import OBJECTS, Scope
-from restencil_generator.values import misfits
+from restencil_generator.spec import model as d
+from restencil_generator.spec.validate_value import misfits
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 

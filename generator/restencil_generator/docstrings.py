@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.annotations import object_types
 from restencil_generator.code import Call, Example, Expression, Items, Table
 from restencil_generator.defaults import json_value
 from restencil_generator.layout import on_one_line
+from restencil_generator.spec import model as d
 
 _LONG: Final = 300
 """From so many characters on, of a list in the answer of an example only the first item is shown."""

@@ -31,7 +31,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from restencil_generator import declaration as d
 from restencil_generator.kinds import (
     Alternatives,
     Body,
@@ -87,6 +86,7 @@ from restencil_generator.kinds import (
     Word,
     Yes,
 )
+from restencil_generator.spec import model as d
 from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import Place, Problem, Related, Source, did_you_mean, in_order, quoted
-from restencil_generator.facts import path_to
 from restencil_generator.lint_storage import stored
 from restencil_generator.lint_types import out_of_reach, unions
-from restencil_generator.loading import Loaded, load_spec
-from restencil_generator.values import misfits
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import Loaded, load_spec
+from restencil_generator.spec.type_info import path_to
+from restencil_generator.spec.validate_value import misfits
 
 if TYPE_CHECKING:
     from restencil_generator.config import Project

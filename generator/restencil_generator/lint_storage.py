@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import Problem, quoted
+from restencil_generator.spec import model as d
 
 SECRETS: Final = frozenset(
     (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import Place, Problem, Related, quoted
-from restencil_generator.facts import answered
+from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import answered
 
 
 def unions(spec: d.Spec, types: Iterable[tuple[Place, d.Type]]) -> Iterator[Problem]:

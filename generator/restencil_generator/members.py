@@ -12,12 +12,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.annotations import annotation, argument_annotation, body_annotation, object_types
 from restencil_generator.code import Call, Example, Expression, Parameter
 from restencil_generator.defaults import default
 from restencil_generator.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
-from restencil_generator.facts import facts
 from restencil_generator.options import (
     Body,
     Member,
@@ -37,7 +35,9 @@ from restencil_generator.options import (
 )
 from restencil_generator.schemas import NOTHING
 from restencil_generator.scope import ERRORS, Scope
-from restencil_generator.template import list_path
+from restencil_generator.spec import model as d
+from restencil_generator.spec.path_template import list_path
+from restencil_generator.spec.type_info import facts
 
 _ROWS: Final[Mapping[str, str]] = {
     "get": "GET",

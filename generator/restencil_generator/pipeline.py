@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from restencil_generator import declaration as d
 from restencil_generator.layout import fits
 from restencil_generator.package import Manifest, Package, assemble, digest
 from restencil_generator.plan import plan
 from restencil_generator.render import Renderer
+from restencil_generator.spec import model as d
 from restencil_generator.verify import verify
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from restencil_generator import kinds, language
-from restencil_generator.declaration import Json, Reference
 from restencil_generator.diagnostics.model import (
     Place,
     Problem,
@@ -22,7 +21,8 @@ from restencil_generator.diagnostics.model import (
     quoted,
     visible,
 )
-from restencil_generator.names import KEYWORDS, is_identifier, suggested_identifier
+from restencil_generator.spec.model import Json, Reference
+from restencil_generator.spec.names import KEYWORDS, is_identifier, suggested_identifier
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")

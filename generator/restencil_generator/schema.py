@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from restencil_generator import kinds, language
-from restencil_generator.declaration import ASKED_FOR, EXTENDERS, STANDARD
 from restencil_generator.language import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
-from restencil_generator.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 from restencil_generator.reading import MAX_DURATION
+from restencil_generator.spec.model import ASKED_FOR, EXTENDERS, STANDARD
+from restencil_generator.spec.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 
 Schema: TypeAlias = "dict[str, Any]"
 

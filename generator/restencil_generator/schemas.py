@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.annotations import annotation, scalar
 from restencil_generator.code import Call, Expression, Lambda, Table, items, literal, pair, string
-from restencil_generator.facts import facts
 from restencil_generator.scope import ENUMS, Scope
+from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import facts
 
 NOTHING: Final = d.Scalar("any")
 """The form in which there is nothing to look for."""

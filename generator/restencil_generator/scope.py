@@ -11,8 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.code import Call, Expression, Lambda, imported, natural, string
+from restencil_generator.spec import model as d
 
 CLIENT: Final = "_client"
 ENTITIES: Final = "_entities"

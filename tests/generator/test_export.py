@@ -16,13 +16,13 @@ from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
 
 from restencil_generator.cli import cli
-from restencil_generator.declaration import Spec
-from restencil_generator.loading import load_spec, load_text, written_in, written_values
 from restencil_generator.mock import create_app
 from restencil_generator.openapi.embedding import restored
 from restencil_generator.openapi.export import export, text_of
 from restencil_generator.openapi.tree import Tree
 from restencil_generator.openapi.writer import write
+from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
+from restencil_generator.spec.model import Spec
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

@@ -13,7 +13,6 @@ import pytest
 from tests.generator.mutations import json_of_text
 from tests.generator.places import AROUND
 
-from restencil_generator import declaration as d
 from restencil_generator import kinds, language, reading, reference, schema
 from restencil_generator.checking.rows import CHECKS
 from restencil_generator.language import (
@@ -28,8 +27,9 @@ from restencil_generator.language import (
     relatives,
     rows,
 )
-from restencil_generator.loading import load_text
 from restencil_generator.reading import Reader
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"

@@ -10,11 +10,11 @@ import pytest
 from tests.libraries import httpx
 
 import restencil
-from restencil_generator import declaration as d
-from restencil_generator.declaration import PathText, Spec
-from restencil_generator.loading import load_spec, load_text
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.model import PathText, Spec
 
 BLOG = """
 restencil: 1

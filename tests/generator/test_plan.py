@@ -24,13 +24,13 @@ from tests.generator.specs_at_random import loaded, specs
 
 from restencil.cache.terms import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
-from restencil_generator import declaration as d
 from restencil_generator.api import load
 from restencil_generator.exceptions import Failure
-from restencil_generator.loading import load_spec, load_text
-from restencil_generator.names import python_name
 from restencil_generator.pipeline import build
 from restencil_generator.publish import publish
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.names import python_name
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

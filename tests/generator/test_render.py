@@ -15,10 +15,10 @@ from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 from restencil_generator.code import Call, Expression, Items, Lambda, Parameter, Table, literal, natural, string
 from restencil_generator.format import format_all, format_statements, format_text
 from restencil_generator.layout import docstring, fits, head, import_names, signature, statement
-from restencil_generator.loading import load_spec
 from restencil_generator.pipeline import build
 from restencil_generator.plan import plan
 from restencil_generator.render import Renderer
+from restencil_generator.spec.load import load_spec
 from restencil_generator.verify import verify
 
 ROOT = Path(__file__).parents[2]

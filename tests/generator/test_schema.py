@@ -12,8 +12,8 @@ from tests.effort import tries
 from tests.generator.cases import cases
 from tests.generator.mutations import BASES, json_of, mutated, text_of
 
-from restencil_generator.loading import load_text
 from restencil_generator.schema import FILE, language_schema, schema_text
+from restencil_generator.spec.load import load_text
 
 BEYOND = {
     "unknown-type": "a type may name what another part of the spec declares",

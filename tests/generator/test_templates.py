@@ -11,11 +11,11 @@ import pytest
 from restencil_generator.compare import compare, read_manifest, read_text
 from restencil_generator.exceptions import Failure
 from restencil_generator.format import format_text
-from restencil_generator.loading import load_text
 from restencil_generator.package import Manifest
 from restencil_generator.pipeline import build
 from restencil_generator.plan import CONTEXT_VERSION
 from restencil_generator.publish import publish
+from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates" / "restencil_templates"

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.effort import tries
 
 from restencil_generator.cli import run
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.importing import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.pipeline import build
+from restencil_generator.spec.load import load_text
 
 REF = "#/components/schemas/"
 

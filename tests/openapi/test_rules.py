@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.making import Made
 from restencil_generator.openapi.options import Options
+from restencil_generator.spec.load import load_text
 
 # ------------------------------------------------------------------------------------------------ paths to resources
 

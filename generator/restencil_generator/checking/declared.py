@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.rows import CHECKS
 from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.language import SCALAR_WORDS
 from restencil_generator.reading import Reader
+from restencil_generator.spec import model as d
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
 
 if TYPE_CHECKING:
-    from restencil_generator.declaration import Absent, WireNames
+    from restencil_generator.spec.model import Absent, WireNames
 
 Kind: TypeAlias = Literal["enum", "object", "entity"]
 

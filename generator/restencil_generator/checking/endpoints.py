@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
-from restencil_generator import declaration as d
 from restencil_generator.checking import styles
 from restencil_generator.checking.agreement import check_endpoint
 from restencil_generator.checking.arguments import ClientArguments
@@ -17,13 +16,14 @@ from restencil_generator.checking.settings import first_given, joined_headers, n
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Place, Related, circle_text, did_you_mean, quoted
-from restencil_generator.errors import laid_over
-from restencil_generator.facts import dotted_names, facts, path_to
 from restencil_generator.language import MEMBERS
-from restencil_generator.names import python_name
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
+from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.names import python_name
+from restencil_generator.spec.path_template import list_path, parse_path, route
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
-from restencil_generator.template import list_path, parse_path, route
+from restencil_generator.spec.type_info import dotted_names, facts, path_to
 
 
 class Owner(Protocol):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.errors import BASE, CLASSES
 from restencil_generator.language import ERROR_STATUS, SCALAR_WORDS
+from restencil_generator.spec import model as d
+from restencil_generator.spec.error_classes import BASE, CLASSES
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:

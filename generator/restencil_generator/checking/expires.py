@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

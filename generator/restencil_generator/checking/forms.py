@@ -8,15 +8,15 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
-from restencil_generator.facts import facts
 from restencil_generator.language import POSITIONS, form_place, form_word, rows
-from restencil_generator.names import pascal_case, python_name, wire_name
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.values import same, shown
+from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.validate_value import same, shown
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

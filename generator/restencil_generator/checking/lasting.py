@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

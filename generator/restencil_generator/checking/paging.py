@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.declared import Declared
 from restencil_generator.diagnostics.model import did_you_mean, quoted
-from restencil_generator.facts import facts
-from restencil_generator.names import python_name, wire_name
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.source.nodes import Node
+from restencil_generator.spec.type_info import facts
 
 ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 """The type of a parameter of which the spec says nothing."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from restencil_generator import declaration as d
 from restencil_generator.checking import styles
 from restencil_generator.checking.arguments import ClientArguments, read_header_params
 from restencil_generator.checking.bodies import read_body
@@ -35,12 +34,13 @@ from restencil_generator.checking.settings import (
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
-from restencil_generator.errors import laid_over
 from restencil_generator.language import URL
-from restencil_generator.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.reading import Given, WithPlaces
+from restencil_generator.spec import model as d
+from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
+from restencil_generator.spec.path_template import TemplateError, parse_path
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
-from restencil_generator.template import TemplateError, parse_path
 
 
 class Resources:

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.auth import read_use
 from restencil_generator.checking.errors import read_errors
 from restencil_generator.checking.freshness import read_options
 from restencil_generator.checking.styles import laid_over, read_styles
 from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from restencil_generator import declaration as d
 from restencil_generator.checking import auth, errors, package, settings
 from restencil_generator.checking.arguments import read_client_arguments
 from restencil_generator.checking.collect import collect, table
@@ -20,11 +19,12 @@ from restencil_generator.checking.styles import laid_over as styles_over
 from restencil_generator.checking.styles import styled
 from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import Place, Problem, has_errors, quoted
-from restencil_generator.digest import digest
-from restencil_generator.errors import laid_over
 from restencil_generator.language import DOCUMENTS, VERSION
-from restencil_generator.names import constant_name, is_identifier, pascal_case
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
+from restencil_generator.spec.digest import digest
+from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.names import constant_name, is_identifier, pascal_case
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, SequenceNode
 
 

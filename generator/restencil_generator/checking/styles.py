@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.facts import facts
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
 from restencil_generator.spec.source.nodes import Node
+from restencil_generator.spec.type_info import facts
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -6,10 +6,8 @@ import re
 from collections.abc import Collection
 from typing import Final, cast
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.forms import Context, Nested, object_type, read_const, read_form
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.facts import facts
 from restencil_generator.language import (
     ABBREVIATED,
     LIST_FORMS,
@@ -20,9 +18,11 @@ from restencil_generator.language import (
     form_word,
     rows,
 )
-from restencil_generator.names import is_identifier
 from restencil_generator.reading import known_here
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import is_identifier
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described
+from restencil_generator.spec.type_info import facts
 
 _FOREIGN: Final = (
     (re.compile(r"(?:list|array|sequence|set)[\[<](.+)[\]>]", re.IGNORECASE), "[{}]"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from restencil_generator import declaration as d
 from restencil_generator.checking.arguments import WrittenHeaders
 from restencil_generator.checking.paging import WrittenPagination
 from restencil_generator.checking.settings import Settings
 from restencil_generator.reading import Given
+from restencil_generator.spec import model as d
 from restencil_generator.spec.source.nodes import ScalarNode
 
 

@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import Place
 from restencil_generator.diff.finding import Change
 from restencil_generator.diff.types import bare, relation, shown
+from restencil_generator.spec import model as d
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

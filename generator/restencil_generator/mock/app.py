@@ -13,7 +13,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Endpoint, Json, Spec
 from restencil_generator.mock.answer import answer
 from restencil_generator.mock.auth import authorize, without_secrets
 from restencil_generator.mock.call import Call, Reply
@@ -25,6 +24,7 @@ from restencil_generator.mock.seed import seeded
 from restencil_generator.mock.sent import parse, unwrapped
 from restencil_generator.mock.token_server import TokenServers
 from restencil_generator.mock.validators import Validators, matches, tag_of
+from restencil_generator.spec.model import MISSING, Endpoint, Json, Spec
 
 Log = Callable[[str], None]
 

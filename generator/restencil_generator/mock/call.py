@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from restencil_generator.declaration import MISSING, Endpoint, Json, Missing, Resource
 from restencil_generator.mock.routes import Route
+from restencil_generator.spec.model import MISSING, Endpoint, Json, Missing, Resource
 
 Sent: TypeAlias = "Json | bytes | Missing"
 """A body as it came: parsed JSON, bytes, or none."""

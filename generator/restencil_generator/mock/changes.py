@@ -7,7 +7,16 @@ import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.mock.body import lacks, misfits
+from restencil_generator.mock.call import Call, Sent
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.intake import Intake
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
+from restencil_generator.mock.records import Records
+from restencil_generator.mock.show import show
+from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
+from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
     EntityRef,
@@ -24,15 +33,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import lacks, misfits
-from restencil_generator.mock.call import Call, Sent
-from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.intake import Intake
-from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
-from restencil_generator.mock.records import Records
-from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

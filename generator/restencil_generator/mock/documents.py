@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from restencil_generator.declaration import Spec
+    from restencil_generator.spec.model import Spec
 
 HOME: Final = "/_restencil"
 """Where the documents always stand; at the root they do where the API has no such path."""

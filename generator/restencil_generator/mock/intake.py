@@ -8,7 +8,14 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.errors import Misfit
+from restencil_generator.mock.kinds import argument_field, entity_part
+from restencil_generator.mock.moments import in_format
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
     AllOf,
@@ -31,13 +38,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.errors import Misfit
-from restencil_generator.mock.kinds import argument_field, entity_part
-from restencil_generator.mock.moments import in_format
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
-from restencil_generator.mock.wire import to_wire
 
 
 class Intake:

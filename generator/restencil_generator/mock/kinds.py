@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.spec.model import (
     AdderOf,
     AllOf,
     CollectionOf,
@@ -24,7 +25,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
 
 
 def bare(type_: Type) -> Type:

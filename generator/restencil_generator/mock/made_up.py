@@ -7,7 +7,8 @@ import re
 import uuid
 from typing import assert_never
 
-from restencil_generator.declaration import (
+from restencil_generator.mock.moments import text_in_format
+from restencil_generator.spec.model import (
     AnyOf,
     Const,
     EntityRef,
@@ -26,7 +27,6 @@ from restencil_generator.declaration import (
     Type,
     ValuesOf,
 )
-from restencil_generator.mock.moments import text_in_format
 
 _START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
-from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, ListOf, UnionOf, list_in
 from restencil_generator.mock import made_up, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
@@ -14,6 +13,7 @@ from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.mock.pages import paging_of
 from restencil_generator.mock.show import show
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, scalar_of, text_of
+from restencil_generator.spec.model import MISSING, Entity, EntityRef, Json, ListOf, UnionOf, list_in
 
 
 class Records:

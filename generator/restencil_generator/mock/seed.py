@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.errors import CannotServe, Misfit
+from restencil_generator.mock.intake import Intake
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
     MISSING,
     AllOf,
     CollectionOf,
@@ -22,13 +29,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.errors import CannotServe, Misfit
-from restencil_generator.mock.intake import Intake
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
-from restencil_generator.mock.wire import to_wire
 
 MANY = 25
 """Records of an entity that a list shows in pages: two full pages and a half."""

@@ -16,7 +16,11 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import styles
+from restencil_generator.mock.call import Sent
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.kinds import bare
+from restencil_generator.spec.model import (
     MISSING,
     Body,
     Json,
@@ -32,10 +36,6 @@ from restencil_generator.declaration import (
     ValuesOf,
     list_in,
 )
-from restencil_generator.mock import styles
-from restencil_generator.mock.call import Sent
-from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.kinds import bare
 
 DEPTH: Final = 100
 """How deep lists and mappings of a body may be nested in each other."""

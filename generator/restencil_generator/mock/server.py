@@ -15,10 +15,10 @@ from types import FrameType
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from restencil_generator.declaration import Spec
 from restencil_generator.mock.app import MAX_BODY, create_app
 from restencil_generator.mock.errors import CannotServe
 from restencil_generator.mock.failures import Failure
+from restencil_generator.spec.model import Spec
 
 LOOPBACK = "127.0.0.1"
 

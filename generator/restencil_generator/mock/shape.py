@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.call import Call, Reply
+from restencil_generator.mock.changes import Outcome
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list
+from restencil_generator.mock.pages import Page, Pages
+from restencil_generator.mock.records import Records
+from restencil_generator.mock.routes import filled
+from restencil_generator.mock.show import show
+from restencil_generator.mock.tables import Row, Tables, text_of, value_at
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
     AllOf,
@@ -30,17 +41,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.call import Call, Reply
-from restencil_generator.mock.changes import Outcome
-from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list
-from restencil_generator.mock.pages import Page, Pages
-from restencil_generator.mock.records import Records
-from restencil_generator.mock.routes import filled
-from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables, text_of, value_at
-from restencil_generator.mock.wire import to_wire
 
 
 class Shape:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.declaration import CollectionOf, Entity, Field, Json, Optional, ValuesOf
 from restencil_generator.mock.kinds import bare, entity_part
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, text_of
+from restencil_generator.spec.model import CollectionOf, Entity, Field, Json, Optional, ValuesOf
 
 DEPTH = 3
 """How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""

@@ -11,7 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import made_up
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.spec.model import (
     Entity,
     EntityRef,
     Field,
@@ -24,8 +26,6 @@ from restencil_generator.declaration import (
     UnionOf,
     parts,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

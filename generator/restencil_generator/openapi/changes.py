@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from restencil_generator.declaration import Spec
 from restencil_generator.diagnostics.format import as_json, render, where
 from restencil_generator.diagnostics.model import Place, has_errors, visible
 from restencil_generator.diff import Finding, compare
 from restencil_generator.exceptions import Failure
-from restencil_generator.loading import load_text
 from restencil_generator.openapi import keeping
 from restencil_generator.openapi.merging import Settled
 from restencil_generator.openapi.settling import Settlement, Theirs, settle, where_of
 from restencil_generator.openapi.writer import write_with_nodes
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.model import Spec
 
 Class: TypeAlias = Literal["breaking", "behaviour", "additive", "documentation"]
 

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from typing import Final, get_args
 
-from restencil_generator import declaration as d
 from restencil_generator.openapi.answers import Many
 from restencil_generator.openapi.bodies import NO_BODY, Bodies
 from restencil_generator.openapi.document import Answer, Operation, Part
@@ -15,7 +14,8 @@ from restencil_generator.openapi.lists import Lists
 from restencil_generator.openapi.resources import Call, Entity, Own, Resource
 from restencil_generator.openapi.routes import template
 from restencil_generator.openapi.tree import Value
-from restencil_generator.template import list_path
+from restencil_generator.spec import model as d
+from restencil_generator.spec.path_template import list_path
 
 READS: Final = frozenset(
     [

@@ -8,7 +8,7 @@ import re
 from typing import Any, Final
 from urllib.parse import unquote
 
-from restencil_generator import declaration as d
+from restencil_generator.spec import model as d
 
 _HOLE: Final = re.compile(r"\{[^{}]*\}")
 _MOST: Final = 3

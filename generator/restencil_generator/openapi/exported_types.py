@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from restencil_generator import declaration as d
+from restencil_generator.spec import model as d
 
 Schema: TypeAlias = "dict[str, Any]"
 Version: TypeAlias = Literal["3.0", "3.1"]

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from restencil_generator import names as python
 from restencil_generator.openapi.document import Finding, Where
 from restencil_generator.openapi.naming import first_free
 from restencil_generator.openapi.resources import Call, Resource, all_calls
 from restencil_generator.openapi.routes import VERSION
 from restencil_generator.openapi.words import plural, singular, snake_case, spelled, words
+from restencil_generator.spec import names as python
 
 
 def name_resources(

@@ -11,7 +11,6 @@ from typing import Final
 
 from restencil_generator.diagnostics.model import Problem
 from restencil_generator.exceptions import Failure
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.document import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.embedding import KEY, Exported
 from restencil_generator.openapi.infer import MEMBERS, Inferred, infer
@@ -19,6 +18,7 @@ from restencil_generator.openapi.last import NOTHING, Last
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.tree import NodePath, Tree, Value, shown
 from restencil_generator.openapi.writer import write_with_nodes
+from restencil_generator.spec.load import load_text
 
 ALONE: Final = frozenset(("search_params", "header_params", "errors", "examples", "fields"))
 """Tables whose members can be taken out one by one."""

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from restencil_generator.diagnostics.model import Place, Problem
-from restencil_generator.loading import MERGED
 from restencil_generator.openapi import shape as shapes
 from restencil_generator.openapi.parts import Part, Side, equal, value_of
 from restencil_generator.openapi.shape import TOP, TYPE, Shape
 from restencil_generator.openapi.tree import Value
+from restencil_generator.spec.load import MERGED
 from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 Path: TypeAlias = tuple[str, ...]

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from restencil_generator.diagnostics.model import Problem
-from restencil_generator.loading import MERGED, read_tree
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.writer import one_line, scalar
+from restencil_generator.spec.load import MERGED, read_tree
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.spec.source.yaml import LINE_BREAK
 

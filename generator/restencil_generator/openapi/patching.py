@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from restencil_generator.loading import MERGED
 from restencil_generator.openapi import round_trip
 from restencil_generator.openapi.merging import Choice, Comments
 from restencil_generator.openapi.parts import ONE_LINE, Part, Side, SpecText, value_of
 from restencil_generator.openapi.shape import TYPE
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.writer import COMMENTS, one_line
+from restencil_generator.spec.load import MERGED
 from restencil_generator.spec.source.nodes import Node, SequenceNode
 
 NEAR: Final = 3

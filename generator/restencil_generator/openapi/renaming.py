@@ -17,13 +17,13 @@ from typing import Any, Final
 
 from restencil_generator import language
 from restencil_generator.kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
-from restencil_generator.names import wire_name
 from restencil_generator.openapi import shape as shapes
 from restencil_generator.openapi.merging import Path, Renamed
 from restencil_generator.openapi.parts import Part, Side, equal, read_side, value_of
 from restencil_generator.openapi.shape import TOP, TYPE, Shape
 from restencil_generator.openapi.tree import Tree
 from restencil_generator.openapi.writer import write
+from restencil_generator.spec.names import wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 TYPES: Final = ("enums", "objects", "entities")

@@ -13,7 +13,6 @@ from typing import Final
 
 from restencil_generator.diagnostics.model import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
 from restencil_generator.exceptions import Failure, SpecError
-from restencil_generator.loading import load_spec, load_texts
 from restencil_generator.openapi import keeping
 from restencil_generator.openapi.again import Merged, merge
 from restencil_generator.openapi.document import Where
@@ -21,6 +20,7 @@ from restencil_generator.openapi.merging import Settled, names_of
 from restencil_generator.openapi.parts import Side, read_side
 from restencil_generator.openapi.patching import RESOURCES
 from restencil_generator.openapi.tree import NodePath, Tree
+from restencil_generator.spec.load import load_spec, load_texts
 
 BOM: Final = "\ufeff"
 

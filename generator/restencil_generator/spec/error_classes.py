@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from restencil_generator import declaration as d
+from restencil_generator.spec import model as d
 
 CLASSES: Final[Mapping[str, range]] = {
     "BadRequestError": range(400, 401),

@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from restencil_generator import declaration as d
+from restencil_generator.spec import model as d
 
 # Derived from the rest.
 _LEFT_OUT: Final = frozenset(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from restencil_generator.declaration import Path, PathParameter, PathText
+from restencil_generator.spec.model import Path, PathParameter, PathText
 
 _RESERVED: Final = frozenset("(){}*+")
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+")

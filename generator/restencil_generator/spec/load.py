@@ -40,7 +40,7 @@ from restencil_generator.spec.source.nodes import (
 from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 if TYPE_CHECKING:
-    from restencil_generator.declaration import Spec
+    from restencil_generator.spec.model import Spec
 
 MAX_DEPTH: Final = 64
 """How deep collections may be nested in each other."""

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from restencil_generator.declaration import WireNames
+    from restencil_generator.spec.model import WireNames
 
 Use: TypeAlias = Literal["field", "member", "parameter", "resource", "endpoint"]
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from restencil_generator import declaration as d
 from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
 from restencil_generator.language import SCALARS
+from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
-    from restencil_generator.declaration import Json
+    from restencil_generator.spec.model import Json
 
 Where: TypeAlias = "tuple[str | int, ...]"
 Style: TypeAlias = Literal["default", "example"]
