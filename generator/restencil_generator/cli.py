@@ -1033,7 +1033,7 @@ def schema(console: _Console) -> Exit:
     and as the first line of a spec:
       # yaml-language-server: $schema=../restencil.schema.json
     """
-    from restencil_generator.schema import schema_text
+    from restencil_generator.spec.grammar.json_schema import schema_text
 
     console.say(schema_text(), end="")
     return YES

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from restencil_generator.code import Call, Expression, Table, pair, string
-from restencil_generator.language import SCHEME_KINDS
 from restencil_generator.scope import Scope
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCHEME_KINDS
 
 _UNNAMED = frozenset(SCHEME_KINDS) - {"header", "cookie", "query"}
 """Kinds of schemes whose header has a name of its own."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from restencil_generator.code import Call, Expression, Table, integer, pair, string
-from restencil_generator.language import parts_entities
 from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.scope import OBJECTS, Scope
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import parts_entities
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.type_info import facts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from restencil_generator.reading import Reader
+from restencil_generator.spec.grammar.read import Reader
 from restencil_generator.spec.load import read_tree
 from restencil_generator.spec.model import Json
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.language import FORMS, form_place
+from restencil_generator.spec.grammar.keys import FORMS, form_place
 
 AROUND = {
     "spec": "{}",

@@ -12,9 +12,9 @@ import pytest
 from tests.patience import PATIENCE
 
 from restencil_generator.diagnostics.model import Place
-from restencil_generator.reading import Reader
 from restencil_generator.spec import model as d
 from restencil_generator.spec.digest import digest as digest_of
+from restencil_generator.spec.grammar.read import Reader
 from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.model import Json
 from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode, SequenceNode

@@ -5,8 +5,8 @@ from __future__ import annotations
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Place, quoted
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import Given
 
 
 def check_endpoint(types: Types, endpoint: d.Endpoint, own: Written, clashes: set[Place]) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator.checking.fields import is_described, read_fields
 from restencil_generator.diagnostics.model import Place, Related, quoted
-from restencil_generator.language import SECRET_HEADERS, URL, parts_entities
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SECRET_HEADERS, URL, parts_entities
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
 from restencil_generator.spec.type_info import facts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import Related, quoted
-from restencil_generator.language import AUTH_KINDS, NO_AUTH, SCHEME_KINDS
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import AUTH_KINDS, NO_AUTH, SCHEME_KINDS
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode, is_null
 

@@ -7,9 +7,9 @@ from typing import cast
 from restencil_generator.checking.fields import read_fields
 from restencil_generator.checking.forms import Context
 from restencil_generator.checking.types import Types
-from restencil_generator.kinds import Fields
-from restencil_generator.language import BODY_WORDS, form_word, rows
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import BODY_WORDS, form_word, rows
+from restencil_generator.spec.grammar.value_kinds import Fields
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 

@@ -7,9 +7,9 @@ from typing import cast
 
 from restencil_generator.checking.declared import Declared, EntitySource, Kind
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
-from restencil_generator.language import RESERVED, form_place, form_word, rows
-from restencil_generator.reading import Given
+from restencil_generator.spec.grammar.keys import RESERVED, form_place, form_word, rows
+from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.value_kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
 

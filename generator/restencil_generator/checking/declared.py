@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from restencil_generator.checking.rows import CHECKS
 from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
-from restencil_generator.language import SCALAR_WORDS
-from restencil_generator.reading import Reader
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.key_checks import CHECKS
+from restencil_generator.spec.grammar.keys import SCALAR_WORDS
+from restencil_generator.spec.grammar.read import Reader
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
 
 if TYPE_CHECKING:

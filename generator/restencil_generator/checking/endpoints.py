@@ -16,10 +16,10 @@ from restencil_generator.checking.settings import first_given, joined_headers, n
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Place, Related, circle_text, did_you_mean, quoted
-from restencil_generator.language import MEMBERS
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.grammar.keys import MEMBERS
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.path_template import list_path, parse_path, route
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.language import ERROR_STATUS, SCALAR_WORDS
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES
+from restencil_generator.spec.grammar.keys import ERROR_STATUS, SCALAR_WORDS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from restencil_generator.checking.forms import Context
 from restencil_generator.checking.styles import check_style
 from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.language import OF_OTHERS, POSITIONS, form_word, relatives, rows
-from restencil_generator.reading import Given, WithPlaces
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import OF_OTHERS, POSITIONS, form_word, relatives, rows
+from restencil_generator.spec.grammar.read import Given, WithPlaces
 from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.spec.type_info import absent_of

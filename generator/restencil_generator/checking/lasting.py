@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import Given
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -34,10 +34,10 @@ from restencil_generator.checking.settings import (
 from restencil_generator.checking.types import Types
 from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
-from restencil_generator.language import URL
-from restencil_generator.reading import Given, WithPlaces
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.grammar.keys import URL
+from restencil_generator.spec.grammar.read import Given, WithPlaces
 from restencil_generator.spec.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.spec.path_template import TemplateError, parse_path
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null

@@ -12,8 +12,8 @@ from restencil_generator.checking.errors import read_errors
 from restencil_generator.checking.freshness import read_options
 from restencil_generator.checking.styles import laid_over, read_styles
 from restencil_generator.diagnostics.model import Place, quoted
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import Given
 
 if TYPE_CHECKING:
     from restencil_generator.checking.types import Types

@@ -19,11 +19,11 @@ from restencil_generator.checking.styles import laid_over as styles_over
 from restencil_generator.checking.styles import styled
 from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import Place, Problem, has_errors, quoted
-from restencil_generator.language import DOCUMENTS, VERSION
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
 from restencil_generator.spec.digest import digest
 from restencil_generator.spec.error_classes import laid_over
+from restencil_generator.spec.grammar.keys import DOCUMENTS, VERSION
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import constant_name, is_identifier, pascal_case
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, SequenceNode
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 

@@ -8,7 +8,8 @@ from typing import Final, cast
 
 from restencil_generator.checking.forms import Context, Nested, object_type, read_const, read_form
 from restencil_generator.diagnostics.model import quoted
-from restencil_generator.language import (
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import (
     ABBREVIATED,
     LIST_FORMS,
     OF_OTHERS,
@@ -18,8 +19,7 @@ from restencil_generator.language import (
     form_word,
     rows,
 )
-from restencil_generator.reading import known_here
-from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import known_here
 from restencil_generator.spec.names import is_identifier
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described
 from restencil_generator.spec.type_info import facts

@@ -7,8 +7,8 @@ import dataclasses
 from restencil_generator.checking.arguments import WrittenHeaders
 from restencil_generator.checking.paging import WrittenPagination
 from restencil_generator.checking.settings import Settings
-from restencil_generator.reading import Given
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.source.nodes import ScalarNode
 
 

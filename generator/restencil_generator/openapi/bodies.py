@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from restencil_generator.language import HTTP_WORD
 from restencil_generator.openapi.answers import ENVELOPES
 from restencil_generator.openapi.document import Content, Part
 from restencil_generator.openapi.ground import Endpoint, Ground
@@ -15,6 +14,7 @@ from restencil_generator.openapi.shapes import Member
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.typing import Typed
 from restencil_generator.openapi.words import snake_case
+from restencil_generator.spec.grammar.keys import HTTP_WORD
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 

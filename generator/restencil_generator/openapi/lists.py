@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.language import FORMS
 from restencil_generator.openapi.answers import Many
 from restencil_generator.openapi.document import Part
 from restencil_generator.openapi.ground import Endpoint, Ground
@@ -17,6 +16,7 @@ from restencil_generator.openapi.resources import Call, Entity, Resource
 from restencil_generator.openapi.shapes import Member
 from restencil_generator.openapi.tree import Value
 from restencil_generator.openapi.words import pascal_case, snake_case
+from restencil_generator.spec.grammar.keys import FORMS
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""

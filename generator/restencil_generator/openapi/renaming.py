@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from restencil_generator import language
-from restencil_generator.kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
 from restencil_generator.openapi import shape as shapes
 from restencil_generator.openapi.merging import Path, Renamed
 from restencil_generator.openapi.parts import Part, Side, equal, read_side, value_of
 from restencil_generator.openapi.shape import TOP, TYPE, Shape
 from restencil_generator.openapi.tree import Tree
 from restencil_generator.openapi.writer import write
+from restencil_generator.spec.grammar import keys
+from restencil_generator.spec.grammar.value_kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
 from restencil_generator.spec.names import wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -364,7 +364,7 @@ def _in_type(place: Path, use: Path, node: Node) -> Iterator[Reference]:
         for index, item in enumerate(node.items):
             yield from _in_type((*place, str(index)), (*use, str(index)), item)
     elif isinstance(node, MappingNode):
-        form = any(word in node.entries for word in language.FORMS)
+        form = any(word in node.entries for word in keys.FORMS)
         for name, entry in node:
             if not (form and name in _NO_TYPES):
                 yield from _in_type((*place, name), (*use, name), entry.value)

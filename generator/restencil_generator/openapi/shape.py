@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from restencil_generator.checking.fields import is_described
-from restencil_generator.kinds import (
+from restencil_generator.spec.grammar.keys import FORMS, form_place, rows
+from restencil_generator.spec.grammar.value_kinds import (
     Body,
     Either,
     EnumValues,
@@ -26,7 +27,6 @@ from restencil_generator.kinds import (
     Table,
     Texts,
 )
-from restencil_generator.language import FORMS, form_place, rows
 from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 Shape: TypeAlias = "Kind | Field | None"

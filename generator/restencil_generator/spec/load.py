@@ -24,8 +24,8 @@ from restencil_generator.diagnostics.model import (
     visible,
     with_nearest,
 )
-from restencil_generator.kinds import Table
-from restencil_generator.language import rows
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.value_kinds import Table
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 from restencil_generator.spec.source.files import read_regular
 from restencil_generator.spec.source.nodes import (

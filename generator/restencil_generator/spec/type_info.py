@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
-from restencil_generator.language import SCALARS
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCALARS
 
 Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "several"]
 

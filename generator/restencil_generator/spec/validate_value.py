@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
-from restencil_generator.language import SCALARS
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCALARS
 
 if TYPE_CHECKING:
     from restencil_generator.spec.model import Json

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from restencil_generator import kinds, language
-from restencil_generator.language import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
-from restencil_generator.reading import MAX_DURATION
+from restencil_generator.spec.grammar import keys, value_kinds
+from restencil_generator.spec.grammar.keys import FORMS, PLACES, POSITIONS, RESERVED, SCALAR_WORDS, form_place
+from restencil_generator.spec.grammar.read import MAX_DURATION
 from restencil_generator.spec.model import ASKED_FOR, EXTENDERS, STANDARD
 from restencil_generator.spec.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 
@@ -40,8 +40,8 @@ def language_schema() -> Schema:
     """The JSON Schema of the spec language."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:restencil:spec:{language.VERSION}",
-        "title": f"restencil spec, language version {language.VERSION}",
+        "$id": f"urn:restencil:spec:{keys.VERSION}",
+        "title": f"restencil spec, language version {keys.VERSION}",
         **_place("spec"),
         "$defs": _definitions(),
     }
@@ -59,7 +59,7 @@ def _definitions() -> dict[str, Schema]:
         | {"not": {"pattern": rf"[:.](?:{'|'.join(sorted(KEYWORDS))})(?:[:.]|$)"}},
         "duration": _length(""),
         "some_duration": _length("(?=.*[1-9])"),
-        "scheme_name": _name(CLIENT_ARGUMENTS - {"token"} | KEYWORDS | {language.NO_AUTH}),
+        "scheme_name": _name(CLIENT_ARGUMENTS - {"token"} | KEYWORDS | {keys.NO_AUTH}),
         "headers": _headers(),
         "enum": _enum(),
         "one_entity": {"anyOf": [_ref("type_name"), _ref("union_form"), _ref("entity_form")]},
@@ -92,7 +92,7 @@ def _definitions() -> dict[str, Schema]:
 
 def _place(name: str, position: str = "") -> Schema:
     """A mapping with the keys of a place, and what its rules say."""
-    rows = language.rows(name)
+    rows = keys.rows(name)
     properties = {
         key: _property(row, position) for key, row in rows.items() if row.position in ("", position) or not position
     }
@@ -104,7 +104,7 @@ def _place(name: str, position: str = "") -> Schema:
     return schema | ({"allOf": rules} if rules else {})
 
 
-def _property(row: language.Row, position: str) -> Schema:
+def _property(row: keys.Row, position: str) -> Schema:
     schema: Schema = {"description": _plain(row.help), **_of_kind(row.kind, position)}
     if row.default not in (None, "", False):
         schema["default"] = row.default
@@ -118,37 +118,37 @@ def _plain(text: str) -> str:
     return text.replace("`", "'")
 
 
-def _exactly_one(rule: kinds.ExactlyOne) -> Schema:
+def _exactly_one(rule: value_kinds.ExactlyOne) -> Schema:
     return {"oneOf": [{"required": [key]} for key in rule.keys]}
 
 
-def _one_or_more(rule: kinds.OneOrMore) -> Schema:
+def _one_or_more(rule: value_kinds.OneOrMore) -> Schema:
     return _any_given(rule.keys)
 
 
-def _only_with(rule: kinds.OnlyWith) -> Schema:
+def _only_with(rule: value_kinds.OnlyWith) -> Schema:
     given: Schema = {"required": [rule.key]}
     return {"if": {"properties": {rule.other: {"enum": [*rule.values]}}}, "then": given, "else": {"not": given}}
 
 
-def _only_with_mapping(rule: kinds.OnlyWithMapping) -> Schema:
+def _only_with_mapping(rule: value_kinds.OnlyWithMapping) -> Schema:
     given: Schema = {"required": [rule.key]}
     return {"if": {"properties": {rule.other: {"type": "object"}}}, "then": given, "else": {"not": given}}
 
 
-def _mapping_with(rule: kinds.MappingWith) -> Schema:
+def _mapping_with(rule: value_kinds.MappingWith) -> Schema:
     def kind(type: str) -> Schema:
         return {"properties": {rule.key: {"type": type}}}
 
     return {"if": {"required": [rule.other]}, "then": kind("object"), "else": kind("string")}
 
 
-def _not_both(rule: kinds.NotBoth) -> Schema:
+def _not_both(rule: value_kinds.NotBoth) -> Schema:
     both = {key: {"const": True} for key in (rule.one, rule.other)}
     return {"not": {"properties": both, "required": list(both)}}
 
 
-def _excludes(rule: kinds.Excludes) -> Schema:
+def _excludes(rule: value_kinds.Excludes) -> Schema:
     return {"if": {"required": [rule.key]}, "then": {"not": _any_given(rule.others)}}
 
 
@@ -156,32 +156,32 @@ def _any_given(keys: Iterable[str]) -> Schema:
     return {"anyOf": [{"required": [key]} for key in keys]}
 
 
-def _together(rule: kinds.Together) -> Schema:
+def _together(rule: value_kinds.Together) -> Schema:
     keys = (rule.first, rule.second)
     return {"anyOf": [{"required": [*keys]}, {"required": [rule.instead], "not": _any_given(keys)}]}
 
 
-def _only_of(rule: kinds.OnlyOf) -> Schema:
+def _only_of(rule: value_kinds.OnlyOf) -> Schema:
     return {"if": {"not": _any_given(rule.keys)}, "then": {"not": _any_given(rule.others)}}
 
 
-def _parameter_unless(rule: kinds.ParameterUnless) -> Schema:
+def _parameter_unless(rule: value_kinds.ParameterUnless) -> Schema:
     flagged: Schema = {"required": [rule.flag], "properties": {rule.flag: {"const": True}}}
     return {"if": {"not": flagged}, "then": {"properties": {rule.key: {"pattern": r"^(?:[^\\:]|\\.)*:"}}}}
 
 
 _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
-    kinds.ExactlyOne: _exactly_one,
-    kinds.OneOrMore: _one_or_more,
-    kinds.OnlyWith: _only_with,
-    kinds.OnlyBeside: lambda rule: {"dependentRequired": {rule.key: [rule.other]}},
-    kinds.NotBoth: _not_both,
-    kinds.OnlyWithMapping: _only_with_mapping,
-    kinds.Together: _together,
-    kinds.OnlyOf: _only_of,
-    kinds.ParameterUnless: _parameter_unless,
-    kinds.Excludes: _excludes,
-    kinds.MappingWith: _mapping_with,
+    value_kinds.ExactlyOne: _exactly_one,
+    value_kinds.OneOrMore: _one_or_more,
+    value_kinds.OnlyWith: _only_with,
+    value_kinds.OnlyBeside: lambda rule: {"dependentRequired": {rule.key: [rule.other]}},
+    value_kinds.NotBoth: _not_both,
+    value_kinds.OnlyWithMapping: _only_with_mapping,
+    value_kinds.Together: _together,
+    value_kinds.OnlyOf: _only_of,
+    value_kinds.ParameterUnless: _parameter_unless,
+    value_kinds.Excludes: _excludes,
+    value_kinds.MappingWith: _mapping_with,
 }
 
 
@@ -189,7 +189,7 @@ _RULES: Final[Mapping[type[Any], Callable[[Any], Schema]]] = {
 
 _NULL: Final[Schema] = {"type": "null"}
 _TAKEN_BACK: Final = {
-    row.kind.position for row in language.ROWS if isinstance(row.kind, kinds.Fields) and row.kind.back
+    row.kind.position for row in keys.ROWS if isinstance(row.kind, value_kinds.Fields) and row.kind.back
 }
 """Positions whose fields may be null, which takes an inherited one back."""
 
@@ -219,9 +219,9 @@ def _length(ahead: str) -> Schema:
 
 
 def _headers() -> Schema:
-    secrets = ["".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in language.SECRET_HEADERS]
-    names = _pattern(language.HTTP_WORD) | {"not": _pattern("|".join(secrets))}
-    return _table(_pattern(language.HEADER_VALUE), names)
+    secrets = ["".join(f"[{c.upper()}{c}]" if c.isalpha() else c for c in name) for name in keys.SECRET_HEADERS]
+    names = _pattern(keys.HTTP_WORD) | {"not": _pattern("|".join(secrets))}
+    return _table(_pattern(keys.HEADER_VALUE), names)
 
 
 def _enum() -> Schema:
@@ -231,10 +231,10 @@ def _enum() -> Schema:
 
 
 def _body() -> Schema:
-    words = sorted(set(KEYWORDS) | (RESERVED - set(language.BODY_WORDS)))
-    wrappers = language.rows("body")
+    words = sorted(set(KEYWORDS) | (RESERVED - set(keys.BODY_WORDS)))
+    wrappers = keys.rows("body")
     wrapped = [{"required": [word], "properties": {word: {"type": "object"}}} for word in wrappers]
-    body_field = _of_kind(kinds.Fields("body_field"), "")
+    body_field = _of_kind(value_kinds.Fields("body_field"), "")
     return {
         "anyOf": [
             _NULL,
@@ -277,14 +277,14 @@ def _alternative_name(position: str) -> str:
     return f"{position}_alternative"
 
 
-_IN_POSITIONS: Final = (kinds.Type, kinds.Members, kinds.Alternatives)
+_IN_POSITIONS: Final = (value_kinds.Type, value_kinds.Members, value_kinds.Alternatives)
 
 
 def _in_positions(place: str) -> bool:
     """Whether a place looks different in each position: that of a form which holds types, or has a key of one."""
     return any(
         (isinstance(row.kind, _IN_POSITIONS) and not getattr(row.kind, "position", "")) or row.position
-        for row in language.rows(place).values()
+        for row in keys.rows(place).values()
     )
 
 
@@ -298,7 +298,7 @@ def _type(position: str) -> Schema:
         options.append(_list_of(this))
     options += [_form(form, position) for form in FORMS if form in facts.forms]
     if facts.bare:
-        words = [form for form in FORMS if form not in language.LIST_FORMS]
+        words = [form for form in FORMS if form not in keys.LIST_FORMS]
         options.append(_table(this, _name() | {"not": {"enum": words}}))
     return {"anyOf": options}
 
@@ -308,7 +308,7 @@ def _alternative(position: str) -> Schema:
     facts = POSITIONS[position]
     options: list[Schema] = [_word(position, ""), _list_of(_ref(_type_name(position)))]
     options += [_form(form, position) for form in facts.alternatives if form != "const"]
-    const = {"const": _property(language.rows("object_field")["const"], "")}
+    const = {"const": _property(keys.rows("object_field")["const"], "")}
     options.append({"type": "object", "properties": const, "additionalProperties": False, "required": ["const"]})
     return {"anyOf": options}
 
@@ -342,25 +342,25 @@ def _form(form: str, position: str) -> Schema:
 # --------------------------------------------------------------------------------------------------------------- kinds
 
 
-def _of_kind(kind: kinds.Kind, position: str) -> Schema:
+def _of_kind(kind: value_kinds.Kind, position: str) -> Schema:
     """The schema of a kind; `position` is that of the form which holds it."""
     return KINDS[type(kind)](kind, position)
 
 
-def _text(kind: kinds.Text, position: str) -> Schema:
+def _text(kind: value_kinds.Text, position: str) -> Schema:
     if kind.pattern is None:
         return {"type": "string"} if kind.empty else _ref("text")
     schema = _pattern(kind.pattern.regex)
     return schema if kind.empty else schema | {"minLength": 1}
 
 
-def _python_name(kind: kinds.Name, position: str) -> Schema:
+def _python_name(kind: value_kinds.Name, position: str) -> Schema:
     if kind.taken:
         return _name((*KEYWORDS, *kind.taken))
     return _ref("name" if kind.keyword else "class_name")
 
 
-def _texts(kind: kinds.Texts, position: str) -> Schema:
+def _texts(kind: value_kinds.Texts, position: str) -> Schema:
     items: Schema = {"enum": list(kind.words)} if kind.words else _ref("text")
     if kind.pattern is not None:
         items = _pattern(kind.pattern.regex)
@@ -372,117 +372,117 @@ def _texts(kind: kinds.Texts, position: str) -> Schema:
     return schema
 
 
-def _either(kind: kinds.Either, position: str) -> Schema:
-    has_code = any(isinstance(form, kinds.Code) for form in kind.kinds)
+def _either(kind: value_kinds.Either, position: str) -> Schema:
+    has_code = any(isinstance(form, value_kinds.Code) for form in kind.kinds)
     forms = [_of_kind(form, position) for form in kind.kinds]
     if has_code:  # what begins like a reference is read as one
         forms = [form | {"not": {"pattern": "^python:"}} if form == _ref("text") else form for form in forms]
     return {"anyOf": forms}
 
 
-def _tables(kind: kinds.Table, position: str) -> Schema:
+def _tables(kind: value_kinds.Table, position: str) -> Schema:
     if kind.names == "endpoint_name":
         return _ref("endpoints")
     values = _of_kind(kind.values, position)
     return _table(values, _ref(kind.names)) if kind.names else {"type": "object", "additionalProperties": values}
 
 
-def _pairs(kind: kinds.Pairs, position: str) -> Schema:
+def _pairs(kind: value_kinds.Pairs, position: str) -> Schema:
     text: Schema = {"type": "string"} if kind.pattern is None else _pattern(kind.pattern.regex)
     names: Schema = {"enum": list(kind.names)} if kind.names else {"not": {"enum": [*kind.secrets, *kind.taken]}}
     return _table(text, names)
 
 
-def _use(kind: kinds.Use, position: str) -> Schema:
+def _use(kind: value_kinds.Use, position: str) -> Schema:
     names: Schema = {"type": "array", "items": _ref("name"), "minItems": 1, "uniqueItems": True}
     together = names | {"items": _ref("scheme_name")}
     listed: Schema = names | {"items": {"anyOf": [_ref("name"), together]}}
     return listed if kind.whole else {"anyOf": [_NULL, _ref("name"), listed]}
 
 
-def _choices(kind: kinds.Choices, position: str) -> Schema:
+def _choices(kind: value_kinds.Choices, position: str) -> Schema:
     return {"type": "object", "additionalProperties": _ref("type_name"), "minProperties": 1}
 
 
-def _items(kind: kinds.Items, position: str) -> Schema:
+def _items(kind: value_kinds.Items, position: str) -> Schema:
     one = _ref("one_entity")
     values: Schema = {"type": "object", "properties": {"values": one}, "additionalProperties": False}
     listed: Schema = {"type": "array", "items": one, "minItems": 1, "maxItems": 1}
     return {"anyOf": [listed, values | {"required": ["values"]}]}
 
 
-def _source(kind: kinds.Source, position: str) -> Schema:
+def _source(kind: value_kinds.Source, position: str) -> Schema:
     places = [form_place(word) for word in kind.forms]
     return {"anyOf": [_place(place, "schema") if _in_positions(place) else _ref(place) for place in places]}
 
 
-def _type_of(kind: kinds.Type, position: str) -> Schema:
+def _type_of(kind: value_kinds.Type, position: str) -> Schema:
     name = kind.position or position
     return {"anyOf": [_ref(_type_name(name)), *_must(name)]} if kind.must else _ref(_type_name(name))
 
 
-def _errors(kind: kinds.Errors, position: str) -> Schema:
+def _errors(kind: value_kinds.Errors, position: str) -> Schema:
     shape: Schema = {"anyOf": [_NULL, {"const": "any"}, _ref("type_name"), _ref("error_choice")]}
-    return _table(shape, _pattern(language.ERROR_STATUS))
+    return _table(shape, _pattern(keys.ERROR_STATUS))
 
 
-def _fields(kind: kinds.Fields, position: str) -> Schema:
+def _fields(kind: value_kinds.Fields, position: str) -> Schema:
     fields = _ref(_fields_name(kind.position))
     return {"anyOf": [fields, _NULL]} if kind.back else fields
 
 
-def _response(kind: kinds.Response, position: str) -> Schema:
+def _response(kind: value_kinds.Response, position: str) -> Schema:
     return {"anyOf": [_NULL, _ref(_type_name("schema"))]}
 
 
-KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any, str], Schema]]] = {
-    kinds.Text: _text,
-    kinds.Flag: lambda kind, position: {"type": "boolean"},
-    kinds.Yes: lambda kind, position: {"const": True},
-    kinds.No: lambda kind, position: {"const": False},
-    kinds.Whole: lambda kind, position: {"type": "integer", "minimum": kind.least, "maximum": MAX_DURATION},
-    kinds.Version: lambda kind, position: {"type": "integer", "const": kind.number},
-    kinds.Duration: lambda kind, position: _ref("some_duration" if kind.least else "duration"),
-    kinds.Word: lambda kind, position: {"enum": list(kind.words)},
-    kinds.Literal: lambda kind, position: {"type": ["string", "integer", "boolean"]},
-    kinds.Code: lambda kind, position: _ref("reference"),
-    kinds.Reason: lambda kind, position: {"type": ["boolean", "string"]},
-    kinds.Name: _python_name,
-    kinds.Texts: _texts,
-    kinds.Headers: lambda kind, position: _ref("headers"),
-    kinds.Pairs: _pairs,
-    kinds.Json: lambda kind, position: {"type": "object"} if kind.mapping else {},
-    kinds.Section: lambda kind, position: _ref(kind.place),
-    kinds.OrNull: lambda kind, position: {"anyOf": [_of_kind(kind.kind, position), _NULL]},
-    kinds.Either: _either,
-    kinds.Table: _tables,
-    kinds.EnumValues: lambda kind, position: _ref("enum"),
-    kinds.EntityName: lambda kind, position: _ref("type_name"),
-    kinds.EntityOrChoices: lambda kind, position: {"anyOf": [_ref("type_name"), _choices(kind, position)]},
-    kinds.Type: _type_of,
-    kinds.Names: lambda kind, position: _table(_ref("text"), _ref("name")),
-    kinds.Alternatives: lambda kind, position: {
+KINDS: Final[Mapping[type[value_kinds.Kind], Callable[[Any, str], Schema]]] = {
+    value_kinds.Text: _text,
+    value_kinds.Flag: lambda kind, position: {"type": "boolean"},
+    value_kinds.Yes: lambda kind, position: {"const": True},
+    value_kinds.No: lambda kind, position: {"const": False},
+    value_kinds.Whole: lambda kind, position: {"type": "integer", "minimum": kind.least, "maximum": MAX_DURATION},
+    value_kinds.Version: lambda kind, position: {"type": "integer", "const": kind.number},
+    value_kinds.Duration: lambda kind, position: _ref("some_duration" if kind.least else "duration"),
+    value_kinds.Word: lambda kind, position: {"enum": list(kind.words)},
+    value_kinds.Literal: lambda kind, position: {"type": ["string", "integer", "boolean"]},
+    value_kinds.Code: lambda kind, position: _ref("reference"),
+    value_kinds.Reason: lambda kind, position: {"type": ["boolean", "string"]},
+    value_kinds.Name: _python_name,
+    value_kinds.Texts: _texts,
+    value_kinds.Headers: lambda kind, position: _ref("headers"),
+    value_kinds.Pairs: _pairs,
+    value_kinds.Json: lambda kind, position: {"type": "object"} if kind.mapping else {},
+    value_kinds.Section: lambda kind, position: _ref(kind.place),
+    value_kinds.OrNull: lambda kind, position: {"anyOf": [_of_kind(kind.kind, position), _NULL]},
+    value_kinds.Either: _either,
+    value_kinds.Table: _tables,
+    value_kinds.EnumValues: lambda kind, position: _ref("enum"),
+    value_kinds.EntityName: lambda kind, position: _ref("type_name"),
+    value_kinds.EntityOrChoices: lambda kind, position: {"anyOf": [_ref("type_name"), _choices(kind, position)]},
+    value_kinds.Type: _type_of,
+    value_kinds.Names: lambda kind, position: _table(_ref("text"), _ref("name")),
+    value_kinds.Alternatives: lambda kind, position: {
         "type": "array",
         "items": _ref(_alternative_name(position)),
         "minItems": 2,
     },
-    kinds.SomeValues: lambda kind, position: {
+    value_kinds.SomeValues: lambda kind, position: {
         "type": "array",
         "items": {"type": ["string", "integer"]},
         "minItems": 2,
         "uniqueItems": True,
     },
-    kinds.Fields: _fields,
-    kinds.Members: lambda kind, position: _table(_ref(_type_name(position)), _ref("name")),
-    kinds.Choices: _choices,
-    kinds.OneEntity: lambda kind, position: _ref("one_entity"),
-    kinds.Items: _items,
-    kinds.Source: _source,
-    kinds.Nest: lambda kind, position: _table(_ref("text"), _ref("name")),
-    kinds.PathText: lambda kind, position: _ref("path"),
-    kinds.Body: lambda kind, position: _ref("body"),
-    kinds.Errors: _errors,
-    kinds.Use: _use,
-    kinds.Response: _response,
+    value_kinds.Fields: _fields,
+    value_kinds.Members: lambda kind, position: _table(_ref(_type_name(position)), _ref("name")),
+    value_kinds.Choices: _choices,
+    value_kinds.OneEntity: lambda kind, position: _ref("one_entity"),
+    value_kinds.Items: _items,
+    value_kinds.Source: _source,
+    value_kinds.Nest: lambda kind, position: _table(_ref("text"), _ref("name")),
+    value_kinds.PathText: lambda kind, position: _ref("path"),
+    value_kinds.Body: lambda kind, position: _ref("body"),
+    value_kinds.Errors: _errors,
+    value_kinds.Use: _use,
+    value_kinds.Response: _response,
 }
 """The schema of each kind, in the position of the form which holds it."""

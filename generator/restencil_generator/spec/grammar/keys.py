@@ -31,7 +31,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
-from restencil_generator.kinds import (
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.value_kinds import (
     Alternatives,
     Body,
     Choices,
@@ -86,7 +87,6 @@ from restencil_generator.kinds import (
     Word,
     Yes,
 )
-from restencil_generator.spec import model as d
 from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from restencil_generator import kinds, language
 from restencil_generator.diagnostics.model import (
     Place,
     Problem,
@@ -21,6 +20,7 @@ from restencil_generator.diagnostics.model import (
     quoted,
     visible,
 )
+from restencil_generator.spec.grammar import keys, value_kinds
 from restencil_generator.spec.model import Json, Reference
 from restencil_generator.spec.names import KEYWORDS, is_identifier, suggested_identifier
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, described, is_null
@@ -28,9 +28,9 @@ from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, Scal
 _DURATION: Final = re.compile(r"([0-9]{1,15})(ms)\Z|([0-9]{1,12})(s)\Z|([0-9]{1,10})(m)\Z|([0-9]{1,8})(h)\Z")
 _UNITS: Final = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
-_HEADER: Final = re.compile(language.HTTP_WORD)
+_HEADER: Final = re.compile(keys.HTTP_WORD)
 _OF_WHAT: Final = re.compile("\\A'[a-z_]+' of ")
-_HEADER_VALUE: Final = re.compile(language.HEADER_VALUE)
+_HEADER_VALUE: Final = re.compile(keys.HEADER_VALUE)
 
 MAX_DURATION: Final = 10**15
 """The longest duration in milliseconds, some 30,000 years: beyond it floats lose milliseconds."""
@@ -66,7 +66,7 @@ class Given:
 
     def __init__(self, place: str, entries: dict[str, Entry], values: dict[str, Any]) -> None:
         self.entries = entries
-        self._rows = language.rows(place)
+        self._rows = keys.rows(place)
         self._values = values
 
     def __contains__(self, key: str) -> bool:
@@ -148,7 +148,7 @@ class Reader:
         Unknown keys are reported (unless `strays` says that this was done), and so is what the rules of the place
         forbid. `at` is where a missing key is reported.
         """
-        known = language.rows(place)
+        known = keys.rows(place)
         entries: dict[str, Entry] = {}
         values: dict[str, Any] = {}
         for key, entry in mapping:
@@ -160,7 +160,7 @@ class Reader:
             entries[key] = entry
             if row.deprecated:
                 self._deprecated_key(row, entry.key, what)
-            if not isinstance(row.kind, kinds.Structure):
+            if not isinstance(row.kind, value_kinds.Structure):
                 label = row.label.format(key=key, owner=what)
                 value = self.value(row, Spot(entry.value, label, what, entry.key))
                 if value is not None or _takes_null(row.kind, entry.value):
@@ -170,27 +170,27 @@ class Reader:
                 message = row.need.format(owner=what, key=key)
                 self.report("missing-key", message, at, row.add.format(key=key))
         given = Given(place, entries, values)
-        for rule in language.PLACES[place].rules:
+        for rule in keys.PLACES[place].rules:
             _RULES[type(rule)](self, rule, given, what, at)
         return given
 
-    def value(self, row: language.Row, spot: Spot) -> Any:
+    def value(self, row: keys.Row, spot: Spot) -> Any:
         """The value of a key that the table can read, judged by the function that its row names."""
         value = self.of_kind(row.kind, spot)
         return self.checks[row.check](self, value, spot) if row.check and value is not None else value
 
-    def of_kind(self, kind: kinds.Kind, spot: Spot) -> Any:
+    def of_kind(self, kind: value_kinds.Kind, spot: Spot) -> Any:
         """A value of a kind that stands alone."""
         return READERS[type(kind)](self, kind, spot)
 
     def unknown_key(self, place: str, key: ScalarNode, what: str) -> None:
         """Notes a key that a place does not have: a slip, or the key of another place of its family."""
-        if key.text in language.PLACES[place].secrets:
+        if key.text in keys.PLACES[place].secrets:
             self.secret(key)
             return
-        if key.text in language.relatives(place):
-            message = f"'{key.text}' has no meaning for {language.POSITIONS[place].shown}: {what}"
-            self.report("key-not-here", message, key, language.PLACES[place].instead.get(key.text, "remove it"))
+        if key.text in keys.relatives(place):
+            message = f"'{key.text}' has no meaning for {keys.POSITIONS[place].shown}: {what}"
+            self.report("key-not-here", message, key, keys.PLACES[place].instead.get(key.text, "remove it"))
             return
         message = f"unknown key {quoted(key.text)} in {what}"
         self.report("unknown-key", message, key, self.key_hint(place, key.text) or known_here(place))
@@ -202,12 +202,12 @@ class Reader:
 
     def key_hint(self, place: str, word: str) -> str:
         """The key that an unknown one is most likely meant to be, as a hint; empty where none is near."""
-        meant = language.also(place).get(word)
+        meant = keys.also(place).get(word)
         if meant:
             return f"did you mean {quoted(meant)}?"
-        return language.OF_OTHERS.get(word) or _one_level_down(place, word) or did_you_mean(word, language.rows(place))
+        return keys.OF_OTHERS.get(word) or _one_level_down(place, word) or did_you_mean(word, keys.rows(place))
 
-    def _deprecated_key(self, row: language.Row, key: ScalarNode, what: str) -> None:
+    def _deprecated_key(self, row: keys.Row, key: ScalarNode, what: str) -> None:
         message = f"the key {quoted(row.key)} of {what} is deprecated"
         self.problems.append(Problem("deprecated-use", message, key.place, row.deprecated, severity="warning"))
 
@@ -322,15 +322,15 @@ def _one_level_down(place: str, word: str) -> str:
     """The hint for a key that stands beside the one key under which it belongs; empty where it is none or several."""
     sections = [
         row.key
-        for row in language.rows(place).values()
-        if isinstance(row.kind, kinds.Section) and word in language.rows(row.kind.place)
+        for row in keys.rows(place).values()
+        if isinstance(row.kind, value_kinds.Section) and word in keys.rows(row.kind.place)
     ]
     return f"write it under {quoted(sections[0])}: {{{word}: …}}" if len(sections) == 1 else ""
 
 
 def known_here(place: str) -> str:
     """The hint that names all keys of a place."""
-    return f"known here: {', '.join(language.rows(place))}"
+    return f"known here: {', '.join(keys.rows(place))}"
 
 
 def _name_hint(name: str) -> str:
@@ -338,8 +338,8 @@ def _name_hint(name: str) -> str:
     return f"write for instance {quoted(suggested)}" if suggested and suggested != name else "choose another"
 
 
-def _takes_null(kind: kinds.Kind, node: Node) -> bool:
-    return isinstance(kind, kinds.OrNull) and is_null(node)
+def _takes_null(kind: value_kinds.Kind, node: Node) -> bool:
+    return isinstance(kind, value_kinds.OrNull) and is_null(node)
 
 
 def _scalar(node: Node) -> Any:
@@ -349,12 +349,12 @@ def _scalar(node: Node) -> Any:
 # --------------------------------------------------------------------------------------------------------------- kinds
 
 
-def _text(reader: Reader, kind: kinds.Text, spot: Spot) -> str | None:
+def _text(reader: Reader, kind: value_kinds.Text, spot: Spot) -> str | None:
     text = reader.text(spot.node, spot.label, empty=kind.empty)
     return text if text is None or kind.pattern is None else _matching(reader, kind.pattern, text, spot)
 
 
-def _matching(reader: Reader, pattern: kinds.Pattern, text: str, spot: Spot) -> str | None:
+def _matching(reader: Reader, pattern: value_kinds.Pattern, text: str, spot: Spot) -> str | None:
     """A text that looks as a pattern says; any other is reported."""
     if re.fullmatch(pattern.regex, text):
         return text
@@ -366,7 +366,7 @@ def _matching(reader: Reader, pattern: kinds.Pattern, text: str, spot: Spot) -> 
     return None
 
 
-def _flag(reader: Reader, kind: kinds.Flag, spot: Spot) -> bool | None:
+def _flag(reader: Reader, kind: value_kinds.Flag, spot: Spot) -> bool | None:
     value = _scalar(spot.node)
     if isinstance(value, bool):
         return value
@@ -379,21 +379,21 @@ def _flag(reader: Reader, kind: kinds.Flag, spot: Spot) -> bool | None:
     return None
 
 
-def _yes(reader: Reader, kind: kinds.Yes, spot: Spot) -> bool | None:
+def _yes(reader: Reader, kind: value_kinds.Yes, spot: Spot) -> bool | None:
     if _scalar(spot.node) is True:
         return True
     reader.wrong(spot.label, "true", spot.node, kind.hint)
     return None
 
 
-def _no(reader: Reader, kind: kinds.No, spot: Spot) -> bool | None:
+def _no(reader: Reader, kind: value_kinds.No, spot: Spot) -> bool | None:
     if _scalar(spot.node) is False:
         return False
     reader.wrong(spot.label, f"false or {kind.others}" if kind.others else "false", spot.node)
     return None
 
 
-def _whole(reader: Reader, kind: kinds.Whole, spot: Spot) -> int | None:
+def _whole(reader: Reader, kind: value_kinds.Whole, spot: Spot) -> int | None:
     value = _scalar(spot.node)
     if isinstance(value, int) and not isinstance(value, bool) and kind.least <= value <= MAX_DURATION:
         return value
@@ -401,7 +401,7 @@ def _whole(reader: Reader, kind: kinds.Whole, spot: Spot) -> int | None:
     return None
 
 
-def _version(reader: Reader, kind: kinds.Version, spot: Spot) -> int | None:
+def _version(reader: Reader, kind: value_kinds.Version, spot: Spot) -> int | None:
     value = _scalar(spot.node)
     if not isinstance(value, int) or isinstance(value, bool):
         expected = "the language version, a whole number"
@@ -413,7 +413,7 @@ def _version(reader: Reader, kind: kinds.Version, spot: Spot) -> int | None:
     return value if value == kind.number else None
 
 
-def _duration(reader: Reader, kind: kinds.Duration, spot: Spot) -> int | None:
+def _duration(reader: Reader, kind: value_kinds.Duration, spot: Spot) -> int | None:
     value = _scalar(spot.node)
     length: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -432,7 +432,7 @@ def _duration(reader: Reader, kind: kinds.Duration, spot: Spot) -> int | None:
     return None
 
 
-def _word(reader: Reader, kind: kinds.Word, spot: Spot) -> str | None:
+def _word(reader: Reader, kind: value_kinds.Word, spot: Spot) -> str | None:
     value = _scalar(spot.node)
     if isinstance(value, str) and value in kind.words:
         return value
@@ -446,7 +446,7 @@ def _word(reader: Reader, kind: kinds.Word, spot: Spot) -> str | None:
     return None
 
 
-def _literal(reader: Reader, kind: kinds.Literal, spot: Spot) -> str | int | None:
+def _literal(reader: Reader, kind: value_kinds.Literal, spot: Spot) -> str | int | None:
     value = _scalar(spot.node)
     if isinstance(value, str | int):
         return value
@@ -454,11 +454,11 @@ def _literal(reader: Reader, kind: kinds.Literal, spot: Spot) -> str | int | Non
     return None
 
 
-def _code(reader: Reader, kind: kinds.Code, spot: Spot) -> Reference | None:
+def _code(reader: Reader, kind: value_kinds.Code, spot: Spot) -> Reference | None:
     return reader.reference(spot.node, spot.label)
 
 
-def _reason(reader: Reader, kind: kinds.Reason, spot: Spot) -> str | None:
+def _reason(reader: Reader, kind: value_kinds.Reason, spot: Spot) -> str | None:
     """The reason: empty for `true`, None for `false`."""
     value = _scalar(spot.node)
     if isinstance(value, bool):
@@ -469,7 +469,7 @@ def _reason(reader: Reader, kind: kinds.Reason, spot: Spot) -> str | None:
     return None
 
 
-def _name(reader: Reader, kind: kinds.Name, spot: Spot) -> str | None:
+def _name(reader: Reader, kind: value_kinds.Name, spot: Spot) -> str | None:
     text = reader.text(spot.node, spot.label, empty=False)
     if text is None or not isinstance(spot.node, ScalarNode):
         return None
@@ -477,7 +477,7 @@ def _name(reader: Reader, kind: kinds.Name, spot: Spot) -> str | None:
     return text if reader.name(spot.node, what, keyword=kind.keyword, otherwise=kind.otherwise) else None
 
 
-def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:
+def _texts(reader: Reader, kind: value_kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:
     if isinstance(spot.node, SequenceNode) and len(spot.node.items) < kind.least:
         few = f"names no {kind.noun}" if kind.least == 1 else f"needs {kind.least} {kind.noun}s or more"
         reader.report("wrong-type", f"{spot.label} {few}", spot.node)
@@ -488,7 +488,7 @@ def _texts(reader: Reader, kind: kinds.Texts, spot: Spot) -> list[tuple[str, Nod
     return [(text, node) for text, node in found if _matching(reader, pattern, text, spot._replace(node=node))]
 
 
-def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
+def _headers(reader: Reader, kind: value_kinds.Headers, spot: Spot) -> dict[str, str]:
     """Headers by name; those that carry secrets are refused."""
     found: dict[str, str] = {}
     first: dict[str, ScalarNode] = {}
@@ -497,7 +497,7 @@ def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
         value = reader.text(entry.value, f"the header {quoted(name)} of {what}")
         if not _HEADER.fullmatch(name):
             reader.report("bad-header", f"{quoted(name)} of {what} is no name of a header", entry.key)
-        elif name.lower() in language.SECRET_HEADERS:
+        elif name.lower() in keys.SECRET_HEADERS:
             reader.report(
                 "secret-header",
                 f"the header {quoted(name)} of {what} carries a secret, which never stands in a spec",
@@ -521,7 +521,7 @@ def _headers(reader: Reader, kind: kinds.Headers, spot: Spot) -> dict[str, str]:
     return found
 
 
-def _pairs(reader: Reader, kind: kinds.Pairs, spot: Spot) -> dict[str, str]:
+def _pairs(reader: Reader, kind: value_kinds.Pairs, spot: Spot) -> dict[str, str]:
     """Texts by name, sorted."""
     found: dict[str, str] = {}
     for name, entry in reader.mapping(spot.node, spot.label, "write {name: text}") or ():
@@ -542,7 +542,7 @@ def _pairs(reader: Reader, kind: kinds.Pairs, spot: Spot) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _json(reader: Reader, kind: kinds.Json, spot: Spot) -> WithPlaces:
+def _json(reader: Reader, kind: value_kinds.Json, spot: Spot) -> WithPlaces:
     places: dict[tuple[str | int, ...], Place] = {}
     before = len(reader.problems)
     value = reader.json(spot.node, places)
@@ -551,57 +551,57 @@ def _json(reader: Reader, kind: kinds.Json, spot: Spot) -> WithPlaces:
     return WithPlaces(value, places, len(reader.problems) == before)
 
 
-def _section(reader: Reader, kind: kinds.Section, spot: Spot) -> Given | None:
+def _section(reader: Reader, kind: value_kinds.Section, spot: Spot) -> Given | None:
     mapping = reader.mapping(spot.node, spot.label, kind.hint)
     return reader.section(kind.place, mapping, spot.label, spot.key) if mapping is not None else None
 
 
-def _or_null(reader: Reader, kind: kinds.OrNull, spot: Spot) -> Any:
+def _or_null(reader: Reader, kind: value_kinds.OrNull, spot: Spot) -> Any:
     return None if is_null(spot.node) else reader.of_kind(kind.kind, spot)
 
 
-def _either(reader: Reader, kind: kinds.Either, spot: Spot) -> Any:
+def _either(reader: Reader, kind: value_kinds.Either, spot: Spot) -> Any:
     meant = next((form for form in kind.kinds if _looks_like(form, spot.node)), kind.kinds[-1])
     return reader.of_kind(meant, spot)
 
 
-def _looks_like(kind: kinds.Kind, node: Node) -> bool:
+def _looks_like(kind: value_kinds.Kind, node: Node) -> bool:
     """Whether a node is written as values of a kind are, right or wrong."""
     match kind:
-        case kinds.Section() | kinds.Headers() | kinds.Pairs():
+        case value_kinds.Section() | value_kinds.Headers() | value_kinds.Pairs():
             return isinstance(node, MappingNode)
-        case kinds.Texts():
+        case value_kinds.Texts():
             return isinstance(node, SequenceNode)
-        case kinds.No() | kinds.Flag():
+        case value_kinds.No() | value_kinds.Flag():
             return isinstance(_scalar(node), bool)
-        case kinds.Whole():
+        case value_kinds.Whole():
             return isinstance(_scalar(node), int) and not isinstance(_scalar(node), bool)
-        case kinds.Code():
+        case value_kinds.Code():
             return str(_scalar(node)).startswith("python:")
         case _:
             return isinstance(_scalar(node), str)
 
 
-READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = {
-    kinds.Text: _text,
-    kinds.Flag: _flag,
-    kinds.Yes: _yes,
-    kinds.No: _no,
-    kinds.Whole: _whole,
-    kinds.Version: _version,
-    kinds.Duration: _duration,
-    kinds.Word: _word,
-    kinds.Literal: _literal,
-    kinds.Code: _code,
-    kinds.Reason: _reason,
-    kinds.Name: _name,
-    kinds.Texts: _texts,
-    kinds.Headers: _headers,
-    kinds.Pairs: _pairs,
-    kinds.Json: _json,
-    kinds.Section: _section,
-    kinds.OrNull: _or_null,
-    kinds.Either: _either,
+READERS: Final[Mapping[type[value_kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = {
+    value_kinds.Text: _text,
+    value_kinds.Flag: _flag,
+    value_kinds.Yes: _yes,
+    value_kinds.No: _no,
+    value_kinds.Whole: _whole,
+    value_kinds.Version: _version,
+    value_kinds.Duration: _duration,
+    value_kinds.Word: _word,
+    value_kinds.Literal: _literal,
+    value_kinds.Code: _code,
+    value_kinds.Reason: _reason,
+    value_kinds.Name: _name,
+    value_kinds.Texts: _texts,
+    value_kinds.Headers: _headers,
+    value_kinds.Pairs: _pairs,
+    value_kinds.Json: _json,
+    value_kinds.Section: _section,
+    value_kinds.OrNull: _or_null,
+    value_kinds.Either: _either,
 }
 """How a value of each kind that stands alone is read."""
 
@@ -609,7 +609,7 @@ READERS: Final[Mapping[type[kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = 
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-def _exactly_one(reader: Reader, rule: kinds.ExactlyOne, given: Given, what: str, at: Node | Place) -> None:
+def _exactly_one(reader: Reader, rule: value_kinds.ExactlyOne, given: Given, what: str, at: Node | Place) -> None:
     found = [given.key(key) for key in rule.keys if key in given]
     message = rule.message.format(owner=what)
     if not found:
@@ -618,12 +618,12 @@ def _exactly_one(reader: Reader, rule: kinds.ExactlyOne, given: Given, what: str
         reader.report(rule.code, message, found[1], rule.again, [Related(found[0].place, "the first one")])
 
 
-def _one_or_more(reader: Reader, rule: kinds.OneOrMore, given: Given, what: str, at: Node | Place) -> None:
+def _one_or_more(reader: Reader, rule: value_kinds.OneOrMore, given: Given, what: str, at: Node | Place) -> None:
     if not any(key in given for key in rule.keys):
         reader.report("missing-key", f"{what} needs {quoted(rule.keys[0])}", at, rule.hint)
 
 
-def _only_with(reader: Reader, rule: kinds.OnlyWith, given: Given, what: str, at: Node | Place) -> None:
+def _only_with(reader: Reader, rule: value_kinds.OnlyWith, given: Given, what: str, at: Node | Place) -> None:
     value = given[rule.other]
     if rule.key not in given:
         if value in rule.values:
@@ -637,26 +637,28 @@ def _only_with(reader: Reader, rule: kinds.OnlyWith, given: Given, what: str, at
         reader.report("key-not-here", f"{named}, {what} has {quoted(str(value))}", node, hint)
 
 
-def _only_beside(reader: Reader, rule: kinds.OnlyBeside, given: Given, what: str, at: Node | Place) -> None:
+def _only_beside(reader: Reader, rule: value_kinds.OnlyBeside, given: Given, what: str, at: Node | Place) -> None:
     if rule.key in given and rule.other not in given:
         message = f"{quoted(rule.key)} of {what} has a meaning only beside {quoted(rule.other)}"
         reader.report("key-not-here", message, given.key(rule.key), f"add '{rule.other}: …'")
 
 
-def _not_both(reader: Reader, rule: kinds.NotBoth, given: Given, what: str, at: Node | Place) -> None:
+def _not_both(reader: Reader, rule: value_kinds.NotBoth, given: Given, what: str, at: Node | Place) -> None:
     if given.get(rule.one) and given.get(rule.other):
         message = rule.message.format(owner=what.partition(" of ")[0])
         reader.report(rule.code, message, given.key(rule.other), "keep one of them")
 
 
-def _excludes(reader: Reader, rule: kinds.Excludes, given: Given, what: str, at: Node | Place) -> None:
+def _excludes(reader: Reader, rule: value_kinds.Excludes, given: Given, what: str, at: Node | Place) -> None:
     for key in rule.others if rule.key in given else ():
         if key in given:
             message = rule.message.format(owner=what, key=quoted(key))
             reader.report(rule.code, message, given.key(key), "remove it")
 
 
-def _only_with_mapping(reader: Reader, rule: kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place) -> None:
+def _only_with_mapping(
+    reader: Reader, rule: value_kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place
+) -> None:
     needed = isinstance(given.node(rule.other), MappingNode)
     if needed and rule.key not in given:
         reader.report("missing-key", rule.need.format(owner=what), at, rule.add)
@@ -664,7 +666,7 @@ def _only_with_mapping(reader: Reader, rule: kinds.OnlyWithMapping, given: Given
         reader.report("unknown-key", rule.extra.format(owner=what), given.key(rule.key), "remove it")
 
 
-def _mapping_with(reader: Reader, rule: kinds.MappingWith, given: Given, what: str, at: Node | Place) -> None:
+def _mapping_with(reader: Reader, rule: value_kinds.MappingWith, given: Given, what: str, at: Node | Place) -> None:
     node = given.node(rule.key)
     if node is None or isinstance(node, MappingNode) is (rule.other in given):
         return
@@ -674,7 +676,7 @@ def _mapping_with(reader: Reader, rule: kinds.MappingWith, given: Given, what: s
     given.forget(rule.key)
 
 
-def _together(reader: Reader, rule: kinds.Together, given: Given, what: str, at: Node | Place) -> None:
+def _together(reader: Reader, rule: value_kinds.Together, given: Given, what: str, at: Node | Place) -> None:
     keys = (rule.first, rule.second)
     if rule.instead in given and not any(key in given for key in keys):
         return
@@ -683,7 +685,7 @@ def _together(reader: Reader, rule: kinds.Together, given: Given, what: str, at:
             reader.report("missing-key", f"{what} needs the key '{key}'", at, f"add '{key}: …'")
 
 
-def _only_of(reader: Reader, rule: kinds.OnlyOf, given: Given, what: str, at: Node | Place) -> None:
+def _only_of(reader: Reader, rule: value_kinds.OnlyOf, given: Given, what: str, at: Node | Place) -> None:
     if any(key in given for key in rule.keys):
         return
     lacks = " nor ".join(map(quoted, rule.keys))
@@ -693,21 +695,21 @@ def _only_of(reader: Reader, rule: kinds.OnlyOf, given: Given, what: str, at: No
             reader.report("key-not-here", message, given.key(key), "remove it, or write it in an endpoint")
 
 
-def _judged_elsewhere(reader: Reader, rule: kinds.Rule, given: Given, what: str, at: Node | Place) -> None:
+def _judged_elsewhere(reader: Reader, rule: value_kinds.Rule, given: Given, what: str, at: Node | Place) -> None:
     """Nothing: it takes what the table cannot read."""
 
 
 _RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]] = {
-    kinds.ExactlyOne: _exactly_one,
-    kinds.OneOrMore: _one_or_more,
-    kinds.OnlyWith: _only_with,
-    kinds.OnlyBeside: _only_beside,
-    kinds.NotBoth: _not_both,
-    kinds.Excludes: _excludes,
-    kinds.OnlyWithMapping: _only_with_mapping,
-    kinds.MappingWith: _mapping_with,
-    kinds.Together: _together,
-    kinds.OnlyOf: _only_of,
-    kinds.ParameterUnless: _judged_elsewhere,
+    value_kinds.ExactlyOne: _exactly_one,
+    value_kinds.OneOrMore: _one_or_more,
+    value_kinds.OnlyWith: _only_with,
+    value_kinds.OnlyBeside: _only_beside,
+    value_kinds.NotBoth: _not_both,
+    value_kinds.Excludes: _excludes,
+    value_kinds.OnlyWithMapping: _only_with_mapping,
+    value_kinds.MappingWith: _mapping_with,
+    value_kinds.Together: _together,
+    value_kinds.OnlyOf: _only_of,
+    value_kinds.ParameterUnless: _judged_elsewhere,
 }
 """How each rule that joins several keys is judged."""

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
-from restencil_generator.language import MEMBERS, TAKEN_PACKAGES
-from restencil_generator.reading import Check, Reader, Spot
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import MEMBERS, TAKEN_PACKAGES
+from restencil_generator.spec.grammar.read import Check, Reader, Spot
 from restencil_generator.spec.source.nodes import Node
 
 
