@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from restencil_generator.checking.fields import is_described
+from restencil_generator.spec.analyze.fields import is_described
 from restencil_generator.spec.grammar.keys import FORMS, form_place, rows
 from restencil_generator.spec.grammar.value_kinds import (
     Body,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from restencil_generator.checking.spec import check
 from restencil_generator.diagnostics.model import (
     Place,
     Problem,
@@ -24,6 +23,7 @@ from restencil_generator.diagnostics.model import (
     visible,
     with_nearest,
 )
+from restencil_generator.spec.analyze.spec import check
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.value_kinds import Table
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from restencil_generator.checking.fields import is_described, read_fields
 from restencil_generator.diagnostics.model import Place, Related, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.fields import is_described, read_fields
 from restencil_generator.spec.grammar.keys import SECRET_HEADERS, URL, parts_entities
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
@@ -17,7 +17,7 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode,
 from restencil_generator.spec.type_info import facts
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 _VARIABLE: Final = re.compile(r"\{([^{}]*)\}")
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 
-from restencil_generator.checking import auth, errors, package, settings
-from restencil_generator.checking.arguments import read_client_arguments
-from restencil_generator.checking.collect import collect, table
-from restencil_generator.checking.entities import Entities, object_circles
-from restencil_generator.checking.fields import read_fields
-from restencil_generator.checking.forms import distinct_values, enum_value
-from restencil_generator.checking.resources import Resources
-from restencil_generator.checking.styles import laid_over as styles_over
-from restencil_generator.checking.styles import styled
-from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import Place, Problem, has_errors, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze import auth, errors, package_names, settings
+from restencil_generator.spec.analyze.arguments import read_client_arguments
+from restencil_generator.spec.analyze.entities import Entities, object_circles
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.parameter_styles import laid_over as styles_over
+from restencil_generator.spec.analyze.parameter_styles import styled
+from restencil_generator.spec.analyze.resources import Resources
+from restencil_generator.spec.analyze.symbol_collection import collect, table
+from restencil_generator.spec.analyze.type_forms import distinct_values, enum_value
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.digest import digest
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import DOCUMENTS, VERSION
@@ -62,9 +62,9 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     resources = Resources(types, top, client_arguments).read(nodes)
     for task in types.later:
         task()
-    package.name_bodies(types, resources)
+    package_names.name_bodies(types, resources)
     raises_own = errors.claim_classes(types, resources, given.node("errors"))
-    namespace = package.namespace(types)
+    namespace = package_names.namespace(types)
     if has_errors(types.problems):
         return None
     spec = d.Spec(

@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from restencil_generator.checking.auth import read_use
-from restencil_generator.checking.errors import read_errors
-from restencil_generator.checking.freshness import read_options
-from restencil_generator.checking.styles import laid_over, read_styles
 from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.auth import read_use
+from restencil_generator.spec.analyze.errors import read_errors
+from restencil_generator.spec.analyze.freshness import read_options
+from restencil_generator.spec.analyze.parameter_styles import laid_over, read_styles
 from restencil_generator.spec.grammar.read import Given
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection
 from typing import Final, cast
 
-from restencil_generator.checking.forms import Context, Nested, object_type, read_const, read_form
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.type_forms import Context, Nested, object_type, read_const, read_form
 from restencil_generator.spec.grammar.keys import (
     ABBREVIATED,
     LIST_FORMS,

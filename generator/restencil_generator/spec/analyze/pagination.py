@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from restencil_generator.checking.declared import Declared
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.symbols import Declared
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.source.nodes import Node

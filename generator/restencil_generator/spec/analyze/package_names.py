@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.checking.declared import Claim, Declared
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.symbols import Claim, Declared
 
 
 def namespace(declared: Declared) -> dict[str, str]:

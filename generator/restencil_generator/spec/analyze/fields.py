@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.checking.forms import Context
-from restencil_generator.checking.styles import check_style
-from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.parameter_styles import check_style
+from restencil_generator.spec.analyze.type_forms import Context
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import OF_OTHERS, POSITIONS, form_word, relatives, rows
 from restencil_generator.spec.grammar.read import Given, WithPlaces
 from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from restencil_generator.checking.types import Types
-from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.read import Given
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from restencil_generator.checking.fields import read_fields
-from restencil_generator.checking.forms import Context
-from restencil_generator.checking.types import Types
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.type_forms import Context
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import BODY_WORDS, form_word, rows
 from restencil_generator.spec.grammar.value_kinds import Fields
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null

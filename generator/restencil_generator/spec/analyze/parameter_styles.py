@@ -13,7 +13,7 @@ from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 _NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
 """Styles of lists that hold more than scalars."""

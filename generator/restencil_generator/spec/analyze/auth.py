@@ -12,7 +12,7 @@ from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode, is_null
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 SHORT: Final = "token"
 """The name of the scheme of a spec that names none: the client's keyword for it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from restencil_generator.checking.settings import laid_on
-from restencil_generator.checking.styles import form_styled
-from restencil_generator.checking.written import Written
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.parameter_styles import form_styled
+from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.settings import laid_on
 
 
 @dataclasses.dataclass(slots=True)

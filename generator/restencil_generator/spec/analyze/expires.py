@@ -10,8 +10,8 @@ from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
-    from restencil_generator.checking.written import Written
+    from restencil_generator.spec.analyze.raw_endpoint import Written
+    from restencil_generator.spec.analyze.types import Types
     from restencil_generator.spec.source.nodes import Node
 
 

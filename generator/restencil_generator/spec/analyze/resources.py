@@ -7,22 +7,19 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from restencil_generator.checking import styles
-from restencil_generator.checking.arguments import ClientArguments, read_header_params
-from restencil_generator.checking.bodies import read_body
-from restencil_generator.checking.endpoints import (
-    Family,
-    check_param_fields,
-    check_requests,
-    keep_lists_apart,
-)
-from restencil_generator.checking.expires import resolve_expires
-from restencil_generator.checking.fields import read_fields
-from restencil_generator.checking.forms import Context
-from restencil_generator.checking.lasting import check_concurrency, check_lengths
-from restencil_generator.checking.paging import written_pagination
-from restencil_generator.checking.positions import check_positions
-from restencil_generator.checking.settings import (
+from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze import parameter_styles
+from restencil_generator.spec.analyze.arguments import ClientArguments, read_header_params
+from restencil_generator.spec.analyze.bodies import read_body
+from restencil_generator.spec.analyze.endpoints import Family, check_param_fields, check_requests, keep_lists_apart
+from restencil_generator.spec.analyze.expires import resolve_expires
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.freshness_rules import check_concurrency, check_lengths
+from restencil_generator.spec.analyze.pagination import written_pagination
+from restencil_generator.spec.analyze.path_derived_fields import check_positions
+from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.settings import (
     Settings,
     first_given,
     joined_headers,
@@ -31,10 +28,8 @@ from restencil_generator.checking.settings import (
     overlaid,
     settings,
 )
-from restencil_generator.checking.types import Types
-from restencil_generator.checking.written import Written
-from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
-from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.type_forms import Context
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import URL
 from restencil_generator.spec.grammar.read import Given, WithPlaces
@@ -163,7 +158,9 @@ class _Resource:
             errors=laid_over(laid_over({}, self.top.errors), self.settings.errors),
             header_params=headers.over(self.client.made),
             without=self.client.taken_back(headers),
-            search_style=styles.laid_over(styles.laid_over(d.NO_STYLES, self.top.styles), self.settings.styles),
+            search_style=parameter_styles.laid_over(
+                parameter_styles.laid_over(d.NO_STYLES, self.top.styles), self.settings.styles
+            ),
             auth=nearest_auth(None, self.settings.auth),
             request=laid_on(laid_on(d.Request(), self.top.request), self.settings.request),
             response=laid_on(laid_on(d.Response(), self.top.response), self.settings.response),
@@ -198,7 +195,7 @@ class _Resource:
             members=family.existing,
             endpoints=endpoints,
             body=body,
-            search_params=tuple(styles.styled(one, root.search_style) for one in search_params),
+            search_params=tuple(parameter_styles.styled(one, root.search_style) for one in search_params),
             params=params,
             pagination_field=field,
             pagination=endpoints["get_list"].pagination if "get_list" in endpoints else None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from restencil_generator.checking.fields import read_fields
-from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import Related, circle_text, did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import dotted_names, facts, path_to

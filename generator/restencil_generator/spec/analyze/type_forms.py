@@ -8,9 +8,9 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from restencil_generator.checking.declared import Declared
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.symbols import Declared
 from restencil_generator.spec.grammar.keys import POSITIONS, form_place, form_word, rows
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.names import pascal_case, python_name, wire_name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.checking.types import Types
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.source.nodes import MappingNode
 from restencil_generator.spec.type_info import answered
 

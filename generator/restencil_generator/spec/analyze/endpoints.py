@@ -6,17 +6,17 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
-from restencil_generator.checking import styles
-from restencil_generator.checking.agreement import check_endpoint
-from restencil_generator.checking.arguments import ClientArguments
-from restencil_generator.checking.fields import OF_FIELD
-from restencil_generator.checking.paging import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
-from restencil_generator.checking.said import Said, styled_body
-from restencil_generator.checking.settings import first_given, joined_headers, nearest_auth
-from restencil_generator.checking.types import Types
-from restencil_generator.checking.written import Written
 from restencil_generator.diagnostics.model import Place, Related, circle_text, did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze import parameter_styles
+from restencil_generator.spec.analyze.arguments import ClientArguments
+from restencil_generator.spec.analyze.endpoint_rules import check_endpoint
+from restencil_generator.spec.analyze.fields import OF_FIELD
+from restencil_generator.spec.analyze.pagination import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
+from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.request_response import Said, styled_body
+from restencil_generator.spec.analyze.settings import first_given, joined_headers, nearest_auth
+from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import MEMBERS
 from restencil_generator.spec.grammar.read import Given
@@ -414,7 +414,7 @@ class Family:
             errors=laid_over(base.errors, own.settings.errors),
             header_params=own.headers.over(base.header_params),
             without=self._without(own, path, base),
-            search_style=styles.laid_over(base.search_style, own.settings.styles),
+            search_style=parameter_styles.laid_over(base.search_style, own.settings.styles),
             auth=nearest_auth(base.auth, own.settings.auth),
             response=self.said.response(own, base, schema, self.root, meant=meant),
             expires=tuple(name for name, _ in given["expires"] or ()) if "expires" in given else base.expires,
@@ -572,7 +572,7 @@ class Family:
 
 def _styled(endpoint: d.Endpoint) -> d.Endpoint:
     """An endpoint whose search parameters have the styles that count for them."""
-    found = tuple(styles.styled(field, endpoint.search_style) for field in endpoint.search_params)
+    found = tuple(parameter_styles.styled(field, endpoint.search_style) for field in endpoint.search_params)
     extenders = {name: _styled(one) for name, one in endpoint.extenders.items()}
     return dataclasses.replace(endpoint, search_params=found, extenders=extenders)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from restencil_generator.checking.arguments import WrittenHeaders
-from restencil_generator.checking.paging import WrittenPagination
-from restencil_generator.checking.settings import Settings
 from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.arguments import WrittenHeaders
+from restencil_generator.spec.analyze.pagination import WrittenPagination
+from restencil_generator.spec.analyze.settings import Settings
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.source.nodes import ScalarNode
 

@@ -10,8 +10,8 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.read import Given
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
-    from restencil_generator.checking.written import Written
+    from restencil_generator.spec.analyze.raw_endpoint import Written
+    from restencil_generator.spec.analyze.types import Types
 
 _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 

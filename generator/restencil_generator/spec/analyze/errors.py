@@ -12,7 +12,7 @@ from restencil_generator.spec.grammar.keys import ERROR_STATUS, SCALAR_WORDS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 _STATUS: Final = re.compile(ERROR_STATUS)
 

@@ -8,7 +8,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.read import Given
 
 if TYPE_CHECKING:
-    from restencil_generator.checking.types import Types
+    from restencil_generator.spec.analyze.types import Types
 
 
 def read_options(types: Types, given: Given, what: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-from restencil_generator.checking.declared import Declared, EntitySource, Kind
 from restencil_generator.diagnostics.model import quoted
+from restencil_generator.spec.analyze.symbols import Declared, EntitySource, Kind
 from restencil_generator.spec.grammar.keys import RESERVED, form_place, form_word, rows
 from restencil_generator.spec.grammar.read import Given
 from restencil_generator.spec.grammar.value_kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
