@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from restencil_generator.layout import fits
+from restencil_generator.codegen.layout import fits
+from restencil_generator.codegen.plan import plan
+from restencil_generator.codegen.render import Renderer
+from restencil_generator.codegen.verify import verify
 from restencil_generator.package import Manifest, Package, assemble, digest
-from restencil_generator.plan import plan
-from restencil_generator.render import Renderer
 from restencil_generator.spec import model as d
-from restencil_generator.verify import verify
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of modules done and their total."""
@@ -65,7 +65,7 @@ def _formatted(
                 continue
         pending[path] = text
     if pending:
-        from restencil_generator.format import format_all, format_statements
+        from restencil_generator.codegen.format import format_all, format_statements
 
         files |= format_all(pending) if every else format_statements(pending)
     return files

@@ -12,11 +12,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator.annotations import annotation, argument_annotation, body_annotation, object_types
-from restencil_generator.code import Call, Example, Expression, Parameter
-from restencil_generator.defaults import default
-from restencil_generator.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
-from restencil_generator.options import (
+from restencil_generator.codegen.annotations import annotation, argument_annotation, body_annotation, object_types
+from restencil_generator.codegen.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
+from restencil_generator.codegen.endpoint_options import (
     Body,
     Member,
     Names,
@@ -33,8 +31,10 @@ from restencil_generator.options import (
     shared_options,
     written,
 )
-from restencil_generator.schemas import NOTHING
-from restencil_generator.scope import ERRORS, Scope
+from restencil_generator.codegen.imports import ERRORS, Scope
+from restencil_generator.codegen.json_values import default
+from restencil_generator.codegen.pyexpr import Call, Example, Expression, Parameter
+from restencil_generator.codegen.runtime_schemas import NOTHING
 from restencil_generator.spec import model as d
 from restencil_generator.spec.path_template import list_path
 from restencil_generator.spec.type_info import facts

@@ -16,8 +16,8 @@ from black import format_str
 from black.mode import Mode, TargetVersion
 from black.parsing import InvalidInput
 
+from restencil_generator.codegen.layout import WIDTH, fits
 from restencil_generator.exceptions import Failure
-from restencil_generator.layout import WIDTH, fits
 
 _MUCH: Final = 100_000
 """From so many characters on, workers are worth their start."""

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Final
 
-from restencil_generator.annotations import annotation, scalar
-from restencil_generator.code import Call, Expression, Lambda, Table, items, literal, pair, string
-from restencil_generator.scope import ENUMS, Scope
+from restencil_generator.codegen.annotations import annotation, scalar
+from restencil_generator.codegen.imports import ENUMS, Scope
+from restencil_generator.codegen.pyexpr import Call, Expression, Lambda, Table, items, literal, pair, string
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import facts
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from restencil_generator.code import Call, Expression, Table, pair, string
-from restencil_generator.scope import Scope
+from restencil_generator.codegen.imports import Scope
+from restencil_generator.codegen.pyexpr import Call, Expression, Table, pair, string
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import SCHEME_KINDS
 

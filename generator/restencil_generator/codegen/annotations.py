@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from restencil_generator.code import literal
-from restencil_generator.scope import ENUMS, OBJECTS, Scope
+from restencil_generator.codegen.imports import ENUMS, OBJECTS, Scope
+from restencil_generator.codegen.pyexpr import literal
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import facts
 

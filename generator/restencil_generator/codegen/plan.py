@@ -15,9 +15,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final, TypeVar
 
-from restencil_generator.annotations import annotation, body_annotation, field_annotation, object_types
-from restencil_generator.arguments import client_parameters, params_of, servers_of
-from restencil_generator.code import (
+from restencil_generator.codegen.annotations import annotation, body_annotation, field_annotation, object_types
+from restencil_generator.codegen.client_args import client_parameters, params_of, servers_of
+from restencil_generator.codegen.client_auth import auth_of
+from restencil_generator.codegen.docstrings import (
+    note_of,
+    partial_body,
+    place_of,
+    share_of,
+    type_docs,
+    with_deprecation,
+)
+from restencil_generator.codegen.endpoint_options import error_table, sibling_module
+from restencil_generator.codegen.imports import (
+    CLIENT,
+    ENTITIES,
+    ENUMS,
+    ERRORS,
+    OBJECTS,
+    Homes,
+    Import,
+    Scope,
+    module_of,
+)
+from restencil_generator.codegen.json_values import default
+from restencil_generator.codegen.pyexpr import (
     Call,
     Expression,
     Items,
@@ -31,15 +53,10 @@ from restencil_generator.code import (
     pair,
     string,
 )
-from restencil_generator.credentials import auth_of
-from restencil_generator.defaults import default
-from restencil_generator.docstrings import note_of, partial_body, place_of, share_of, type_docs, with_deprecation
+from restencil_generator.codegen.resource_class import ResourceClass, body_types, plan_resource, result_types
+from restencil_generator.codegen.runtime_schemas import schema_of
 from restencil_generator.exceptions import Failure
-from restencil_generator.members import ResourceClass, body_types, plan_resource, result_types
-from restencil_generator.options import error_table, sibling_module
 from restencil_generator.package import HEADER
-from restencil_generator.schemas import schema_of
-from restencil_generator.scope import CLIENT, ENTITIES, ENUMS, ERRORS, OBJECTS, Homes, Import, Scope, module_of
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES, shapes
 from restencil_generator.spec.names import python_name

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from restencil_generator.code import Call, Example, Expression, Items, Lambda, Parameter, Table, doc_text
+from restencil_generator.codegen.pyexpr import Call, Example, Expression, Items, Lambda, Parameter, Table, doc_text
 
 WIDTH: Final = 88
 _STEP: Final = "    "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from restencil_generator.annotations import object_types
-from restencil_generator.code import Call, Example, Expression, Items, Table
-from restencil_generator.defaults import json_value
-from restencil_generator.layout import on_one_line
+from restencil_generator.codegen.annotations import object_types
+from restencil_generator.codegen.json_values import json_value
+from restencil_generator.codegen.layout import on_one_line
+from restencil_generator.codegen.pyexpr import Call, Example, Expression, Items, Table
 from restencil_generator.spec import model as d
 
 _LONG: Final = 300

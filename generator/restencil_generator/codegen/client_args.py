@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from restencil_generator.annotations import annotation
-from restencil_generator.code import Call, Expression, Parameter, Table, items, literal, string
-from restencil_generator.scope import Scope
+from restencil_generator.codegen.annotations import annotation
+from restencil_generator.codegen.imports import Scope
+from restencil_generator.codegen.pyexpr import Call, Expression, Parameter, Table, items, literal, string
 from restencil_generator.spec import model as d
 
 

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator.code import Call, Expression, Lambda, imported, natural, string
+from restencil_generator.codegen.pyexpr import Call, Expression, Lambda, imported, natural, string
 from restencil_generator.spec import model as d
 
 CLIENT: Final = "_client"

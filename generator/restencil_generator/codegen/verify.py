@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from restencil_generator.code import Example
+from restencil_generator.codegen.layout import on_one_line
+from restencil_generator.codegen.plan import ClientClass, Module, RecordClass, TypedDictClass
+from restencil_generator.codegen.pyexpr import Example
+from restencil_generator.codegen.resource_class import Assignment, Method, ResourceClass
 from restencil_generator.exceptions import Failure
-from restencil_generator.layout import on_one_line
-from restencil_generator.members import Assignment, Method, ResourceClass
-from restencil_generator.plan import ClientClass, Module, RecordClass, TypedDictClass
 
 _LAYOUT: Final = re.compile(r"([(\[{]) |,? ([)\]}])")
 """What stands inside of brackets where each item has a line of its own."""

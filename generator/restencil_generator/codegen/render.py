@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
 
-from restencil_generator import layout
-from restencil_generator.code import Expression
+from restencil_generator.codegen import layout
+from restencil_generator.codegen.imports import Import
+from restencil_generator.codegen.plan import CONTEXT_VERSION, Module
+from restencil_generator.codegen.pyexpr import Expression
 from restencil_generator.exceptions import Failure
-from restencil_generator.plan import CONTEXT_VERSION, Module
-from restencil_generator.scope import Import
 from restencil_generator.spec.source.files import read_regular
 
 if TYPE_CHECKING:
-    from restencil_generator.members import Method
+    from restencil_generator.codegen.resource_class import Method
 
 _VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
 _SUFFIX: Final = ".jinja"

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from restencil_generator.code import Call, Expression, Table, integer, pair, string
-from restencil_generator.schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
-from restencil_generator.scope import OBJECTS, Scope
+from restencil_generator.codegen.imports import OBJECTS, Scope
+from restencil_generator.codegen.pyexpr import Call, Expression, Table, integer, pair, string
+from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import parts_entities
 from restencil_generator.spec.names import python_name

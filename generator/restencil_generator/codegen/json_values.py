@@ -6,8 +6,8 @@ import datetime as _datetime
 import re
 from typing import Final
 
-from restencil_generator.code import Call, Expression, Table, items, literal, string
-from restencil_generator.scope import OBJECTS, Scope
+from restencil_generator.codegen.imports import OBJECTS, Scope
+from restencil_generator.codegen.pyexpr import Call, Expression, Table, items, literal, string
 from restencil_generator.spec import model as d
 from restencil_generator.spec.validate_value import misfits
 
