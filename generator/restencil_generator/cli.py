@@ -24,7 +24,6 @@ import click
 from restencil_generator.exceptions import Failure, SpecError
 
 if TYPE_CHECKING:
-    from restencil_generator.compare import Difference
     from restencil_generator.config import Project
     from restencil_generator.diagnostics.format import Format
     from restencil_generator.diagnostics.model import Problem, Sources
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from restencil_generator.openapi.changes import Class as Upstream
     from restencil_generator.openapi.exported_types import Version
     from restencil_generator.openapi.importing import Imported, Job
+    from restencil_generator.output.drift import Difference
     from restencil_generator.progress import Step
     from restencil_generator.project import Made
 
@@ -165,14 +165,14 @@ class _Console:
                 for one in differences:
                     self.say(f"{directory / one.shown}: {self.style(one.cause.value, 'yellow')}: {one.reason}")
             return
-        from restencil_generator.compare import findings
+        from restencil_generator.output.drift import findings
 
         problems = [problem for directory, differences in found.items() for problem in findings(differences, directory)]
         self.problems(problems, {}, max(len(problems), 1))
 
     def diffs(self, differences: Sequence[Difference], directory: Path) -> None:
         """Prints unified diffs; beside stdout where that is a document."""
-        from restencil_generator.compare import diff
+        from restencil_generator.output.drift import diff
 
         for difference in differences:
             self.unified(diff(difference, directory))
@@ -525,7 +525,7 @@ def check(console: _Console, project: Callable[[], Project], diff: bool) -> Exit
       restencil check specs/blog.yaml --out src --diff
       restencil check --format sarif > drift.sarif
     """
-    from restencil_generator.compare import way_out
+    from restencil_generator.output.drift import way_out
     from restencil_generator.project import make, orphans
 
     asked = project()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from restencil_generator import cache
-from restencil_generator.compare import Difference, as_recorded, compare, orphan_package, refused
 from restencil_generator.config import Project
 from restencil_generator.exceptions import Failure
-from restencil_generator.package import MANIFEST, Package
-from restencil_generator.publish import Published, Refused, publish
+from restencil_generator.output import build_cache
+from restencil_generator.output.drift import Difference, as_recorded, compare, orphan_package, refused
+from restencil_generator.output.manifest import MANIFEST, Package
+from restencil_generator.output.write import Published, Refused, publish
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of a package, the number of its modules that are rendered, and their total."""
@@ -54,7 +54,7 @@ def make(
         return made
     from restencil_generator.api import load_all, package_for  # where all is known, nothing is loaded
 
-    keys = {path: cache.key_of(path, project.templates) for path in rest} if remembered else {}
+    keys = {path: build_cache.key_of(path, project.templates) for path in rest} if remembered else {}
     for path, spec in zip(rest, load_all(rest), strict=True):
         directory = project.out / spec.package
         if directory in owners:
@@ -71,8 +71,8 @@ def make(
         made.append(Made(path, directory, len(package.files), package))
         key = keys.get(path)
         # What changed while it was read belongs to neither state.
-        if key is not None and cache.key_of(path, project.templates) == key:
-            cache.remember(key, cache.Entry(package.name, package.files[MANIFEST]))
+        if key is not None and build_cache.key_of(path, project.templates) == key:
+            build_cache.remember(key, build_cache.Entry(package.name, package.files[MANIFEST]))
     return made
 
 
@@ -110,8 +110,8 @@ def _known(project: Project) -> list[Made]:
     """The packages that an earlier run tells to be up to date: same spec, same generator, and files as they were."""
     known: list[Made] = []
     for path in project.specs:
-        key = cache.key_of(path, project.templates)
-        entry = None if key is None else cache.lookup(key)
+        key = build_cache.key_of(path, project.templates)
+        entry = None if key is None else build_cache.lookup(key)
         directory = None if entry is None else project.out / entry.package
         count = None if entry is None or directory is None else as_recorded(directory, entry.manifest)
         if directory is not None and count is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import restencil_generator as generator
-from restencil_generator.package import MANIFEST, digest
+from restencil_generator.output.manifest import MANIFEST, digest
 
 FILES: Final = 104
 """How many files the package has."""

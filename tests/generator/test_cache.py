@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator import cache
 from restencil_generator.cli import run
-from restencil_generator.package import MANIFEST, Manifest, digest
+from restencil_generator.output import build_cache
+from restencil_generator.output.manifest import MANIFEST, Manifest, digest
 
 SPEC = """\
 restencil: 1
@@ -63,9 +63,9 @@ def test_an_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) 
     recorded = Manifest.parse(manifest.read_text())
     assert recorded is not None
     manifest.write_text(Manifest(recorded.spec, {**recorded.digests, "posts.py": digest(posts.read_text())}).text())
-    key = cache.key_of(Path("blog.yaml"), None)
+    key = build_cache.key_of(Path("blog.yaml"), None)
     assert key is not None
-    cache.remember(key, cache.Entry("blog", manifest.read_text()))
+    build_cache.remember(key, build_cache.Entry("blog", manifest.read_text()))
     capsys.readouterr()
     assert run(["check", "blog.yaml"]) == 1
     assert "blog/posts.py: generator changed" in capsys.readouterr().out

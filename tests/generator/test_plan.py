@@ -26,8 +26,8 @@ from restencil.cache.terms import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
 from restencil_generator.api import load
 from restencil_generator.exceptions import Failure
-from restencil_generator.pipeline import build
-from restencil_generator.publish import publish
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec, load_text
 from restencil_generator.spec.names import python_name

@@ -28,7 +28,7 @@ from restencil_generator.codegen.pyexpr import (
 )
 from restencil_generator.codegen.render import Renderer
 from restencil_generator.codegen.verify import verify
-from restencil_generator.pipeline import build
+from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ import pytest
 
 from restencil_generator.codegen.format import format_text
 from restencil_generator.codegen.plan import CONTEXT_VERSION
-from restencil_generator.compare import compare, read_manifest, read_text
 from restencil_generator.exceptions import Failure
-from restencil_generator.package import Manifest
-from restencil_generator.pipeline import build
-from restencil_generator.publish import publish
+from restencil_generator.output.drift import compare, read_manifest, read_text
+from restencil_generator.output.manifest import Manifest
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
 from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path)
     laid_out = first.files["posts.py"].replace("X = 1", "X = (1)")
     (target / "posts.py").write_text(laid_out)
     manifest = read_manifest(target)
-    from restencil_generator.package import digest
+    from restencil_generator.output.manifest import digest
 
     known = Manifest(manifest.spec, {**manifest.digests, "posts.py": digest(laid_out)}, manifest.rendered)
     again = build(SPEC, "blog.yaml", templates=folder, known=known, read=lambda path: read_text(target, path))

@@ -15,7 +15,7 @@ from tests.effort import tries
 from restencil_generator.cli import run
 from restencil_generator.openapi.importing import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
-from restencil_generator.pipeline import build
+from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_text
 
 REF = "#/components/schemas/"

@@ -56,7 +56,7 @@ from restencil_generator.codegen.pyexpr import (
 from restencil_generator.codegen.resource_class import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.codegen.runtime_schemas import schema_of
 from restencil_generator.exceptions import Failure
-from restencil_generator.package import HEADER
+from restencil_generator.output.manifest import HEADER
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES, shapes
 from restencil_generator.spec.names import python_name

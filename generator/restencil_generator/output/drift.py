@@ -18,7 +18,7 @@ from pathlib import Path
 
 from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.exceptions import Failure
-from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, digest, spec_named_in
+from restencil_generator.output.manifest import HEADER, MANIFEST, Manifest, Package, digest, spec_named_in
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 from restencil_generator.spec.source.files import is_special, read_regular
 

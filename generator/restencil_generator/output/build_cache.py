@@ -44,7 +44,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
         return None
     found = hashlib.sha256()
     try:
-        for folder in (Path(__file__).parent, *_installed("restencil_templates")):
+        for folder in (Path(__file__).parents[1], *_installed("restencil_templates")):
             _add(found, folder, sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".jinja")))
         for folder in _installed("_black_version"):
             _add(found, folder, [folder / "_black_version.py"])

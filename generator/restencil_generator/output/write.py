@@ -18,9 +18,9 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
-from restencil_generator.compare import Cause, Difference, compare, refused
 from restencil_generator.exceptions import Failure
-from restencil_generator.package import MANIFEST, Package
+from restencil_generator.output.drift import Cause, Difference, compare, refused
+from restencil_generator.output.manifest import MANIFEST, Package
 
 
 class Refused(Failure):

@@ -10,7 +10,7 @@ from restencil_generator.codegen.layout import fits
 from restencil_generator.codegen.plan import plan
 from restencil_generator.codegen.render import Renderer
 from restencil_generator.codegen.verify import verify
-from restencil_generator.package import Manifest, Package, assemble, digest
+from restencil_generator.output.manifest import Manifest, Package, assemble, digest
 from restencil_generator.spec import model as d
 
 Progress: TypeAlias = Callable[[int, int], None]
