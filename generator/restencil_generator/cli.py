@@ -568,7 +568,7 @@ def lint(console: _Console, project: Callable[[], Project], no_hooks: bool) -> E
       restencil lint specs/blog.yaml --format json
     """
     from restencil_generator.diagnostics.model import has_errors
-    from restencil_generator.lint import advise
+    from restencil_generator.lint.advice import advise
 
     found = project()
     advice = advise(found, import_hooks=not no_hooks)

@@ -11,8 +11,8 @@ import pytest
 from restencil.tier.rows import SECRETS as KEPT_OUT
 from restencil_generator.diagnostics.codes import ADVICE
 from restencil_generator.diagnostics.model import Problem
-from restencil_generator.lint import lint
-from restencil_generator.lint_storage import SECRETS
+from restencil_generator.lint.advice import lint
+from restencil_generator.lint.storage import SECRETS
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.validate_value import misfits

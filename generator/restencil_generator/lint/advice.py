@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, Source, did_you_mean, in_order, quoted
-from restencil_generator.lint_storage import stored
-from restencil_generator.lint_types import out_of_reach, unions
+from restencil_generator.lint.storage import stored
+from restencil_generator.lint.types import out_of_reach, unions
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import Loaded, load_spec
 from restencil_generator.spec.type_info import path_to
