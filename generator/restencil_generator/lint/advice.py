@@ -781,7 +781,7 @@ def _probe(hooks: Sequence[_Hook], python_path: Sequence[Path | str]) -> list[tu
         ended = "its import ended the interpreter"
         try:
             subprocess.run(  # noqa: S603 -- our own file, with no argument of the spec's
-                [sys.executable, "-P", os.fspath(Path(__file__).with_name("probe.py")), os.fspath(answers)],
+                [sys.executable, "-P", os.fspath(Path(__file__).with_name("hook_probe.py")), os.fspath(answers)],
                 input=json.dumps(requests).encode(),
                 env=environment,
                 stdout=subprocess.DEVNULL,
