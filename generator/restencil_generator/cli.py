@@ -24,7 +24,6 @@ import click
 from restencil_generator.exceptions import Failure, SpecError
 
 if TYPE_CHECKING:
-    from restencil_generator.config import Project
     from restencil_generator.diagnostics.format import Format
     from restencil_generator.diagnostics.model import Problem, Sources
     from restencil_generator.diff.rules import Class, Column
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
     from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.output.drift import Difference
     from restencil_generator.progress import Step
-    from restencil_generator.project import Made
+    from restencil_generator.project.config import Project
+    from restencil_generator.project.packages import Made
 
 
 class Exit(enum.IntEnum):
@@ -336,7 +336,7 @@ def _project(*options: _Option) -> _Option:
             **others: Any,
         ) -> Any:
             def project() -> Project:
-                from restencil_generator.config import find_project
+                from restencil_generator.project.config import find_project
 
                 return find_project(specs, config=config, out=out, templates=templates)
 
@@ -408,7 +408,7 @@ def init(console: _Console, directory: Path) -> Exit:
       restencil init
       restencil init services/api
     """
-    from restencil_generator.scaffold import scaffold
+    from restencil_generator.project.scaffold import scaffold
 
     for step in scaffold(directory):
         colour = {"wrote": "green", "added": "green", "kept": "yellow"}[step.done]
@@ -465,7 +465,7 @@ def generate(
 
 
 def _write(console: _Console, project: Project, *, force: bool) -> Exit:
-    from restencil_generator.project import make, write
+    from restencil_generator.project.packages import make, write
 
     with console.steps() as step:
         made = make(project, _rendering(step), remembered=not force)
@@ -496,7 +496,7 @@ def _rendering(step: Step) -> Callable[[str, int, int], None]:
 
 
 def _preview(console: _Console, project: Project, *, diff: bool, force: bool) -> Exit:
-    from restencil_generator.project import make, refuse
+    from restencil_generator.project.packages import make, refuse
 
     with console.steps() as step:
         made = make(project, _rendering(step))
@@ -526,7 +526,7 @@ def check(console: _Console, project: Callable[[], Project], diff: bool) -> Exit
       restencil check --format sarif > drift.sarif
     """
     from restencil_generator.output.drift import way_out
-    from restencil_generator.project import make, orphans
+    from restencil_generator.project.packages import make, orphans
 
     asked = project()
     with console.steps() as step:

@@ -24,7 +24,7 @@ from restencil_generator.spec.type_info import path_to
 from restencil_generator.spec.validate_value import misfits
 
 if TYPE_CHECKING:
-    from restencil_generator.config import Project
+    from restencil_generator.project.config import Project
 
 HOOKS_TIMEOUT: Final = 60.0
 """How long, in seconds, importing the hand-written code of one spec may take."""

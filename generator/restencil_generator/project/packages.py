@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from restencil_generator.config import Project
 from restencil_generator.exceptions import Failure
 from restencil_generator.output import build_cache
 from restencil_generator.output.drift import Difference, as_recorded, compare, orphan_package, refused
 from restencil_generator.output.manifest import MANIFEST, Package
 from restencil_generator.output.write import Published, Refused, publish
+from restencil_generator.project.config import Project
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of a package, the number of its modules that are rendered, and their total."""
