@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator import commands
+from restencil_generator.cli import reference_page
 from restencil_generator.diagnostics import explanations
 from restencil_generator.spec.grammar import keys, value_kinds
 from restencil_generator.spec.grammar.keys import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
@@ -69,7 +69,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 def pages() -> dict[str, str]:
     """The reference pages by the names of their files."""
     return {
-        "commands.md": commands.page(_MADE.format(source="the options of `cli.py`")),
+        "commands.md": reference_page.page(_MADE.format(source="the options of `cli.py`")),
         "language.md": language_page(),
         "problems.md": problems_page(),
     }

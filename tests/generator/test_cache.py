@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 from restencil_generator.output import build_cache
 from restencil_generator.output.manifest import MANIFEST, Manifest, digest
 

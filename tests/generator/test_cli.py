@@ -18,7 +18,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from restencil_generator import __main__
-from restencil_generator.cli import cli, run
+from restencil_generator.cli.main import cli, run
 from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.exceptions import Failure, SpecError
 

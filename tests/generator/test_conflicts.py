@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.effort import tries
 
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 from restencil_generator.output.drift import Cause, compare, way_out
 from restencil_generator.output.manifest import HEADER, MANIFEST, Package, assemble
 from restencil_generator.output.write import Refused, publish

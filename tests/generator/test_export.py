@@ -15,7 +15,7 @@ from tests.effort import some, tries
 from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
 
-from restencil_generator.cli import cli
+from restencil_generator.cli.main import cli
 from restencil_generator.mock import create_app
 from restencil_generator.openapi.embedding import restored
 from restencil_generator.openapi.export import export, text_of

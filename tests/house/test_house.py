@@ -20,7 +20,7 @@ ONE_FILE = {
     "yaml": "generator/restencil_generator/spec/source/yaml.py",
     "jinja2": "generator/restencil_generator/codegen/render.py",
     "black": "generator/restencil_generator/codegen/format.py",
-    "click": "generator/restencil_generator/cli.py",
+    "click": "generator/restencil_generator/cli/main.py",
     "jsonpath_rfc9535": "generator/restencil_generator/openapi/json_path.py",
     "ruamel": "generator/restencil_generator/openapi/round_trip.py",
 }

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import tries
 
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 from restencil_generator.openapi.importing import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build

@@ -11,7 +11,7 @@ import pytest
 from tests.openapi.documents import OK, document, swagger
 from tests.runtime.servers import Reply, Server
 
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 
 ITEM = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
 ONE = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}}}

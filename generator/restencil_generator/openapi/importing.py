@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from restencil_generator.cli.progress import Step
 from restencil_generator.diagnostics.model import Place, Problem, Sources, quoted
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi import keeping, overlays, settling
@@ -31,7 +32,6 @@ from restencil_generator.openapi.reading import read, version_of
 from restencil_generator.openapi.settling import Settlement, Theirs
 from restencil_generator.openapi.summary import data_of, problems_of, text_of
 from restencil_generator.openapi.words import snake_case
-from restencil_generator.progress import Step
 from restencil_generator.project.config import Import, find_imports
 from restencil_generator.spec.load import load_text
 

@@ -24,6 +24,7 @@ import click
 from restencil_generator.exceptions import Failure, SpecError
 
 if TYPE_CHECKING:
+    from restencil_generator.cli.progress import Step
     from restencil_generator.diagnostics.format import Format
     from restencil_generator.diagnostics.model import Problem, Sources
     from restencil_generator.diff.rules import Class, Column
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from restencil_generator.openapi.exported_types import Version
     from restencil_generator.openapi.importing import Imported, Job
     from restencil_generator.output.drift import Difference
-    from restencil_generator.progress import Step
     from restencil_generator.project.config import Project
     from restencil_generator.project.packages import Made
 
@@ -208,7 +208,7 @@ class _Console:
     @contextlib.contextmanager
     def steps(self) -> Generator[Step]:
         """Gives what says which step begins: a terminal shows those of what takes longer than a second."""
-        from restencil_generator.progress import steps
+        from restencil_generator.cli.progress import steps
 
         with steps(sys.stderr) as step:
             yield step
@@ -449,7 +449,7 @@ def generate(
         return _preview(console, project(), diff=diff, force=force)
     if not watch:
         return _write(console, project(), force=force)
-    from restencil_generator.watch import watch_and_run
+    from restencil_generator.cli.watch import watch_and_run
 
     def watched() -> Iterable[Path]:
         found = project()
@@ -910,11 +910,11 @@ def cache_ls(console: _Console, where: str, wanted: str | None) -> Exit:
       restencil cache ls ~/.cache/shop
       restencil cache ls ~/.cache/shop --id 3f0c9a --format json
     """
-    from restencil_generator import stored
+    from restencil_generator.cli import cache_inspect
 
-    with stored.opened(where, wanted) as found:
-        listed = stored.listed(found)
-    _print_stored(console, listed, lambda now: stored.listed_text(listed, now))
+    with cache_inspect.opened(where, wanted) as found:
+        listed = cache_inspect.listed(found)
+    _print_stored(console, listed, lambda now: cache_inspect.listed_text(listed, now))
     return YES
 
 
@@ -936,13 +936,15 @@ def cache_show(console: _Console, where: str, names: Sequence[str], wanted: str 
       restencil cache show ~/.cache/shop 'GET https://api.shop.example/orders'
       restencil cache show ~/.cache/shop Order Item/17
     """
-    from restencil_generator import stored
+    from restencil_generator.cli import cache_inspect
 
-    with stored.opened(where, wanted) as found:
-        told, missing = stored.shown(found, names)
-    _print_stored(console, told, lambda now: stored.shown_text(told, now))
+    with cache_inspect.opened(where, wanted) as found:
+        told, missing = cache_inspect.shown(found, names)
+    _print_stored(console, told, lambda now: cache_inspect.shown_text(told, now))
     for name in missing:
-        console.error(f"{stored.printable(name)} is not there: it is no key of a result, no table and no TABLE/PK")
+        console.error(
+            f"{cache_inspect.printable(name)} is not there: it is no key of a result, no table and no TABLE/PK"
+        )
     return NO if missing else YES
 
 
@@ -963,12 +965,12 @@ def cache_stats(console: _Console, where: str, check: bool, wanted: str | None) 
       restencil cache stats ~/.cache/shop
       restencil cache stats ~/.cache/shop --check
     """
-    from restencil_generator import stored
+    from restencil_generator.cli import cache_inspect
 
-    with stored.opened(where, wanted) as found, console.steps() as step:
+    with cache_inspect.opened(where, wanted) as found, console.steps() as step:
         step("checking" if check else "counting")
-        told = stored.counted(found, check=check)
-    _print_stored(console, told, lambda now: stored.counted_text(told))
+        told = cache_inspect.counted(found, check=check)
+    _print_stored(console, told, lambda now: cache_inspect.counted_text(told))
     return NO if any(one.get("found") for one in told) else YES
 
 
@@ -989,14 +991,14 @@ def cache_clear(console: _Console, where: str, yes: bool, wanted: str | None) ->
       restencil cache clear ~/.cache/shop
       restencil cache clear ~/.cache/shop --id 3f0c9a --yes
     """
-    from restencil_generator import stored
+    from restencil_generator.cli import cache_inspect
 
-    with stored.opened(where, wanted) as found:
+    with cache_inspect.opened(where, wanted) as found:
         if found and not yes and not _agreed(len(found)):
             console.note("nothing was cleared")
             return NO
-        told = stored.cleared(found)
-    _print_stored(console, told, lambda now: stored.cleared_text(told))
+        told = cache_inspect.cleared(found)
+    _print_stored(console, told, lambda now: cache_inspect.cleared_text(told))
     return YES
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from restencil_generator.cli import cli
+from restencil_generator.cli.main import cli
 
 Command: TypeAlias = Any
 """A command of click, whose file `cli` is; so are its options and contexts."""
