@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from restencil_generator.diff.change import Change
 from restencil_generator.diff.fields import ARGUMENT, BODY, RESULT, Fields, described, hook, paired
-from restencil_generator.diff.finding import Change
 from restencil_generator.diff.types import Names, bare, shown
 from restencil_generator.spec import model as d
 

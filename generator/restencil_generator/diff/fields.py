@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 from restencil_generator.diagnostics.model import Place
-from restencil_generator.diff.finding import Change
+from restencil_generator.diff.change import Change
 from restencil_generator.diff.types import bare, relation, shown
 from restencil_generator.spec import model as d
 

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from restencil_generator.diagnostics.model import Place
+from restencil_generator.diff.change import Finding, found_at
 from restencil_generator.diff.endpoints import Endpoints, Keyed
 from restencil_generator.diff.fields import Fields, described
-from restencil_generator.diff.finding import Finding, found_at
 from restencil_generator.diff.types import Names
 from restencil_generator.spec import model as d
 from restencil_generator.spec.names import pascal_case
