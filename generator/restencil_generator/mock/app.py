@@ -19,9 +19,9 @@ from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.documents import HOME, Documents
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
+from restencil_generator.mock.parse_body import parse, unwrapped
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
-from restencil_generator.mock.sent import parse, unwrapped
 from restencil_generator.mock.token_server import TokenServers
 from restencil_generator.mock.validators import Validators, matches, tag_of
 from restencil_generator.spec.model import MISSING, Endpoint, Json, Spec

@@ -7,14 +7,14 @@ import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.body import lacks, misfits
 from restencil_generator.mock.call import Call, Sent
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
 from restencil_generator.mock.records import Records
-from restencil_generator.mock.show import show
+from restencil_generator.mock.serialize import show
+from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
 from restencil_generator.spec.model import (
     MISSING,
@@ -199,7 +199,7 @@ class Changes:
         if below is not None:
             params.pop(self.call.resource.parameters[-1].name, None)
             for entity in self.tables.entities(of):
-                back = argument_field(entity, f"{made_up.words(below.entity.name)} id")
+                back = argument_field(entity, f"{fake_values.words(below.entity.name)} id")
                 if back is not None:
                     params[back.wire] = self.tables.pk(below)
         return params

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.kinds import bare
 from restencil_generator.mock.routes import Routes
@@ -123,7 +123,7 @@ def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message:
     if not shape:
         return {"error": word, "message": message}
     fields = spec.objects[shape[0]].fields
-    made = made_up.members_of(spec, fields, 1, frozenset(shape[:1]))
+    made = fake_values.members_of(spec, fields, 1, frozenset(shape[:1]))
     made |= {field.wire: status for field in fields if field.name == "status" and bare(field.type) == Scalar("integer")}
     _say(spec, fields, made, message)
     return made

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
-from restencil_generator.mock import made_up, styles
+from restencil_generator.mock import fake_values, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.mock.pages import paging_of
-from restencil_generator.mock.show import show
+from restencil_generator.mock.serialize import show
+from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, scalar_of, text_of
 from restencil_generator.spec.model import MISSING, Entity, EntityRef, Json, ListOf, UnionOf, list_in
 
@@ -133,7 +133,7 @@ class Records:
                     value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
                 )
             )
-        back = argument_field(row.entity, f"{made_up.words(owner.entity.name)} id")
+        back = argument_field(row.entity, f"{fake_values.words(owner.entity.name)} id")
         return back is None or bool(self.tables.agrees(row, back.wire, self.tables.pk(owner)))
 
     def _leads_to(self, ref: Stored, row: Row) -> bool:
@@ -154,7 +154,7 @@ class Records:
                 rows = self._ordered(rows, ",".join(texts))
             elif any(argument_field(entity, name) is not None for entity in self.tables.entities(of)):
                 rows = [pair for pair in rows if any(self.tables.agrees(pair[1], name, one) for one in texts)]
-            elif made_up.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
+            elif fake_values.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
                 text = " ".join(texts).lower()
                 rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text)]
         return rows
@@ -212,8 +212,10 @@ class Records:
 
     def _orders(self, name: str) -> bool:
         of = self.call.endpoint.collection
-        return made_up.words(name).startswith(("order", "sort")) or (
-            of is not None and name in of.non_filter_arguments and made_up.words(name).endswith(("order", "sort", "by"))
+        return fake_values.words(name).startswith(("order", "sort")) or (
+            of is not None
+            and name in of.non_filter_arguments
+            and fake_values.words(name).endswith(("order", "sort", "by"))
         )
 
     def _ordered(self, rows: list[tuple[Entity, Row]], text: str) -> list[tuple[Entity, Row]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.body import misfits
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.changes import Outcome
@@ -15,7 +15,7 @@ from restencil_generator.mock.kinds import argument_field, bare, entity_part, is
 from restencil_generator.mock.pages import Page, Pages
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.routes import filled
-from restencil_generator.mock.show import show
+from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, text_of, value_at
 from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec.model import (
@@ -125,7 +125,7 @@ class Shape:
             case EntityRef() | UnionOf():
                 return self._one(type_)
             case OneOf((first, *_)) if example is MISSING:
-                return made_up.marked(type_, first, self._build(first, name, example))
+                return fake_values.marked(type_, first, self._build(first, name, example))
             case InvalidateOf():
                 return self._build(type_.of, name, example)
             case AdderOf():
@@ -140,7 +140,7 @@ class Shape:
             case ObjectType():
                 return self._wrap(type_, example, page)
             case _:
-                return made_up.value(self.spec, type_, name, 1) if example is MISSING else example
+                return fake_values.value(self.spec, type_, name, 1) if example is MISSING else example
 
     def _one(self, of: EntityRef | UnionOf) -> Json:
         """The row that the call is about, read as what the answer says; else the first one that can be."""
@@ -203,7 +203,7 @@ class Shape:
             echoed = sent[member.wire]
             if not any(misfits(self.spec, member.type, echoed)):
                 return echoed
-        return made_up.value(self.spec, member.type, member.name, 1)
+        return fake_values.value(self.spec, member.type, member.name, 1)
 
     def _put_next(self, content: Json) -> None:
         """Writes the next page's cursor where the pagination says that it stands in the response."""

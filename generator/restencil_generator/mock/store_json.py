@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.body import misfits
 from restencil_generator.mock.errors import Misfit
 from restencil_generator.mock.kinds import argument_field, entity_part
@@ -232,7 +232,7 @@ class Intake:
         elif isinstance(type_, Optional):
             data[field.wire] = None
         else:
-            data[field.wire] = made_up.value(self.spec, type_, field.name, number)
+            data[field.wire] = fake_values.value(self.spec, type_, field.name, number)
 
 
 def _typed(type_: Type, text: str) -> Json:
