@@ -69,7 +69,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 def pages() -> dict[str, str]:
     """The reference pages by the names of their files."""
     return {
-        "commands.md": reference_page.page(_MADE.format(source="the options of `cli.py`")),
+        "commands.md": reference_page.page(_MADE.format(source="the options in `cli/main.py`")),
         "language.md": language_page(),
         "problems.md": problems_page(),
     }
@@ -79,7 +79,7 @@ def language_page() -> str:
     """Every place of the spec language with its keys, and the types."""
     parts = [
         f"# The spec language, version {keys.VERSION}\n",
-        _MADE.format(source="the table in `language.py`"),
+        _MADE.format(source="the table in `spec/grammar/keys.py`"),
         _INTRODUCTION,
     ]
     for chapter, places in _CHAPTERS.items():
@@ -95,7 +95,7 @@ def problems_page() -> str:
     found = explanations.explained().values()
     parts = [
         "# Problems\n",
-        _MADE.format(source="`codes.py`"),
+        _MADE.format(source="`diagnostics/codes.py`"),
         (
             "What is wrong in a spec, or could be better, has a code, and so has what `restencil check`, `diff` and "
             "`import` find. Codes are stable, so tools may name them. `restencil explain CODE` says of one what stands "
@@ -115,7 +115,7 @@ def problems_page() -> str:
 def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
     """What is said of a code; with an example, of a spec that has the problem and what is printed for it."""
     head, said = explanations.explained()[code].text.split("\n\n", 1)
-    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explained.py`')}\n{said}"
+    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explanations.py` of `diagnostics`')}\n{said}"
     if example is not None:
         spec, printed = example
         text += f"\n## Example\n\n<!-- not run: it is wrong -->\n```yaml\n{spec}```\n\n```text\n{printed}```\n"

@@ -10,8 +10,9 @@ import pytest
 from tests.effort import tries
 
 from restencil_generator.cli.main import run
+from restencil_generator.codegen.header import HEADER
 from restencil_generator.output.drift import Cause, compare, way_out
-from restencil_generator.output.manifest import HEADER, MANIFEST, Package, assemble
+from restencil_generator.output.manifest import MANIFEST, Package, assemble
 from restencil_generator.output.write import Refused, publish
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker

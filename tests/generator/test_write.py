@@ -12,9 +12,10 @@ import pytest
 from tests.effort import IS_NIGHT
 from tests.patience import PATIENCE
 
+from restencil_generator.codegen.header import HEADER
 from restencil_generator.exceptions import Failure
 from restencil_generator.output.drift import Cause, as_recorded, compare, diff, read_manifest
-from restencil_generator.output.manifest import HEADER, MANIFEST, Manifest, Package, assemble, digest
+from restencil_generator.output.manifest import MANIFEST, Manifest, Package, assemble, digest
 from restencil_generator.output.write import Refused, publish
 
 SPEC = "a" * 64
@@ -343,7 +344,7 @@ import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from tests.generator.test_write import big
-from restencil_generator.publish import publish
+from restencil_generator.output.write import publish
 target = Path({target!r})
 print("ready", flush=True)
 for turn in range(100000):

@@ -27,6 +27,7 @@ from restencil_generator.codegen.docstrings import (
     with_deprecation,
 )
 from restencil_generator.codegen.endpoint_options import error_table, sibling_module
+from restencil_generator.codegen.header import HEADER
 from restencil_generator.codegen.imports import (
     CLIENT,
     ENTITIES,
@@ -56,7 +57,6 @@ from restencil_generator.codegen.pyexpr import (
 from restencil_generator.codegen.resource_class import ResourceClass, body_types, plan_resource, result_types
 from restencil_generator.codegen.runtime_schemas import schema_of
 from restencil_generator.exceptions import Failure
-from restencil_generator.output.manifest import HEADER
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES, shapes
 from restencil_generator.spec.names import python_name

@@ -42,7 +42,7 @@ class Renderer:
             lstrip_blocks=True,
             keep_trailing_newline=True,
             auto_reload=False,
-            autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `code`
+            autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
         )
         filters: Any = self._environment.filters
         filters["docstring"] = layout.docstring

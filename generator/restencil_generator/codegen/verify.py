@@ -1,6 +1,6 @@
 """What was rendered, parsed again and compared with what was meant.
 
-Literals and docstrings are made so that nothing in them can end them (`code`, `layout`); here the whole is looked at
+Literals and docstrings are made so that nothing in them can end them (`pyexpr`, `layout`); here the whole is looked at
 from the other side: a module must parse, and have exactly the statements, names and docstrings of its plan.
 """
 

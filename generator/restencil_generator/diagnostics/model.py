@@ -1,7 +1,7 @@
 """Problems: what is wrong (or could be better) in a spec, where, and what to do about it.
 
 Every stage that judges a spec collects `Problem`s and goes on, so that one run tells everything. This module holds the
-model, the order, the cap and the search for the nearest right word; `report.py` turns problems into text, JSON, GitHub
+model, the order, the cap and the search for the nearest right word; `format.py` turns problems into text, JSON, GitHub
 workflow commands and SARIF.
 """
 

@@ -1,7 +1,7 @@
 """What the mock server knows: one table of rows per entity key, relations kept as references.
 
 A row is in wire form (JSON names), except that nested entities are `Ref`s: a change of one record shows wherever it is
-nested. `Intake` brings JSON into that form, `show` brings a row back.
+nested. `Intake` brings JSON into that form, `serialize` brings a row back.
 """
 
 from __future__ import annotations

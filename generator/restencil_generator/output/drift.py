@@ -16,9 +16,10 @@ import inspect
 from collections.abc import Sequence
 from pathlib import Path
 
+from restencil_generator.codegen.header import HEADER
 from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.exceptions import Failure
-from restencil_generator.output.manifest import HEADER, MANIFEST, Manifest, Package, digest, spec_named_in
+from restencil_generator.output.manifest import MANIFEST, Manifest, Package, digest, spec_named_in
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 from restencil_generator.spec.source.files import is_special, read_regular
 

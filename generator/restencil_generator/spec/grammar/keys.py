@@ -7,7 +7,7 @@ rows is the order in which keys are listed, in hints and on the reference page.
 
 **Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
 `Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the
-kind `Either`, or a kind of its own that `kinds` describes.
+kind `Either`, or a kind of its own that `value_kinds` describes.
 
 **Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a
 list `[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types
@@ -18,9 +18,9 @@ is a key that has no meaning there, rather than an unknown one.
 **Rules** that join several keys of one place stand with the place. What takes more than one place to judge is no matter
 of this table: the stage `check` does it.
 
-**Who reads it.** `reading` and `check` (what a spec says, unknown keys and the nearest known one), `schema` (the JSON
-Schema), `reference` (the pages for people). None of them has a list of its own: a new option is one row here, and the
-code that uses its value.
+**Who reads it.** `read` and `analyze` (the values of a spec, unknown keys and the nearest known one), `json_schema`,
+and `reference` (the pages for people). None of them has a list of its own: a new option is one row here, and the code
+that uses its value.
 """
 
 from __future__ import annotations

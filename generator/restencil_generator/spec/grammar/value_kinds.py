@@ -1,7 +1,8 @@
 """The kinds of values that the rows of the language's table ask for.
 
-A kind is data, and no more than its name and its bounds. Three modules say what each means: `reading` makes a value of
-a node of the tree, `schema` a JSON Schema, `reference` a phrase for people. A test takes every kind through all three.
+A kind is data, and no more than its name and its bounds. Three modules say what each means: `read` makes a value of
+a node of the tree, `json_schema` a JSON Schema, `reference` a phrase for people. A test takes every kind through all
+three.
 
 Kinds under `Structure` refer to the rest of a spec (a type may name an entity that is declared elsewhere), so the table
 alone cannot read them: the stage `check` does, where it knows the names.
