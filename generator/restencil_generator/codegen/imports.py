@@ -37,7 +37,7 @@ def module_of(resource: d.Resource) -> str:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Homes:
+class EntityModules:
     """In which module of the package each entity stands; everything else follows from its kind.
 
     `nested` are the entities whose TypedDict may stand in that of another body.
@@ -63,7 +63,7 @@ class _Uses:
 class Scope:
     """What one module declares and imports. `members` are the names in its classes: fields, endpoints, resources."""
 
-    def __init__(self, module: str, homes: Homes, members: Iterable[str]) -> None:
+    def __init__(self, module: str, homes: EntityModules, members: Iterable[str]) -> None:
         self.module = module
         self.spec = homes.spec
         self.homes = homes

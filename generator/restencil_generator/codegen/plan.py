@@ -34,7 +34,7 @@ from restencil_generator.codegen.imports import (
     ENUMS,
     ERRORS,
     OBJECTS,
-    Homes,
+    EntityModules,
     Import,
     Scope,
     module_of,
@@ -218,7 +218,7 @@ def plan(spec: d.Spec) -> list[Module]:
 class _Plan:
     def __init__(self, spec: d.Spec) -> None:
         self.spec = spec
-        self.homes = Homes(spec, _homes(spec), _nested(spec))
+        self.homes = EntityModules(spec, _homes(spec), _nested(spec))
         self.exports: dict[str, list[str]] = {}
         self.residents: dict[str, list[d.Entity]] = {}
         for name, home in self.homes.entities.items():

@@ -13,7 +13,7 @@ Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "sev
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class TypeInfo:
     """What is true of a type, whatever the spec.
 
     * `bare`: the type without `?`; `optional`: whether it has one.
@@ -40,7 +40,7 @@ class Facts:
     python: tuple[str | None, str] | None = None
 
 
-def facts(type: d.Type) -> Facts:
+def facts(type: d.Type) -> TypeInfo:
     """The facts of a type."""
     match type:
         case d.Optional(item):
@@ -49,19 +49,19 @@ def facts(type: d.Type) -> Facts:
             found = _SCALAR_FACTS[name]
             return found if format is None else dataclasses.replace(found, bare=type)
         case d.Const(value):
-            return Facts(type, False, "scalar", zero=value, one_text=True)
+            return TypeInfo(type, False, "scalar", zero=value, one_text=True)
         case d.OneOf(alternatives):
             return _facts_of_several(type, [facts(one) for one in alternatives])
         case d.EntityRef() | d.UnionOf():
-            return Facts(type, False, "entity", entities=tuple(dict.fromkeys(d.entities_in(type))))
+            return TypeInfo(type, False, "entity", entities=tuple(dict.fromkeys(d.entities_in(type))))
         case d.ListOf(item):
-            return Facts(type, False, "list", item, zero=[])
+            return TypeInfo(type, False, "list", item, zero=[])
         case d.ValuesOf(item):
-            return Facts(type, False, "mapping", item, zero={})
+            return TypeInfo(type, False, "mapping", item, zero={})
         case d.CollectionOf(of) | d.PageOf(of) | d.InvalidateOf(of):
             return dataclasses.replace(facts(of), bare=type)
         case d.AllOf(of):
-            return Facts(type, False, "list", of)
+            return TypeInfo(type, False, "list", of)
         case d.AdderOf(of, how):
             return dataclasses.replace(facts(of.of if how == "assign" else of.of.item), bare=type)
         case d.QueryOf(_, _, returns):
@@ -70,10 +70,10 @@ def facts(type: d.Type) -> Facts:
             return dataclasses.replace(_OTHERS[type.__class__], bare=type)
 
 
-def _facts_of_several(type: d.OneOf, found: list[Facts]) -> Facts:
+def _facts_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
     """The facts of what may be of several types: of scalars it is one of several, else whatever it turns out to be."""
     scalars = all(one.shape == "scalar" for one in found)
-    return Facts(
+    return TypeInfo(
         type,
         False,
         "several",
@@ -182,8 +182,8 @@ def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
 
 
 _ANY: Final = d.Scalar("any")
-_SCALAR_FACTS: Final[Mapping[d.ScalarName, Facts]] = {
-    name: Facts(
+_SCALAR_FACTS: Final[Mapping[d.ScalarName, TypeInfo]] = {
+    name: TypeInfo(
         d.Scalar(name),
         False,
         "scalar",
@@ -195,10 +195,10 @@ _SCALAR_FACTS: Final[Mapping[d.ScalarName, Facts]] = {
     )
     for name, scalar in SCALARS.items()
 }
-_OTHERS: Final[Mapping[type[d.Type], Facts]] = {
-    d.InlineEnum: Facts(_ANY, False, "scalar", one_text=True, in_path=True),
-    d.EnumRef: Facts(_ANY, False, "scalar", one_text=True, in_path=True),
-    d.ObjectRef: Facts(_ANY, False, "object", zero={}),
-    d.ObjectType: Facts(_ANY, False, "object"),
-    d.AnyOf: Facts(_ANY, False, "several", one_text=True),
+_OTHERS: Final[Mapping[type[d.Type], TypeInfo]] = {
+    d.InlineEnum: TypeInfo(_ANY, False, "scalar", one_text=True, in_path=True),
+    d.EnumRef: TypeInfo(_ANY, False, "scalar", one_text=True, in_path=True),
+    d.ObjectRef: TypeInfo(_ANY, False, "object", zero={}),
+    d.ObjectType: TypeInfo(_ANY, False, "object"),
+    d.AnyOf: TypeInfo(_ANY, False, "several", one_text=True),
 }

@@ -11,7 +11,7 @@ from restencil_generator.diagnostics.model import Place, Related, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import is_described, read_fields
 from restencil_generator.spec.grammar.keys import SECRET_HEADERS, URL, parts_entities
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
 from restencil_generator.spec.type_info import facts
@@ -123,7 +123,7 @@ class ClientArguments:
         return tuple(sorted(wire for wire in back if wire))
 
 
-def read_client_arguments(types: Types, given: Given) -> ClientArguments:
+def read_client_arguments(types: Types, given: ParsedSection) -> ClientArguments:
     """The arguments that a spec gives its clients."""
     headers = read_header_params(types, given.node("header_params"), "the spec", "client_header").params
     label = "'search_params' of the spec"
@@ -174,7 +174,7 @@ def _servers(types: Types, node: Node | None) -> tuple[d.Server, ...]:
 def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | None:
     what = f"server {quoted(name)}"
     if not isinstance(node, MappingNode):
-        given = Given("server", {}, {})
+        given = ParsedSection("server", {}, {})
         at, url = node, types.text(node, what, empty=False)
     else:
         given = types.section("server", node, what, key)

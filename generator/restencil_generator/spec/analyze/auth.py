@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import AUTH_KINDS, NO_AUTH, SCHEME_KINDS
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode, is_null
 
@@ -18,7 +18,7 @@ SHORT: Final = "token"
 """The name of the scheme of a spec that names none: the client's keyword for it."""
 
 
-def read_auth(types: Types, given: Given | None) -> d.Auth | None:
+def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
     """How the client shows who asks; None where nothing is said, or something wrong."""
     if given is None:
         return None
@@ -102,14 +102,16 @@ def _known(types: Types, name: str, node: Node, label: str) -> bool:
     return False
 
 
-def _short(given: Given) -> d.Scheme | None:
+def _short(given: ParsedSection) -> d.Scheme | None:
     kinds: list[d.AuthKind] = [kind for kind in AUTH_KINDS if kind in given]
     if len(kinds) != 1 or given[kinds[0]] is None:
         return None
     return _of_kind(SHORT, kinds[0], given, given["env"])
 
 
-def _of_kind(name: str, kind: d.AuthKind, given: Given, env: str | None, deprecated: str | None = None) -> d.Scheme:
+def _of_kind(
+    name: str, kind: d.AuthKind, given: ParsedSection, env: str | None, deprecated: str | None = None
+) -> d.Scheme:
     value = given[kind]
     parameter = "" if value is True else value
     return d.Scheme(
@@ -134,7 +136,7 @@ def _scheme(types: Types, name: str, key: ScalarNode, node: Node) -> d.Scheme | 
     return d.Scheme(name, "oauth2", oauth2=oauth2, deprecated=given["deprecated"], place=key.place)
 
 
-def _oauth2(given: Given, env: dict[str, str]) -> d.OAuth2:
+def _oauth2(given: ParsedSection, env: dict[str, str]) -> d.OAuth2:
     node = given.node("token_url")
     return d.OAuth2(
         token_url=given["token_url"] or "",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 
 
-def check_endpoint(types: Types, endpoint: d.Endpoint, own: Written, clashes: set[Place]) -> None:
+def check_endpoint(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes: set[Place]) -> None:
     """Reports what does not agree within one endpoint. `clashes` are the places of parameters that were reported."""
     given = own.given
     key = next((key for key in ("content", "schema") if key in given), None)
@@ -31,9 +31,9 @@ def check_endpoint(types: Types, endpoint: d.Endpoint, own: Written, clashes: se
     _check_parameters(types, endpoint, own, clashes)
 
 
-def _check_empty(types: Types, endpoint: d.Endpoint, own: Written) -> None:
+def _check_empty(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
     """What was sent can stand in for the answer of a mutation that brings an entity."""
-    response: Given | None = own.given["response"]
+    response: ParsedSection | None = own.given["response"]
     schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
     brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
     if response is not None and response["empty"] == "merge" and not brings_entity:
@@ -41,9 +41,9 @@ def _check_empty(types: Types, endpoint: d.Endpoint, own: Written) -> None:
         types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
 
 
-def _check_request(types: Types, endpoint: d.Endpoint, own: Written) -> None:
+def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
     """A body is part of a key where a call sends one and has a cached answer."""
-    request: Given | None = own.given["request"]
+    request: ParsedSection | None = own.given["request"]
     if request is None or not request["in_key"]:
         return
     if endpoint.side_effect:
@@ -55,7 +55,7 @@ def _check_request(types: Types, endpoint: d.Endpoint, own: Written) -> None:
         types.report("body-in-key", message, request.key("in_key"), "remove it, or write a 'body'")
 
 
-def _check_parameters(types: Types, endpoint: d.Endpoint, own: Written, clashes: set[Place]) -> None:
+def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes: set[Place]) -> None:
     """No two parameters have one name in Python, and none is of the URL and a header at once."""
     pythons: dict[str, d.Field] = {}
     in_url = {field.python for field in (*endpoint.params, *endpoint.search_params)}

@@ -13,13 +13,13 @@ from restencil_generator.spec.analyze.arguments import ClientArguments
 from restencil_generator.spec.analyze.endpoint_rules import check_endpoint
 from restencil_generator.spec.analyze.fields import OF_FIELD
 from restencil_generator.spec.analyze.pagination import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
-from restencil_generator.spec.analyze.raw_endpoint import Written
-from restencil_generator.spec.analyze.request_response import Said, styled_body
+from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+from restencil_generator.spec.analyze.request_response import EffectiveSettings, styled_body
 from restencil_generator.spec.analyze.settings import first_given, joined_headers, nearest_auth
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import MEMBERS
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.path_template import list_path, parse_path, route
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
@@ -34,7 +34,7 @@ class Owner(Protocol):
     what: str
     key: ScalarNode
     class_name: str
-    given: Given
+    given: ParsedSection
     custom_collection: d.Reference | None
     follow: bool
     non_filter: list[tuple[str, Node]]
@@ -61,7 +61,7 @@ class Family:
     pagination: WrittenPagination | None
     optimistic: bool
     members: dict[str, Node] | None
-    written: dict[str, Written]
+    written: dict[str, RawEndpoint]
     examples: dict[str, d.Example]
     is_item: bool = True
     """Whether the resource's path is that of one item of a list."""
@@ -69,7 +69,7 @@ class Family:
     """Whether the type of bodies of which any part will do has its name."""
     existing: tuple[str, ...] = ()
     clashes: set[Place] = dataclasses.field(default_factory=set[Place])
-    said: Said = dataclasses.field(default_factory=Said)
+    said: EffectiveSettings = dataclasses.field(default_factory=EffectiveSettings)
     paginations: dict[str, WrittenPagination | None] = dataclasses.field(
         default_factory=dict[str, "WrittenPagination | None"]
     )
@@ -247,7 +247,7 @@ class Family:
         message = f"the member {quoted(name)} of {owner} does not fit: {why}"
         self.types.report("member-not-fitting", message, node, "remove it")
 
-    def _left_out(self, own: Written) -> None:
+    def _left_out(self, own: RawEndpoint) -> None:
         types = self.types
         if self.schema is None:
             hint, why = "write its 'path' and 'schema', or choose another name", "is no member of a group"
@@ -334,7 +334,7 @@ class Family:
         return found
 
     def _added_one(
-        self, own: Written, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
+        self, own: RawEndpoint, base: str | None, standard: Mapping[str, d.Endpoint], found: Mapping[str, d.Endpoint]
     ) -> d.Endpoint:
         start = self.root if base is None else standard.get(base) or found[base]
         endpoint = self._build(own.name, start, own=own, standard=False)
@@ -354,7 +354,7 @@ class Family:
         extenders = {name: self._extender(name, endpoint) for name in d.EXTENDERS if name in hanging}
         return dataclasses.replace(endpoint, extenders=extenders) if extenders else endpoint
 
-    def _unknown_base(self, own: Written, known: tuple[str, ...]) -> None:
+    def _unknown_base(self, own: RawEndpoint, known: tuple[str, ...]) -> None:
         assert own.extends is not None
         name = own.extends.removeprefix("get_list.")
         if name != own.extends and name in d.EXTENDERS:
@@ -366,14 +366,16 @@ class Family:
 
     # ----------------------------------------------------------------------------------------------------- one endpoint
 
-    def _build(self, name: str, base: d.Endpoint, *, own: Written | None = None, standard: bool = True) -> d.Endpoint:
+    def _build(
+        self, name: str, base: d.Endpoint, *, own: RawEndpoint | None = None, standard: bool = True
+    ) -> d.Endpoint:
         """An endpoint from the one that it starts from and what the spec writes for it."""
         meant = own is not None or base.standard or name not in d.EXTENDERS
         if own is None and name not in d.EXTENDERS:
             own = self.written.get(name)
         if own is None:
             what = f"endpoint {quoted(name)} of {self.resource.what}"
-            own = Written(name, what, self.resource.key, Given("endpoint", {}, {}))
+            own = RawEndpoint(name, what, self.resource.key, ParsedSection("endpoint", {}, {}))
         given = own.given
         if standard and "extends" in given:
             message = f"{own.what} is a standard member, which extends nothing"
@@ -430,7 +432,7 @@ class Family:
         check_endpoint(self.types, endpoint, own, self.clashes)
         return endpoint
 
-    def _needs(self, own: Written, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
+    def _needs(self, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
         """The fields that a record must have to answer a call without a request: as written, inherited, or of `get`."""
         types, given = self.types, own.given
         entities = _one_entity(schema, types.entities)
@@ -449,7 +451,7 @@ class Family:
             return tuple(_needed(entities))
         return base.needs if schema == base.schema else ()
 
-    def _method(self, own: Written, base: d.Endpoint, *, standard: bool) -> tuple[str, bool]:
+    def _method(self, own: RawEndpoint, base: d.Endpoint, *, standard: bool) -> tuple[str, bool]:
         """The method, and whether a call has a side effect.
 
         What changes something and inherits no method is a POST; what writes a method has a side effect unless it is
@@ -463,7 +465,7 @@ class Family:
         method = "POST" if side_effect and is_first else base.method
         return method, base.side_effect if side_effect is None else side_effect
 
-    def _path_params(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
+    def _path_params(self, own: RawEndpoint, path: d.Path, base: d.Endpoint) -> tuple[d.Field, ...]:
         known = {field.name: field for field in (*self.params, *base.params, *own.params)}
         declared = {field.name for field in (*self.params, *own.params)} | {
             field.name for field in base.params if field.of or not isinstance(field.type, d.AnyOf | d.Optional)
@@ -503,7 +505,7 @@ class Family:
             found[known.bare] = None
         return d.AnyOf(tuple(found)) if len(found) > 1 else next(iter(found), ANY_TEXT)
 
-    def _without(self, own: Written, path: d.Path, base: d.Endpoint) -> tuple[str, ...]:
+    def _without(self, own: RawEndpoint, path: d.Path, base: d.Endpoint) -> tuple[str, ...]:
         """What the client gives all requests, and not those of this endpoint: what it has itself, or takes back."""
         client = self.resource.client
         back = client.taken_back(own.headers, base.without)
@@ -514,7 +516,7 @@ class Family:
         return tuple(sorted({*back, *(field.wire for field in client.search_params if field.wire in names)}))
 
     def _search_params(
-        self, own: Written, path: d.Path, base: d.Endpoint, *, quietly: bool = False
+        self, own: RawEndpoint, path: d.Path, base: d.Endpoint, *, quietly: bool = False
     ) -> tuple[d.Field, ...]:
         in_path = {parameter.name for parameter in path.parameters}
         if "search_params" not in own.given:
@@ -525,7 +527,7 @@ class Family:
                 self.types.report("parameter-clash", message, field.place, "rename or remove it")
         return own.search_params
 
-    def _paged(self, endpoint: d.Endpoint, own: Written, base: d.Endpoint) -> d.Endpoint:
+    def _paged(self, endpoint: d.Endpoint, own: RawEndpoint, base: d.Endpoint) -> d.Endpoint:
         """An endpoint with its pagination, its own or an inherited one where the schema holds a collection."""
         types = self.types
         written = own.pagination or self.paginations.get(base.name)
@@ -556,7 +558,7 @@ class Family:
             pagination = resolved_pagination(types, written, endpoint, own.what, strict=strict)
         return dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
 
-    def _check_page_field(self, field: d.Field, endpoint: d.Endpoint, own: Written, node: Node) -> None:
+    def _check_page_field(self, field: d.Field, endpoint: d.Endpoint, own: RawEndpoint, node: Node) -> None:
         in_path = [parameter.name for parameter in endpoint.path.parameters]
         if field.name in in_path or field.wire in in_path:
             message = f"the pagination field {quoted(field.name)} of {own.what} is also a parameter of its path"
@@ -577,7 +579,9 @@ def _styled(endpoint: d.Endpoint) -> d.Endpoint:
     return dataclasses.replace(endpoint, search_params=found, extenders=extenders)
 
 
-def check_param_fields(types: Types, params: tuple[d.Field, ...], given: Given, schemas: list[d.Type | None]) -> None:
+def check_param_fields(
+    types: Types, params: tuple[d.Field, ...], given: ParsedSection, schemas: list[d.Type | None]
+) -> None:
     """The fields that path parameters are exist in an entity that is asked for."""
     if not any(field.of for field in params):
         return
@@ -705,7 +709,7 @@ def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]
     return {field.python: None for field in found if field is not None}
 
 
-def _is_own(own: Written) -> bool:
+def _is_own(own: RawEndpoint) -> bool:
     """Whether an endpoint that is no member of its resource is one of the spec's own.
 
     One that is called like a standard member says where it is and what it answers.

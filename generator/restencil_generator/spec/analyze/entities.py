@@ -8,7 +8,7 @@ from restencil_generator.diagnostics.model import Related, circle_text, did_you_
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import read_fields
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import dotted_names, facts, path_to
 from restencil_generator.spec.validate_value import fits_scalar, objects_in
@@ -19,7 +19,7 @@ class Entities:
 
     def __init__(self, types: Types) -> None:
         self.types = types
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, ParsedSection] = {}
         self.own: dict[str, tuple[d.Field, ...]] = {}
         self.broken: set[str] = set()
 
@@ -31,7 +31,7 @@ class Entities:
             what = f"entity {quoted(name)}"
             place = "entity_form" if source.in_place else "entity"
             if source.broken:
-                given = Given(place, {}, {})
+                given = ParsedSection(place, {}, {})
             else:  # unknown keys of a form are reported where the form is read as a type
                 given = types.section(place, source.node, what, source.key, strays=not source.in_place)
             self.given[name] = given
@@ -136,7 +136,7 @@ class Entities:
             place=source.key.place,
         )
 
-    def _indexes(self, given: Given, what: str, entity: str, fields: tuple[d.Field, ...]) -> Iterator[str]:
+    def _indexes(self, given: ParsedSection, what: str, entity: str, fields: tuple[d.Field, ...]) -> Iterator[str]:
         for name, node in given["indexes"]:
             if any(known.name == name for known in fields):
                 yield name
@@ -146,7 +146,7 @@ class Entities:
     # ---------------------------------------------------------------------------------------------------------- the pk
 
     @staticmethod
-    def _pk_is_list(given: Given, base: d.Entity | None) -> bool:
+    def _pk_is_list(given: ParsedSection, base: d.Entity | None) -> bool:
         if "pk" in given:
             return isinstance(given.node("pk"), SequenceNode)
         return base.pk_is_list if base is not None else False

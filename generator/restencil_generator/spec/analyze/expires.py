@@ -10,7 +10,7 @@ from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
-    from restencil_generator.spec.analyze.raw_endpoint import Written
+    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
     from restencil_generator.spec.source.nodes import Node
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def resolve_expires(
     types: Types,
     resources: Mapping[str, d.Resource],
-    written: Mapping[str, Mapping[str, Written]],
+    written: Mapping[str, Mapping[str, RawEndpoint]],
     known: Collection[str],
 ) -> dict[str, d.Resource]:
     """The resources, with what their endpoints leave stale as `self` and `resource.member`.
@@ -66,7 +66,7 @@ def _judge(
     resources: Mapping[str, d.Resource],
     known: Collection[str],
     owner: str,
-    own: Written,
+    own: RawEndpoint,
     target: str,
     node: Node,
 ) -> None:

@@ -12,7 +12,7 @@ from restencil_generator.spec.analyze.parameter_styles import check_style
 from restencil_generator.spec.analyze.type_forms import Context
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import OF_OTHERS, POSITIONS, form_word, relatives, rows
-from restencil_generator.spec.grammar.read import Given, WithPlaces
+from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
 from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.spec.type_info import absent_of
@@ -154,7 +154,7 @@ _TOLD = (
 """Keys of a field whose value is that of the field's part of the same name."""
 
 
-def _type(types: Types, given: Given, context: Context) -> d.Type | None:
+def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None:
     """The type of a described field, with what `const`, `optional` and a default of null say about it."""
     if "const" in given:
         return d.Const(given["const"]) if given["const"] is not None else None
@@ -180,14 +180,14 @@ OF_FIELD: Final = d.AnyOf(())
 """The type of a path parameter that has the one of its field."""
 
 
-def _check_format(types: Types, type: d.Type, given: Given, context: Context) -> None:
+def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Context) -> None:
     """Only datetimes look this way or that."""
     if all(part != d.Scalar("datetime") for part in d.parts(type)):
         message = f"'format' of {context.what} has a meaning for datetimes alone"
         types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
 
-def _check_send(types: Types, type: d.Type, given: Given, what: str) -> None:
+def _check_send(types: Types, type: d.Type, given: ParsedSection, what: str) -> None:
     """A primary key can be sent of what holds entities, each of which has one that is a single value."""
     names = [*d.entities_in(type)]
     parted = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)

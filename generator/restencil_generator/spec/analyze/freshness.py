@@ -5,29 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
 
 
-def read_options(types: Types, given: Given, what: str) -> dict[str, Any]:
+def read_options(types: Types, given: ParsedSection, what: str) -> dict[str, Any]:
     """The options of a level: those that are mappings are what they mean."""
     found = given.values()
     freshness, concurrency = found.get("freshness"), found.get("concurrency")
     if freshness == "server":
         found["freshness"] = d.ServerFreshness()
-    elif isinstance(freshness, Given):
+    elif isinstance(freshness, ParsedSection):
         found["freshness"] = _bounds(types, freshness, what)
     if concurrency == "etag":
         found["concurrency"] = d.Concurrency()
-    elif isinstance(concurrency, Given):
+    elif isinstance(concurrency, ParsedSection):
         found["concurrency"] = d.Concurrency("etag" in concurrency, concurrency["field"])
     return found
 
 
-def _bounds(types: Types, given: Given, what: str) -> d.ServerFreshness:
-    bounds: Given | None = given["server"]
+def _bounds(types: Types, given: ParsedSection, what: str) -> d.ServerFreshness:
+    bounds: ParsedSection | None = given["server"]
     if bounds is None:
         return d.ServerFreshness()
     least, most = bounds["at_least"], bounds["at_most"]

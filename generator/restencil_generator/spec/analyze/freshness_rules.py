@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 
 if TYPE_CHECKING:
-    from restencil_generator.spec.analyze.raw_endpoint import Written
+    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
 
 _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
-def check_lengths(types: Types, written: Mapping[str, Mapping[str, Written]]) -> None:
+def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]) -> None:
     """Notes an endpoint that says both that the server says how long its data lives, and how long that is."""
     for endpoints in written.values():
         for own in endpoints.values():
-            options: Given | None = own.given["options"]
+            options: ParsedSection | None = own.given["options"]
             said = (own.settings.options or {}).get("freshness")
             if options is None or not isinstance(said, d.ServerFreshness):
                 continue
@@ -33,8 +33,8 @@ def check_lengths(types: Types, written: Mapping[str, Mapping[str, Written]]) ->
 def check_concurrency(
     types: Types,
     resources: Mapping[str, d.Resource],
-    options: Mapping[str, Given | None],
-    written: Mapping[str, Mapping[str, Written]],
+    options: Mapping[str, ParsedSection | None],
+    written: Mapping[str, Mapping[str, RawEndpoint]],
 ) -> None:
     """Notes `concurrency` where nothing is changed, and by a field that the entity does not have.
 
@@ -49,7 +49,7 @@ def check_concurrency(
                 types.report("concurrency-target", message, own.key("concurrency"), "remove it")
             _check_field(types, resource, own, what)
         for member, endpoint in written[name].items():
-            given: Given | None = endpoint.given["options"]
+            given: ParsedSection | None = endpoint.given["options"]
             if given is not None and "concurrency" in given and given["concurrency"] is not None:
                 what = f"'concurrency' of {endpoint.what}"
                 built = resource.endpoints.get(member)
@@ -62,9 +62,9 @@ def _changes(endpoint: d.Endpoint) -> bool:
     return endpoint.side_effect and endpoint.method in _CHANGES
 
 
-def _check_field(types: Types, resource: d.Resource, options: Given, what: str) -> None:
+def _check_field(types: Types, resource: d.Resource, options: ParsedSection, what: str) -> None:
     said = options["concurrency"]
-    field: str | None = said["field"] if isinstance(said, Given) else None
+    field: str | None = said["field"] if isinstance(said, ParsedSection) else None
     if field is None:
         return
     for name in resource.entities:

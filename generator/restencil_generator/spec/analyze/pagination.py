@@ -9,7 +9,7 @@ from typing import Final
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import Declared
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
@@ -35,14 +35,14 @@ class WrittenPagination:
     start: int | None
 
 
-def written_pagination(given: Given) -> WrittenPagination | None:
+def written_pagination(given: ParsedSection) -> WrittenPagination | None:
     """The pagination that a level writes."""
-    written: Given | None = given["pagination"]
+    written: ParsedSection | None = given["pagination"]
     if written is None or written["style"] is None:
         return None
-    size: Given | str | None = written["size"]
+    size: ParsedSection | str | None = written["size"]
     pair: tuple[str, int] | None = None
-    if isinstance(size, Given) and None not in (size["param"], size["value"]):
+    if isinstance(size, ParsedSection) and None not in (size["param"], size["value"]):
         pair = size["param"], size["value"]
     told = {
         key: (written[key], written.node(key) or given.key("pagination"))

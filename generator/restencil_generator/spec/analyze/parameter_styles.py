@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 
@@ -19,14 +19,14 @@ _NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
 """Styles of lists that hold more than scalars."""
 
 
-def read_styles(given: Given, key: str = "search_style") -> dict[int, d.Style | None]:
+def read_styles(given: ParsedSection, key: str = "search_style") -> dict[int, d.Style | None]:
     """What a level says of lists (0) and objects (1): None where it takes back what is inherited."""
     if key not in given:
         return {}
-    written: Given | d.Style | None = given[key]
+    written: ParsedSection | d.Style | None = given[key]
     if written is None:
         return {0: None, 1: None}
-    if not isinstance(written, Given):
+    if not isinstance(written, ParsedSection):
         return {0: written}
     return {at: written[key] for at, key in enumerate(("lists", "objects")) if key in written}
 

@@ -8,18 +8,18 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.arguments import WrittenHeaders
 from restencil_generator.spec.analyze.pagination import WrittenPagination
 from restencil_generator.spec.analyze.settings import Settings
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.source.nodes import ScalarNode
 
 
 @dataclasses.dataclass(slots=True)
-class Written:
+class RawEndpoint:
     """What the spec itself says about one endpoint: the keys that it gives, and what was made of them."""
 
     name: str
     what: str
     key: ScalarNode
-    given: Given
+    given: ParsedSection
     settings: Settings = Settings()
     headers: WrittenHeaders = WrittenHeaders()
     path: d.Path | None = None

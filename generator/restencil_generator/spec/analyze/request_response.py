@@ -6,12 +6,12 @@ import dataclasses
 
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.parameter_styles import form_styled
-from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.settings import laid_on
 
 
 @dataclasses.dataclass(slots=True)
-class Said:
+class EffectiveSettings:
     """What was said for each endpoint of a resource, as those that start from it inherit it.
 
     With an answer stands whether its envelope counts for any schema: one that is written for an endpoint does.
@@ -21,7 +21,7 @@ class Said:
     answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(default_factory=dict[str, tuple[d.Response, bool]])
 
     def request(
-        self, endpoint: d.Endpoint, own: Written, base: d.Endpoint, root: d.Endpoint, *, meant: bool
+        self, endpoint: d.Endpoint, own: RawEndpoint, base: d.Endpoint, root: d.Endpoint, *, meant: bool
     ) -> d.Request:
         """What counts for the body of an endpoint: nothing where it has none.
 
@@ -43,7 +43,7 @@ class Said:
         )
 
     def response(
-        self, own: Written, base: d.Endpoint, schema: d.Type | None, root: d.Endpoint, *, meant: bool
+        self, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None, root: d.Endpoint, *, meant: bool
     ) -> d.Response:
         """What counts for the answers of an endpoint: of the two envelopes the one for its schema.
 

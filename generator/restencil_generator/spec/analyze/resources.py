@@ -18,7 +18,7 @@ from restencil_generator.spec.analyze.fields import read_fields
 from restencil_generator.spec.analyze.freshness_rules import check_concurrency, check_lengths
 from restencil_generator.spec.analyze.pagination import written_pagination
 from restencil_generator.spec.analyze.path_derived_fields import check_positions
-from restencil_generator.spec.analyze.raw_endpoint import Written
+from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.settings import (
     Settings,
     first_given,
@@ -32,7 +32,7 @@ from restencil_generator.spec.analyze.type_forms import Context
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import URL
-from restencil_generator.spec.grammar.read import Given, WithPlaces
+from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
 from restencil_generator.spec.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.spec.path_template import TemplateError, parse_path
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
@@ -49,8 +49,8 @@ class Resources:
     def read(self, tables: Mapping[str, tuple[ScalarNode, MappingNode]]) -> dict[str, d.Resource]:
         """The resources, by name. What is wrong is noted; a resource without a usable path or schema is left out."""
         found: dict[str, d.Resource] = {}
-        written: dict[str, dict[str, Written]] = {}
-        options: dict[str, Given | None] = {}
+        written: dict[str, dict[str, RawEndpoint]] = {}
+        options: dict[str, ParsedSection | None] = {}
         for name, (key, mapping) in tables.items():
             if self._resource_name(key):
                 # Not every file system tells names apart by case.
@@ -99,7 +99,7 @@ class _Resource:
         self.follow = True
         self.non_filter: list[tuple[str, Node]] = []
         self.search_params: tuple[d.Field, ...] = ()
-        self.endpoints: dict[str, Written] = {}
+        self.endpoints: dict[str, RawEndpoint] = {}
         """What the spec writes about endpoints, by their names."""
 
     # ---------------------------------------------------------------------------------------------- the resource's keys
@@ -303,14 +303,14 @@ class _Resource:
         return path if usable else None
 
     def _collection(self) -> None:
-        collection: d.Reference | Given | None = self.given["collection"]
+        collection: d.Reference | ParsedSection | None = self.given["collection"]
         if isinstance(collection, d.Reference):
             self.custom_collection = collection
         elif collection is not None:
             self.non_filter = collection["non_filter_arguments"] or []
             self.follow = collection["follow"] is not False
 
-    def _params(self, given: Given, what: str, title: str) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
+    def _params(self, given: ParsedSection, what: str, title: str) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
         """The path parameters and the search parameters that a level writes."""
         found = [
             read_fields(self.types, given.node(key), what, position, type_name, label=f"'{key}' of {what}")
@@ -360,9 +360,9 @@ class _Resource:
 
     # --------------------------------------------------------------------------------------------- endpoints as written
 
-    def _written_endpoints(self) -> dict[str, Written]:
+    def _written_endpoints(self) -> dict[str, RawEndpoint]:
         types = self.types
-        found: dict[str, Written] = {}
+        found: dict[str, RawEndpoint] = {}
         table = self.given.node("endpoints")
         mapping = types.mapping(table, f"'endpoints' of {self.what}") if table is not None else None
         pythons: dict[str, ScalarNode] = {}
@@ -393,11 +393,13 @@ class _Resource:
                 found[name] = self._written(name, what, inner.key, node)
         return found
 
-    def _written(self, name: str, what: str, key: ScalarNode, node: MappingNode) -> Written:
+    def _written(self, name: str, what: str, key: ScalarNode, node: MappingNode) -> RawEndpoint:
         types = self.types
         given = types.section("endpoint", node, what, key)
         title = self.class_name + pascal_case(name)
-        own = Written(name, what, key, given, settings(given, self.types, what), pagination=written_pagination(given))
+        own = RawEndpoint(
+            name, what, key, given, settings(given, self.types, what), pagination=written_pagination(given)
+        )
         own.params, own.search_params = self._params(given, what, title)
         own.headers = read_header_params(types, given.node("header_params"), what)
         if (path := given.node("path")) is not None:

@@ -13,7 +13,7 @@ from restencil_generator.spec.analyze.auth import read_use
 from restencil_generator.spec.analyze.errors import read_errors
 from restencil_generator.spec.analyze.freshness import read_options
 from restencil_generator.spec.analyze.parameter_styles import laid_over, read_styles
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
@@ -40,7 +40,7 @@ class Settings:
     response: Mapping[str, Any] | None = None
 
 
-def settings(given: Given, types: Types, what: str) -> Settings:
+def settings(given: ParsedSection, types: Types, what: str) -> Settings:
     """The url_prefix, headers, options, endpoint class, errors and auth that a level writes."""
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
@@ -48,7 +48,7 @@ def settings(given: Given, types: Types, what: str) -> Settings:
         message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     auth = None if what == "the spec" else given.node("auth")  # there it declares the schemes
-    options: Given | None = given["options"]
+    options: ParsedSection | None = given["options"]
     return Settings(
         given["url_prefix"],
         prefix.place if prefix is not None else d.NOWHERE,
@@ -63,11 +63,11 @@ def settings(given: Given, types: Types, what: str) -> Settings:
     )
 
 
-def _by_key(given: Given, key: str, kind: type[d.Request | d.Response]) -> dict[str, Any] | None:
+def _by_key(given: ParsedSection, key: str, kind: type[d.Request | d.Response]) -> dict[str, Any] | None:
     """What a level says under `request` or `response`, None for what it takes back: all of it, where it is null."""
     if key not in given:
         return None
-    section: Given | None = given[key]
+    section: ParsedSection | None = given[key]
     if section is None:
         return {field.name: None for field in dataclasses.fields(kind)}
     found = {

@@ -23,7 +23,7 @@ from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.digest import digest
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import DOCUMENTS, VERSION
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import constant_name, is_identifier, pascal_case
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, SequenceNode
 
@@ -107,7 +107,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     return dataclasses.replace(spec, digest=digest(spec))
 
 
-def _client(types: Types, given: Given) -> str:
+def _client(types: Types, given: ParsedSection) -> str:
     """The name of the client, which is taken in the package together with that of its asynchronous form."""
     written = "client" in given
     node = given.node("client" if written else "package")

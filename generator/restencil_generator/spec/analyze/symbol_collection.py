@@ -8,12 +8,12 @@ from typing import cast
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec.analyze.symbols import Declared, EntitySource, Kind
 from restencil_generator.spec.grammar.keys import RESERVED, form_place, form_word, rows
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.grammar.value_kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
 
-def table(given: Given, key: str) -> Iterator[tuple[str, Entry]]:
+def table(given: ParsedSection, key: str) -> Iterator[tuple[str, Entry]]:
     """The entries of a top-level table, sorted by name."""
     mapping = given.node(key)
     if isinstance(mapping, MappingNode):
@@ -21,7 +21,7 @@ def table(given: Given, key: str) -> Iterator[tuple[str, Entry]]:
             yield name, mapping.entries[name]
 
 
-def collect(declared: Declared, given: Given) -> dict[str, tuple[ScalarNode, MappingNode]]:
+def collect(declared: Declared, given: ParsedSection) -> dict[str, tuple[ScalarNode, MappingNode]]:
     """Notes what every name stands for, those of entities declared in place included; gives the resources."""
     for key, row in rows("spec").items():
         if isinstance(row.kind, Table) and (node := given.node(key)) is not None:

@@ -12,7 +12,7 @@ from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import Declared
 from restencil_generator.spec.grammar.keys import POSITIONS, form_place, form_word, rows
-from restencil_generator.spec.grammar.read import Given
+from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import facts
@@ -94,7 +94,7 @@ def object_type(types: Nested, node: Node, context: Context) -> d.ObjectType | N
     return d.ObjectType(tuple(members), context.type_name)
 
 
-def _section(types: Nested, word: str, node: MappingNode, what: str) -> Given:
+def _section(types: Nested, word: str, node: MappingNode, what: str) -> ParsedSection:
     return types.section(form_place(word), node, what, node.entries[word].key)
 
 
@@ -127,7 +127,7 @@ def _object(types: Nested, node: MappingNode, context: Context) -> d.ObjectType 
     return dataclasses.replace(found, members=members)
 
 
-def _wires(types: Nested, given: Given, of: d.ObjectType | None, context: Context) -> dict[str, str]:
+def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> dict[str, str]:
     """The names in JSON that 'wire' gives."""
     node = given.node("wire")
     what = f"'wire' of the object of {context.what}"
@@ -139,7 +139,7 @@ def _wires(types: Nested, given: Given, of: d.ObjectType | None, context: Contex
     return found
 
 
-def _members(types: Nested, given: Given, of: d.ObjectType | None, context: Context) -> set[str]:
+def _members(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> set[str]:
     """The members that 'optional' names."""
     what = f"'optional' of the object of {context.what}"
     return {name for name, node in given["optional"] or () if _is_member(types, name, node, of, what)}
@@ -198,7 +198,7 @@ def _collection(types: Nested, node: MappingNode, context: Context) -> d.Collect
     return d.CollectionOf(type, nest, tuple(arguments), follow=given["follow"] is not False)
 
 
-def _nest(types: Nested, given: Given, type: d.Type | None, context: Context) -> tuple[d.Nest, ...]:
+def _nest(types: Nested, given: ParsedSection, type: d.Type | None, context: Context) -> tuple[d.Nest, ...]:
     node = given.node("nest")
     if node is None or not context.owner:
         return ()
@@ -260,7 +260,7 @@ def _union(types: Nested, node: MappingNode, context: Context, word: str = "unio
 
 
 def _told_apart(
-    types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: Given, what: str
+    types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: ParsedSection, what: str
 ) -> d.UnionOf | None:
     """A union whose entities are told apart by a field."""
     nodes = [types.raw_field(name, field) for _, name in choices]
@@ -388,7 +388,7 @@ def _without_keys(type: d.OneOf) -> d.Type:
     return others[0] if len(others) == 1 else dataclasses.replace(type, alternatives=others)
 
 
-def _one_of_values(types: Nested, given: Given, names: list[str], what: str) -> tuple[d.Choice, ...]:
+def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: str) -> tuple[d.Choice, ...]:
     """The alternatives that the values of the attribute stand for."""
     node = given.node("values")
     found: list[d.Choice] = []

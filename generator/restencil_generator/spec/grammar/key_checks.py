@@ -11,11 +11,11 @@ from typing import Final
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import MEMBERS, TAKEN_PACKAGES
-from restencil_generator.spec.grammar.read import Check, Reader, Spot
+from restencil_generator.spec.grammar.read import Check, Reader, ValueContext
 from restencil_generator.spec.source.nodes import Node
 
 
-def no_library(reader: Reader, name: str, spot: Spot) -> str:
+def no_library(reader: Reader, name: str, spot: ValueContext) -> str:
     """A package does not hide a library that it needs."""
     if name in TAKEN_PACKAGES:
         message = f"a package {quoted(name)} would hide the library of that name"
@@ -23,7 +23,7 @@ def no_library(reader: Reader, name: str, spot: Spot) -> str:
     return name
 
 
-def standard_members(reader: Reader, names: list[tuple[str, Node]], spot: Spot) -> list[tuple[str, Node]]:
+def standard_members(reader: Reader, names: list[tuple[str, Node]], spot: ValueContext) -> list[tuple[str, Node]]:
     """Members are standard ones, and what hangs on the list comes with the list."""
     known = [(name, node) for name, node in names if name in MEMBERS]
     for name, node in names:
@@ -39,7 +39,7 @@ def standard_members(reader: Reader, names: list[tuple[str, Node]], spot: Spot) 
     return known
 
 
-def hanging_members(reader: Reader, names: list[tuple[str, Node]], spot: Spot) -> list[tuple[str, Node]]:
+def hanging_members(reader: Reader, names: list[tuple[str, Node]], spot: ValueContext) -> list[tuple[str, Node]]:
     """What is named hangs on lists."""
     for name, node in names:
         if name not in d.EXTENDERS:

@@ -36,7 +36,7 @@ MAX_DURATION: Final = 10**15
 """The longest duration in milliseconds, some 30,000 years: beyond it floats lose milliseconds."""
 
 
-class Spot(NamedTuple):
+class ValueContext(NamedTuple):
     """Where a value stands: its node, what messages call it, what its key belongs to, and the key."""
 
     node: Node
@@ -56,7 +56,7 @@ class WithPlaces(NamedTuple):
 _NO_PLACES: Final[Mapping[str, Place]] = {}
 
 
-class Given:
+class ParsedSection:
     """What a mapping in a place of the language gives: its known keys, and the values that the table could read.
 
     A key that is not given, or whose value is wrong, has the default of its row.
@@ -104,7 +104,7 @@ class Given:
         return dict(self._values)
 
 
-Check: TypeAlias = Callable[["Reader", Any, Spot], Any]
+Check: TypeAlias = Callable[["Reader", Any, ValueContext], Any]
 """A function that a row names: it judges a value further, and gives the one to go on with."""
 
 
@@ -142,7 +142,9 @@ class Reader:
         self.wrong(what, "a mapping", node, hint)
         return None
 
-    def section(self, place: str, mapping: MappingNode, what: str, at: Node | Place, *, strays: bool = True) -> Given:
+    def section(
+        self, place: str, mapping: MappingNode, what: str, at: Node | Place, *, strays: bool = True
+    ) -> ParsedSection:
         """A mapping in a place of the language: its known keys, read as their rows say.
 
         Unknown keys are reported (unless `strays` says that this was done), and so is what the rules of the place
@@ -162,24 +164,24 @@ class Reader:
                 self._deprecated_key(row, entry.key, what)
             if not isinstance(row.kind, value_kinds.Structure):
                 label = row.label.format(key=key, owner=what)
-                value = self.value(row, Spot(entry.value, label, what, entry.key))
+                value = self.value(row, ValueContext(entry.value, label, what, entry.key))
                 if value is not None or _takes_null(row.kind, entry.value):
                     values[key] = value
         for key, row in known.items():
             if row.required and key not in entries:
                 message = row.need.format(owner=what, key=key)
                 self.report("missing-key", message, at, row.add.format(key=key))
-        given = Given(place, entries, values)
+        given = ParsedSection(place, entries, values)
         for rule in keys.PLACES[place].rules:
             _RULES[type(rule)](self, rule, given, what, at)
         return given
 
-    def value(self, row: keys.Row, spot: Spot) -> Any:
+    def value(self, row: keys.Row, spot: ValueContext) -> Any:
         """The value of a key that the table can read, judged by the function that its row names."""
         value = self.of_kind(row.kind, spot)
         return self.checks[row.check](self, value, spot) if row.check and value is not None else value
 
-    def of_kind(self, kind: value_kinds.Kind, spot: Spot) -> Any:
+    def of_kind(self, kind: value_kinds.Kind, spot: ValueContext) -> Any:
         """A value of a kind that stands alone."""
         return READERS[type(kind)](self, kind, spot)
 
@@ -349,12 +351,12 @@ def _scalar(node: Node) -> Any:
 # --------------------------------------------------------------------------------------------------------------- kinds
 
 
-def _text(reader: Reader, kind: value_kinds.Text, spot: Spot) -> str | None:
+def _text(reader: Reader, kind: value_kinds.Text, spot: ValueContext) -> str | None:
     text = reader.text(spot.node, spot.label, empty=kind.empty)
     return text if text is None or kind.pattern is None else _matching(reader, kind.pattern, text, spot)
 
 
-def _matching(reader: Reader, pattern: value_kinds.Pattern, text: str, spot: Spot) -> str | None:
+def _matching(reader: Reader, pattern: value_kinds.Pattern, text: str, spot: ValueContext) -> str | None:
     """A text that looks as a pattern says; any other is reported."""
     if re.fullmatch(pattern.regex, text):
         return text
@@ -366,7 +368,7 @@ def _matching(reader: Reader, pattern: value_kinds.Pattern, text: str, spot: Spo
     return None
 
 
-def _flag(reader: Reader, kind: value_kinds.Flag, spot: Spot) -> bool | None:
+def _flag(reader: Reader, kind: value_kinds.Flag, spot: ValueContext) -> bool | None:
     value = _scalar(spot.node)
     if isinstance(value, bool):
         return value
@@ -379,21 +381,21 @@ def _flag(reader: Reader, kind: value_kinds.Flag, spot: Spot) -> bool | None:
     return None
 
 
-def _yes(reader: Reader, kind: value_kinds.Yes, spot: Spot) -> bool | None:
+def _yes(reader: Reader, kind: value_kinds.Yes, spot: ValueContext) -> bool | None:
     if _scalar(spot.node) is True:
         return True
     reader.wrong(spot.label, "true", spot.node, kind.hint)
     return None
 
 
-def _no(reader: Reader, kind: value_kinds.No, spot: Spot) -> bool | None:
+def _no(reader: Reader, kind: value_kinds.No, spot: ValueContext) -> bool | None:
     if _scalar(spot.node) is False:
         return False
     reader.wrong(spot.label, f"false or {kind.others}" if kind.others else "false", spot.node)
     return None
 
 
-def _whole(reader: Reader, kind: value_kinds.Whole, spot: Spot) -> int | None:
+def _whole(reader: Reader, kind: value_kinds.Whole, spot: ValueContext) -> int | None:
     value = _scalar(spot.node)
     if isinstance(value, int) and not isinstance(value, bool) and kind.least <= value <= MAX_DURATION:
         return value
@@ -401,7 +403,7 @@ def _whole(reader: Reader, kind: value_kinds.Whole, spot: Spot) -> int | None:
     return None
 
 
-def _version(reader: Reader, kind: value_kinds.Version, spot: Spot) -> int | None:
+def _version(reader: Reader, kind: value_kinds.Version, spot: ValueContext) -> int | None:
     value = _scalar(spot.node)
     if not isinstance(value, int) or isinstance(value, bool):
         expected = "the language version, a whole number"
@@ -413,7 +415,7 @@ def _version(reader: Reader, kind: value_kinds.Version, spot: Spot) -> int | Non
     return value if value == kind.number else None
 
 
-def _duration(reader: Reader, kind: value_kinds.Duration, spot: Spot) -> int | None:
+def _duration(reader: Reader, kind: value_kinds.Duration, spot: ValueContext) -> int | None:
     value = _scalar(spot.node)
     length: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -432,7 +434,7 @@ def _duration(reader: Reader, kind: value_kinds.Duration, spot: Spot) -> int | N
     return None
 
 
-def _word(reader: Reader, kind: value_kinds.Word, spot: Spot) -> str | None:
+def _word(reader: Reader, kind: value_kinds.Word, spot: ValueContext) -> str | None:
     value = _scalar(spot.node)
     if isinstance(value, str) and value in kind.words:
         return value
@@ -446,7 +448,7 @@ def _word(reader: Reader, kind: value_kinds.Word, spot: Spot) -> str | None:
     return None
 
 
-def _literal(reader: Reader, kind: value_kinds.Literal, spot: Spot) -> str | int | None:
+def _literal(reader: Reader, kind: value_kinds.Literal, spot: ValueContext) -> str | int | None:
     value = _scalar(spot.node)
     if isinstance(value, str | int):
         return value
@@ -454,11 +456,11 @@ def _literal(reader: Reader, kind: value_kinds.Literal, spot: Spot) -> str | int
     return None
 
 
-def _code(reader: Reader, kind: value_kinds.Code, spot: Spot) -> Reference | None:
+def _code(reader: Reader, kind: value_kinds.Code, spot: ValueContext) -> Reference | None:
     return reader.reference(spot.node, spot.label)
 
 
-def _reason(reader: Reader, kind: value_kinds.Reason, spot: Spot) -> str | None:
+def _reason(reader: Reader, kind: value_kinds.Reason, spot: ValueContext) -> str | None:
     """The reason: empty for `true`, None for `false`."""
     value = _scalar(spot.node)
     if isinstance(value, bool):
@@ -469,7 +471,7 @@ def _reason(reader: Reader, kind: value_kinds.Reason, spot: Spot) -> str | None:
     return None
 
 
-def _name(reader: Reader, kind: value_kinds.Name, spot: Spot) -> str | None:
+def _name(reader: Reader, kind: value_kinds.Name, spot: ValueContext) -> str | None:
     text = reader.text(spot.node, spot.label, empty=False)
     if text is None or not isinstance(spot.node, ScalarNode):
         return None
@@ -477,7 +479,7 @@ def _name(reader: Reader, kind: value_kinds.Name, spot: Spot) -> str | None:
     return text if reader.name(spot.node, what, keyword=kind.keyword, otherwise=kind.otherwise) else None
 
 
-def _texts(reader: Reader, kind: value_kinds.Texts, spot: Spot) -> list[tuple[str, Node]]:
+def _texts(reader: Reader, kind: value_kinds.Texts, spot: ValueContext) -> list[tuple[str, Node]]:
     if isinstance(spot.node, SequenceNode) and len(spot.node.items) < kind.least:
         few = f"names no {kind.noun}" if kind.least == 1 else f"needs {kind.least} {kind.noun}s or more"
         reader.report("wrong-type", f"{spot.label} {few}", spot.node)
@@ -488,7 +490,7 @@ def _texts(reader: Reader, kind: value_kinds.Texts, spot: Spot) -> list[tuple[st
     return [(text, node) for text, node in found if _matching(reader, pattern, text, spot._replace(node=node))]
 
 
-def _headers(reader: Reader, kind: value_kinds.Headers, spot: Spot) -> dict[str, str]:
+def _headers(reader: Reader, kind: value_kinds.Headers, spot: ValueContext) -> dict[str, str]:
     """Headers by name; those that carry secrets are refused."""
     found: dict[str, str] = {}
     first: dict[str, ScalarNode] = {}
@@ -521,7 +523,7 @@ def _headers(reader: Reader, kind: value_kinds.Headers, spot: Spot) -> dict[str,
     return found
 
 
-def _pairs(reader: Reader, kind: value_kinds.Pairs, spot: Spot) -> dict[str, str]:
+def _pairs(reader: Reader, kind: value_kinds.Pairs, spot: ValueContext) -> dict[str, str]:
     """Texts by name, sorted."""
     found: dict[str, str] = {}
     for name, entry in reader.mapping(spot.node, spot.label, "write {name: text}") or ():
@@ -536,13 +538,13 @@ def _pairs(reader: Reader, kind: value_kinds.Pairs, spot: Spot) -> dict[str, str
             message = f"{spot.label} gives {quoted(name)}, which the request has anyway"
             reader.report("parameter-clash", message, entry.key, "remove it")
         elif text is not None and kind.pattern is not None:
-            text = _matching(reader, kind.pattern, text, Spot(entry.value, label, spot.label, entry.key))
+            text = _matching(reader, kind.pattern, text, ValueContext(entry.value, label, spot.label, entry.key))
         if text is not None:
             found[name] = text
     return dict(sorted(found.items()))
 
 
-def _json(reader: Reader, kind: value_kinds.Json, spot: Spot) -> WithPlaces:
+def _json(reader: Reader, kind: value_kinds.Json, spot: ValueContext) -> WithPlaces:
     places: dict[tuple[str | int, ...], Place] = {}
     before = len(reader.problems)
     value = reader.json(spot.node, places)
@@ -551,16 +553,16 @@ def _json(reader: Reader, kind: value_kinds.Json, spot: Spot) -> WithPlaces:
     return WithPlaces(value, places, len(reader.problems) == before)
 
 
-def _section(reader: Reader, kind: value_kinds.Section, spot: Spot) -> Given | None:
+def _section(reader: Reader, kind: value_kinds.Section, spot: ValueContext) -> ParsedSection | None:
     mapping = reader.mapping(spot.node, spot.label, kind.hint)
     return reader.section(kind.place, mapping, spot.label, spot.key) if mapping is not None else None
 
 
-def _or_null(reader: Reader, kind: value_kinds.OrNull, spot: Spot) -> Any:
+def _or_null(reader: Reader, kind: value_kinds.OrNull, spot: ValueContext) -> Any:
     return None if is_null(spot.node) else reader.of_kind(kind.kind, spot)
 
 
-def _either(reader: Reader, kind: value_kinds.Either, spot: Spot) -> Any:
+def _either(reader: Reader, kind: value_kinds.Either, spot: ValueContext) -> Any:
     meant = next((form for form in kind.kinds if _looks_like(form, spot.node)), kind.kinds[-1])
     return reader.of_kind(meant, spot)
 
@@ -582,7 +584,7 @@ def _looks_like(kind: value_kinds.Kind, node: Node) -> bool:
             return isinstance(_scalar(node), str)
 
 
-READERS: Final[Mapping[type[value_kinds.Kind], Callable[[Reader, Any, Spot], Any]]] = {
+READERS: Final[Mapping[type[value_kinds.Kind], Callable[[Reader, Any, ValueContext], Any]]] = {
     value_kinds.Text: _text,
     value_kinds.Flag: _flag,
     value_kinds.Yes: _yes,
@@ -609,7 +611,9 @@ READERS: Final[Mapping[type[value_kinds.Kind], Callable[[Reader, Any, Spot], Any
 # --------------------------------------------------------------------------------------------------------------- rules
 
 
-def _exactly_one(reader: Reader, rule: value_kinds.ExactlyOne, given: Given, what: str, at: Node | Place) -> None:
+def _exactly_one(
+    reader: Reader, rule: value_kinds.ExactlyOne, given: ParsedSection, what: str, at: Node | Place
+) -> None:
     found = [given.key(key) for key in rule.keys if key in given]
     message = rule.message.format(owner=what)
     if not found:
@@ -618,12 +622,14 @@ def _exactly_one(reader: Reader, rule: value_kinds.ExactlyOne, given: Given, wha
         reader.report(rule.code, message, found[1], rule.again, [Related(found[0].place, "the first one")])
 
 
-def _one_or_more(reader: Reader, rule: value_kinds.OneOrMore, given: Given, what: str, at: Node | Place) -> None:
+def _one_or_more(
+    reader: Reader, rule: value_kinds.OneOrMore, given: ParsedSection, what: str, at: Node | Place
+) -> None:
     if not any(key in given for key in rule.keys):
         reader.report("missing-key", f"{what} needs {quoted(rule.keys[0])}", at, rule.hint)
 
 
-def _only_with(reader: Reader, rule: value_kinds.OnlyWith, given: Given, what: str, at: Node | Place) -> None:
+def _only_with(reader: Reader, rule: value_kinds.OnlyWith, given: ParsedSection, what: str, at: Node | Place) -> None:
     value = given[rule.other]
     if rule.key not in given:
         if value in rule.values:
@@ -637,19 +643,21 @@ def _only_with(reader: Reader, rule: value_kinds.OnlyWith, given: Given, what: s
         reader.report("key-not-here", f"{named}, {what} has {quoted(str(value))}", node, hint)
 
 
-def _only_beside(reader: Reader, rule: value_kinds.OnlyBeside, given: Given, what: str, at: Node | Place) -> None:
+def _only_beside(
+    reader: Reader, rule: value_kinds.OnlyBeside, given: ParsedSection, what: str, at: Node | Place
+) -> None:
     if rule.key in given and rule.other not in given:
         message = f"{quoted(rule.key)} of {what} has a meaning only beside {quoted(rule.other)}"
         reader.report("key-not-here", message, given.key(rule.key), f"add '{rule.other}: …'")
 
 
-def _not_both(reader: Reader, rule: value_kinds.NotBoth, given: Given, what: str, at: Node | Place) -> None:
+def _not_both(reader: Reader, rule: value_kinds.NotBoth, given: ParsedSection, what: str, at: Node | Place) -> None:
     if given.get(rule.one) and given.get(rule.other):
         message = rule.message.format(owner=what.partition(" of ")[0])
         reader.report(rule.code, message, given.key(rule.other), "keep one of them")
 
 
-def _excludes(reader: Reader, rule: value_kinds.Excludes, given: Given, what: str, at: Node | Place) -> None:
+def _excludes(reader: Reader, rule: value_kinds.Excludes, given: ParsedSection, what: str, at: Node | Place) -> None:
     for key in rule.others if rule.key in given else ():
         if key in given:
             message = rule.message.format(owner=what, key=quoted(key))
@@ -657,7 +665,7 @@ def _excludes(reader: Reader, rule: value_kinds.Excludes, given: Given, what: st
 
 
 def _only_with_mapping(
-    reader: Reader, rule: value_kinds.OnlyWithMapping, given: Given, what: str, at: Node | Place
+    reader: Reader, rule: value_kinds.OnlyWithMapping, given: ParsedSection, what: str, at: Node | Place
 ) -> None:
     needed = isinstance(given.node(rule.other), MappingNode)
     if needed and rule.key not in given:
@@ -666,7 +674,9 @@ def _only_with_mapping(
         reader.report("unknown-key", rule.extra.format(owner=what), given.key(rule.key), "remove it")
 
 
-def _mapping_with(reader: Reader, rule: value_kinds.MappingWith, given: Given, what: str, at: Node | Place) -> None:
+def _mapping_with(
+    reader: Reader, rule: value_kinds.MappingWith, given: ParsedSection, what: str, at: Node | Place
+) -> None:
     node = given.node(rule.key)
     if node is None or isinstance(node, MappingNode) is (rule.other in given):
         return
@@ -676,7 +686,7 @@ def _mapping_with(reader: Reader, rule: value_kinds.MappingWith, given: Given, w
     given.forget(rule.key)
 
 
-def _together(reader: Reader, rule: value_kinds.Together, given: Given, what: str, at: Node | Place) -> None:
+def _together(reader: Reader, rule: value_kinds.Together, given: ParsedSection, what: str, at: Node | Place) -> None:
     keys = (rule.first, rule.second)
     if rule.instead in given and not any(key in given for key in keys):
         return
@@ -685,7 +695,7 @@ def _together(reader: Reader, rule: value_kinds.Together, given: Given, what: st
             reader.report("missing-key", f"{what} needs the key '{key}'", at, f"add '{key}: …'")
 
 
-def _only_of(reader: Reader, rule: value_kinds.OnlyOf, given: Given, what: str, at: Node | Place) -> None:
+def _only_of(reader: Reader, rule: value_kinds.OnlyOf, given: ParsedSection, what: str, at: Node | Place) -> None:
     if any(key in given for key in rule.keys):
         return
     lacks = " nor ".join(map(quoted, rule.keys))
@@ -695,11 +705,13 @@ def _only_of(reader: Reader, rule: value_kinds.OnlyOf, given: Given, what: str, 
             reader.report("key-not-here", message, given.key(key), "remove it, or write it in an endpoint")
 
 
-def _judged_elsewhere(reader: Reader, rule: value_kinds.Rule, given: Given, what: str, at: Node | Place) -> None:
+def _judged_elsewhere(
+    reader: Reader, rule: value_kinds.Rule, given: ParsedSection, what: str, at: Node | Place
+) -> None:
     """Nothing: it takes what the table cannot read."""
 
 
-_RULES: Final[Mapping[type[Any], Callable[[Reader, Any, Given, str, Any], None]]] = {
+_RULES: Final[Mapping[type[Any], Callable[[Reader, Any, ParsedSection, str, Any], None]]] = {
     value_kinds.ExactlyOne: _exactly_one,
     value_kinds.OneOrMore: _one_or_more,
     value_kinds.OnlyWith: _only_with,
