@@ -115,6 +115,21 @@ def _names(name: str, value: Any, endpoint: Any) -> None:
         raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
 
 
+def _names_or(*words: str) -> Check:
+    def check(name: str, value: Any, endpoint: Any) -> None:
+        if value not in words:
+            _names(name, value, endpoint)
+
+    return check
+
+
+def _field_names(name: str, value: Any, endpoint: Any) -> None:
+    if not is_mapping(value) or not all(isinstance(field, str) and field for field in value.values()):
+        raise TypeError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a mapping from names on the wire to fields"
+        )
+
+
 def _formats(name: str, value: Any, endpoint: Any) -> None:
     if not is_mapping(value) or not {*value.values()} <= {*FORMATS}:
         raise ValueError(
@@ -172,6 +187,14 @@ def _concurrency(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
+def _redirects(name: str, value: Any, endpoint: Any) -> None:
+    if not is_mapping(value) or {*value} != {"cross_origin_body"} or not isinstance(value["cross_origin_body"], bool):
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected {{'cross_origin_body': True}} or "
+            "{'cross_origin_body': False}"
+        )
+
+
 def freshness_of(value: Any) -> tuple[float, float] | None:
     """For how long, in ms, data lives at least and at most that the server says it of; None where it does not.
 
@@ -224,7 +247,10 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "conditional": Option(check=_boolean, http=True),
     "freshness": Option(check=_freshness, http=True),
     "concurrency": Option(check=_concurrency, http=True),
-    "needs": Option(check=_names, http=True),
+    "needs": Option(check=_names_or("all", "required"), http=True),
+    "exact_filters": Option(check=_names, http=True),
+    "search_fields": Option(check=_field_names, http=True),
+    "body_fields": Option(check=_field_names, http=True),
     "persist": Option(check=_persistence, http=True),
     "validate": Option(check=_one_of("strict", "warn", "off"), http=True),
     "error_policy": _VALUE,
@@ -243,7 +269,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "empty": Option(check=_one_of("error", "merge", "none"), http=True),
     "unwrap": Option(check=_path, http=True),
     "ignore": _VALUE,
-    "expires": Option(check=_names, http=True),
+    "expires": Option(check=_names_or("nothing"), http=True),
     "siblings": _VALUE,
     "returns": _VALUE,
     # Lists
@@ -254,6 +280,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     # The request
     "client": _VALUE,
     "follow_see_other": _VALUE,
+    "redirects": Option(check=_redirects, http=True),
     "signal": _VALUE,
     "timeout": Option(check=_timeout),
     "wire": _VALUE,

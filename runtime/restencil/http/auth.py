@@ -39,10 +39,12 @@ class Api(Struct):
     `inert_headers` are names of headers that do not change what it answers, beside those that never do: where
     `with_options` gives one, that is no reason to keep what is answered apart.
 
-    `errors` and `error_classes` are those options of a request that no endpoint describes; endpoints have their own.
+    `errors`, `error_classes` and `redirects` are those options of a request that no endpoint describes; endpoints have
+    their own.
 
     `params` are arguments of the client that all requests send, and `servers` are where it may look for the API: the
-    URL of the first one is `url_prefix`, in keys too, whichever is chosen.
+    URL of the first one is `url_prefix`, in keys too, whichever is chosen. `url_prefixes` are the prefixes that single
+    endpoints have of their own, so that a client refuses to replace another one; empty: any can be replaced.
     """
 
     url_prefix: str = ""
@@ -54,8 +56,10 @@ class Api(Struct):
     request_id: str | None = None
     errors: Mapping[Any, Any] | None = None
     error_classes: str | None = None
+    redirects: Mapping[str, bool] | None = None
     params: Mapping[str, ClientParam] = {}
     servers: Mapping[str, Server] = {}
+    url_prefixes: tuple[str, ...] = ()
 
     @property
     def schemes(self) -> Mapping[str, Auth]:
