@@ -40,6 +40,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "server_freshness",
         "concurrency",
         "search_style",
+        "redirects",
         "options",
     ),
     "Entities": ("entity", "entity_field", "object_field"),

@@ -19,6 +19,7 @@ AROUND = {
     "error_choice": "errors: {{404: {}}}",
     "request": "resources: {{articles: {{path: /a/:id, schema: Todo, request: {}}}}}",
     "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
+    "redirects": "redirects: {}",
     "freshness": "options: {{freshness: {}}}",
     "server_freshness": "options: {{freshness: {{server: {}}}}}",
     "concurrency": "options: {{concurrency: {}}}",

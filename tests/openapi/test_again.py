@@ -44,7 +44,7 @@ resources:
     collection: {non_filter_arguments: [limit, sort]}
     endpoints:
       cancel: {method: POST, path: "/tickets/:id/cancel", schema: Ticket}
-      get: {needs: [price]}
+      get: {options: {needs: [price]}}
   visits:
     path: /visits/:code
     schema: Visit

@@ -135,7 +135,10 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found["form_styles"] = _form_styles(None if sender is None else sender.body)
     found |= {"send_body": endpoint.send_body or None, "body_in_key": endpoint.request.in_key or None}
     found |= _answered(endpoint.response, default_empty(endpoint))
-    found["expires"] = tuple(_target(name, resource) for name in endpoint.expires) or None
+    targets = endpoint.expires
+    names = () if targets == d.NOTHING else tuple(_target(name, resource) for name in targets)
+    found["expires"] = d.NOTHING if targets == d.NOTHING else names or None
+    found["exact_filters"] = endpoint.exact_filters
     found["content"] = endpoint.content
     family = (endpoint, *endpoint.extenders.values())
     page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
@@ -145,9 +148,10 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found["process"] = endpoint.process
     found["update"] = endpoint.update
     found["get_optimistic_response"] = endpoint.get_optimistic_response
-    found["needs"] = endpoint.needs or None
     found["optimistic"] = any(one.optimistic for one in family) or None
     found["path_params"] = _path_params(endpoint.params, resource.params) or None
+    found["search_fields"] = {field.wire: _field_path(field.of) for field in endpoint.search_params if field.of} or None
+    found["body_fields"] = _body_fields(None if sender is None else sender.body)
     found["header_params"] = _header_params(endpoint.header_params)
     found["without"] = endpoint.without or None
     told = {field.python: field.deprecated for field in endpoint.params if field.deprecated is not None}
@@ -175,6 +179,11 @@ def _freshness(freshness: str | d.ServerFreshness | None) -> Value:
     return {"server": given} if given else "server"
 
 
+def _needs(needs: d.Needs) -> Value:
+    """Which fields make a record whole, as the runtime takes it."""
+    return needs if isinstance(needs, str) else tuple(python_name(name, "field") for name in needs)
+
+
 def _concurrency(concurrency: d.Concurrency | None) -> Value:
     """What changes are made for, as the runtime takes it."""
     if concurrency is None:
@@ -194,11 +203,14 @@ def _given_alike(owner: d.Resource | d.Endpoint) -> Options:
     for field in dataclasses.fields(owner.options):
         value: Value = getattr(owner.options, field.name)
         found[field.name] = _POLICIES.get(value, value) if isinstance(value, str) else value
+    found["needs"] = _needs(owner.options.needs)
+    found["consistency"] = "strict"
     found["freshness"] = _freshness(owner.options.freshness)
     found["concurrency"] = _concurrency(owner.options.concurrency)
     found["strict"] = True
     found["errors"] = Errors(tuple(owner.errors.items())) if owner.errors else None
     found["auth"] = owner.auth
+    found["redirects"] = {"cross_origin_body": True} if owner.cross_origin_body else None
     return found
 
 
@@ -281,9 +293,21 @@ def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Opti
     return {wire: kind for wire, kind in kinds.items() if kind}
 
 
+def _field_path(dotted: str) -> str:
+    """A field of an entity by its names in Python."""
+    return ".".join(python_name(part, "field") for part in dotted.split("."))
+
+
+def _body_fields(body: d.Body | None) -> Options | None:
+    """The fields of the entity that members of a body stand for, by the names of the members in JSON."""
+    if body is None or not isinstance(body.type, d.ObjectType):
+        return None
+    return {field.wire: _field_path(field.of) for field in body.type.members if field.of} or None
+
+
 def _path_kind(field: d.Field) -> str:
-    if field.of and field.of != field.name:
-        return ".".join(python_name(part, "field") for part in field.of.split("."))
+    if field.of:
+        return _field_path(field.of)
     return "slashes" if field.slashes else "list" if facts(field.type).shape == "list" else ""
 
 

@@ -447,11 +447,12 @@ class _Plan:
             found.append(("request_id", string(spec.request_id)))
         if spec.inert_headers:
             found.append(("inert_headers", pair(list(map(string, spec.inert_headers)))))
-        params, servers = params_of(spec, scope), servers_of(spec, scope)
-        if params is not None:
-            found.append(("params", params))
-        if servers is not None:
-            found.append(("servers", servers))
+        given = ("params", params_of(spec, scope)), ("servers", servers_of(spec, scope))
+        found += [(name, value) for name, value in given if value is not None]
+        if own := _own_prefixes(spec):
+            found.append(("url_prefixes", pair(list(map(string, own)))))
+        if spec.cross_origin_body:
+            found.append(("redirects", Table(((string("cross_origin_body"), "True"),))))
         if spec.errors:
             found.append(("errors", error_table(spec.errors, scope, lazily=True)))
         if spec.has_errors:
@@ -688,6 +689,12 @@ def _error_doc(statuses: range) -> str:
     if first == last:
         return f"The server answered {first} {HTTPStatus(first).phrase}."
     return f"The server answered with a status from {first} to {last}."
+
+
+def _own_prefixes(spec: d.Spec) -> list[str]:
+    """The URL prefixes that single endpoints have in place of the spec's."""
+    prefixes = {one.url_prefix for resource in spec.resources.values() for _, one in resource.all_endpoints()}
+    return sorted(prefixes - {spec.url_prefix, ""})
 
 
 def _nested(spec: d.Spec) -> frozenset[str]:

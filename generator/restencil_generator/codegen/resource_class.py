@@ -48,7 +48,7 @@ _ROWS: Final[Mapping[str, str]] = {
 }
 """The standard members that the runtime knows by name, with their methods."""
 
-_OF_LIST: Final = ("wire", "schema", "pagination", "pagination_field", "optimistic")
+_OF_LIST: Final = ("wire", "schema", "exact_filters", "pagination", "pagination_field", "optimistic")
 """Options of `push` and the like that are never theirs alone."""
 
 _OF_ANSWERS: Final = ("unwrap", "path")

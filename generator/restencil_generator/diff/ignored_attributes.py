@@ -29,6 +29,7 @@ SILENT: Final[Mapping[str, Mapping[str, str]]] = {
         "request": _RESOLVED,
         "response": _RESOLVED,
         "url_prefix": _RESOLVED,
+        "cross_origin_body": _RESOLVED,
     },
     "Resource": {
         "name": "it is the key in the spec, which is compared",
@@ -52,6 +53,7 @@ SILENT: Final[Mapping[str, Mapping[str, str]]] = {
         "auth": _RESOLVED,
         "request": _RESOLVED,
         "response": _RESOLVED,
+        "cross_origin_body": _RESOLVED,
         "singleton": "it decides which members there are",
     },
     "Endpoint": {
@@ -62,6 +64,7 @@ SILENT: Final[Mapping[str, Mapping[str, str]]] = {
         "extends": "what is taken over is compared",
         "written": _WHERE,
         "collection": _DERIVED,
+        "exact_filters": _DERIVED,
         "search_style": "each parameter has its style",
         "send_body": "whether there is a body is compared",
     },

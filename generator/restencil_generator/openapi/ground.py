@@ -68,7 +68,6 @@ class Ground:
         self.operations: dict[NodePath, Operation] = {}
         self.known: dict[Entity, Known] = {}
         self.path_names: dict[Resource, dict[int, str]] = {}
-        self.needs: dict[Resource, list[str]] = {}
         self.sent_as_entity: dict[Entity, list[Record]] = {}
         self.resources: list[Resource] = []
         self.class_names: dict[str, str] = {}

@@ -28,7 +28,6 @@ WHOLE: Final = frozenset(
         "pagination",
         "pagination_field",
         "collection",
-        "needs",
         "expires",
         "auth",
         "response",

@@ -122,6 +122,8 @@ def describes(node: Node) -> bool:
 def _texts(shape: Shape) -> bool:
     if isinstance(shape, OrNull):
         return _texts(shape.kind)
+    if isinstance(shape, Either):
+        return any(map(_texts, shape.kinds))
     return isinstance(shape, Texts)
 
 

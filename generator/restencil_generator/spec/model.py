@@ -359,6 +359,9 @@ def entities_in(type: Type) -> Iterator[str]:
 Style: TypeAlias = Literal["comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json"]
 """How a list or an object is written into a search string or a form."""
 
+Filter: TypeAlias = Literal["equals", "unknown"]
+"""How a search parameter selects the entities of a list: by equality with a field, or as only the server knows."""
+
 LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "brackets", "deep", "json")
 OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
 
@@ -376,9 +379,12 @@ class Field:
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
     `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
     bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
-    RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field
-    that a path parameter is, empty for the one of its name. `type_place` is where its type stands.
+    RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field of
+    the entity that a parameter, or a member of a body, stands for; empty where the spec names none. `type_place` is
+    where its type stands.
 
+    `filter` says whether a search parameter selects the entities of a list by equality (`equals`) or in a way that only
+    the server knows (`unknown`); None leaves it to the types of parameter and field.
     `style` is how a list or object of a search string or form is written, also where the spec says it of many.
     `env` names the environment variable that an argument of the client may be in.
     `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
@@ -405,6 +411,7 @@ class Field:
     format: Format | None = None
     param: str = ""
     of: str = ""
+    filter: Filter | None = None
     place: Place = _place()
     type_place: Place = _place()
 
@@ -556,6 +563,8 @@ Empty: TypeAlias = Literal["error", "merge", "none"]
 ErrorPolicy: TypeAlias = Literal["soft", "hard", "soft_on_server_error"]
 Validate: TypeAlias = Literal["strict", "warn", "off"]
 Freshness: TypeAlias = Literal["client", "server"]
+Needs: TypeAlias = 'Literal["all", "required"] | tuple[str, ...]'
+"""Which fields a response must bring for a record to be whole: all, the required ones, or those of these names."""
 
 
 def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
@@ -592,12 +601,14 @@ class Options:
     """Endpoint options, and what `response` says. None: not given, or taken back. Durations in milliseconds.
 
     `persist` says whether a storage keeps what was answered; a number does, and is part of the shape that it keeps.
+    `invalid_if_stale` and `needs` have a default in every package, which null restores.
     """
 
     data_expiry_length: int | None = None
     error_expiry_length: int | None = None
     poll_frequency: int | None = None
-    invalid_if_stale: bool | None = None
+    invalid_if_stale: bool = True
+    needs: Needs = "all"
     conditional: bool | None = None
     freshness: Literal["client"] | ServerFreshness | None = None
     concurrency: Concurrency | None = None
@@ -734,6 +745,9 @@ ASKED_FOR: Final[tuple[str, ...]] = ("move", "remove")
 SELF: Final = "self"
 """In `expires`: the entity that the path's parameters name."""
 
+NOTHING: Final = "nothing"
+"""In place of a list under `expires`: the change makes nothing stale."""
+
 BODILESS: Final = ("GET", "DELETE", "HEAD", "OPTIONS")
 """Methods that send a body only where the spec writes one for the very endpoint."""
 
@@ -757,10 +771,12 @@ class Endpoint:
 
     `request` and `response` are what counts for this endpoint, and `send_body` says that its body is sent though its
     method usually has none. `expires` names what turns stale after success: `self`, or a reading endpoint as
-    `resource.member`, by their names in the spec.
+    `resource.member`, by their names in the spec; `nothing` for a change that makes nothing stale.
+    `exact_filters` are the arguments of a list, by their names in URLs, that select its entities by equality with a
+    field; None where there is no list, or no argument that filters. With `cross_origin_body` a redirect to another
+    origin takes the body along.
 
-    `needs` are the fields, by their Python names, that a record which came with another answer must have to answer a
-    call. `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
+    `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
     spec and the resource included. `optimistic` says that the standard optimistic payload applies to it. `errors` are
     the bodies of errors by status (`404`, `4XX`, `default`), of which the narrowest counts. `auth` is None where that
@@ -793,7 +809,7 @@ class Endpoint:
     update: Reference | None = None
     get_optimistic_response: Reference | None = None
     follow_see_other: bool = False
-    needs: tuple[str, ...] = ()
+    cross_origin_body: bool = False
     errors: Mapping[str, Shape] = dataclasses.field(default_factory=dict[str, Shape])
     header_params: tuple[HeaderParam, ...] = ()
     without: tuple[str, ...] = ()
@@ -802,7 +818,8 @@ class Endpoint:
     request: Request = Request()
     response: Response = Response()
     send_body: bool = False
-    expires: tuple[str, ...] = ()
+    expires: tuple[str, ...] | Literal["nothing"] = ()
+    exact_filters: tuple[str, ...] | None = None
     description: str = ""
     deprecated: str | None = None
     example: Example | None = None
@@ -850,6 +867,7 @@ class Resource:
     request: Request = Request()
     response: Response = Response()
     singleton: bool = False
+    cross_origin_body: bool = False
     description: str = ""
     deprecated: str | None = None
     place: Place = _place()
@@ -970,7 +988,7 @@ class Spec:
     written. `has_errors` says that it tells of any endpoint what bodies of errors are, so that the package has error
     classes of its own. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
     `servers` are in their order: the URL of the first is `url_prefix`. `header_params` and `search_params` are
-    arguments of the client.
+    arguments of the client. `cross_origin_body` is as in `Endpoint`, for requests that no endpoint describes.
     """
 
     file: str
@@ -1003,6 +1021,7 @@ class Spec:
     servers: tuple[Server, ...] = ()
     header_params: tuple[HeaderParam, ...] = ()
     search_params: tuple[Field, ...] = ()
+    cross_origin_body: bool = False
     place: Place = _place()
     places: Places = _places()
     url_place: Place = _place()

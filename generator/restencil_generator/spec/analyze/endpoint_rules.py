@@ -28,7 +28,27 @@ def check_endpoint(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes
     if endpoint.expires and "expires" in given and not endpoint.side_effect:
         message = f"'expires' of {own.what} has no meaning: it changes nothing"
         types.report("key-not-here", message, given.key("expires"), "remove it, or write 'side_effect: true'")
+    _check_filters(types, endpoint, own)
     _check_parameters(types, endpoint, own, clashes)
+
+
+def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
+    """Reports `filter` at parameters that filter no list: there is none, or they name its order or a page."""
+    written = [field for field in own.search_params if field.filter is not None]
+    if not written or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
+        return
+    collection = endpoint.collection
+    for field in written:
+        what = f"'filter' of search parameter {quoted(field.name)} of {own.what}"
+        if collection is None and not isinstance(endpoint.schema, d.QueryOf | d.AllOf | d.ListOf):
+            message = f"{what} has no effect: the response is no list of entities"
+        elif endpoint.pagination_field is not None and field.wire == endpoint.pagination_field.wire:
+            message = f"{what} has no effect: the parameter names a page"
+        elif collection is not None and field.wire in collection.non_filter_arguments:
+            message = f"{what} has no effect: 'non_filter_arguments' has the parameter"
+        else:
+            continue
+        types.report("key-not-here", message, field.place, "remove it")
 
 
 def _check_empty(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:

@@ -11,7 +11,10 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze import parameter_styles
 from restencil_generator.spec.analyze.arguments import ClientArguments
 from restencil_generator.spec.analyze.endpoint_rules import check_endpoint
+from restencil_generator.spec.analyze.entity_fields import check_body_fields, check_param_fields, exact_filters
+from restencil_generator.spec.analyze.expires import written_expires
 from restencil_generator.spec.analyze.fields import OF_FIELD
+from restencil_generator.spec.analyze.freshness import check_needs
 from restencil_generator.spec.analyze.pagination import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
 from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.request_response import EffectiveSettings, styled_body
@@ -22,8 +25,8 @@ from restencil_generator.spec.grammar.keys import MEMBERS
 from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.path_template import list_path, parse_path, route
-from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
-from restencil_generator.spec.type_info import dotted_names, facts, path_to
+from restencil_generator.spec.source.nodes import Node, ScalarNode
+from restencil_generator.spec.type_info import facts, path_to
 
 
 class Owner(Protocol):
@@ -412,14 +415,16 @@ class Family:
             process=given["process"] or base.process,
             update=given["update"] or base.update,
             get_optimistic_response=given["get_optimistic_response"] or base.get_optimistic_response,
-            needs=() if side_effect else self._needs(own, base, schema),
+            cross_origin_body=(
+                base.cross_origin_body if own.settings.cross_origin_body is None else own.settings.cross_origin_body
+            ),
             errors=laid_over(base.errors, own.settings.errors),
             header_params=own.headers.over(base.header_params),
             without=self._without(own, path, base),
             search_style=parameter_styles.laid_over(base.search_style, own.settings.styles),
             auth=nearest_auth(base.auth, own.settings.auth),
             response=self.said.response(own, base, schema, self.root, meant=meant),
-            expires=tuple(name for name, _ in given["expires"] or ()) if "expires" in given else base.expires,
+            expires=written_expires(given) if "expires" in given else base.expires,
             description=given["description"],
             deprecated=given["deprecated"],
             example=self.examples.get(name) if meant else None,
@@ -429,27 +434,20 @@ class Family:
         request = self.said.request(endpoint, own, base, self.root, meant=meant)
         endpoint = dataclasses.replace(endpoint, request=request, body=styled_body(endpoint.body, request.style))
         endpoint = self._paged(endpoint, own, base)
+        endpoint = dataclasses.replace(endpoint, exact_filters=exact_filters(self.types, endpoint))
         check_endpoint(self.types, endpoint, own, self.clashes)
+        self._check_fields(own, schema)
         return endpoint
 
-    def _needs(self, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None) -> tuple[str, ...]:
-        """The fields that a record must have to answer a call without a request: as written, inherited, or of `get`."""
-        types, given = self.types, own.given
-        entities = _one_entity(schema, types.entities)
-        if "needs" in given:
-            if not entities:
-                message = f"the schema of {own.what} is not one entity, so nothing that the store has could answer it"
-                types.report("key-not-here", message, given.key("needs"), "remove it")
-            for name, node in given["needs"] or ():
-                if entities and not any(entity.field(name) for entity in entities):
-                    known = types.raw_fields(entities[0].name)
-                    hint = did_you_mean(name, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
-                    message = f"'needs' of {quoted(own.name)} names {quoted(name)}, which is no field of entity"
-                    types.report("needs-field", f"{message} {quoted(entities[0].name)}", node, hint)
-            return tuple(_python_names(entities, [name for name, _ in given["needs"] or ()]))
-        if own.name == "get":
-            return tuple(_needed(entities))
-        return base.needs if schema == base.schema else ()
+    def _check_fields(self, own: RawEndpoint, schema: d.Type | None) -> None:
+        """The fields that an endpoint names are those of an entity in its responses, or of the resource's."""
+        types = self.types
+        schemas = [schema, self.schema]
+        check_param_fields(types, own.search_params, own.given.node("search_params"), schemas, "search parameter")
+        check_body_fields(types, own.body, own.given.node("body"), schemas)
+        names = dict.fromkeys(d.entities_in(schema)) if schema is not None else {}
+        entities = [types.entities[name] for name in names if name in types.entities]
+        check_needs(types, own.given["options"], entities, own.what, "its schema")
 
     def _method(self, own: RawEndpoint, base: d.Endpoint, *, standard: bool) -> tuple[str, bool]:
         """The method, and whether a call has a side effect.
@@ -483,7 +481,7 @@ class Family:
                 field = dataclasses.replace(field, type=d.Optional(field.type))
             found.append(field)
         names = {parameter.name for parameter in path.parameters}
-        check_param_fields(self.types, own.params, own.given, [self.schema, own.schema])
+        check_param_fields(self.types, own.params, own.given.node("params"), [self.schema, own.schema])
         for field in own.params:
             if field.name not in names:
                 self.resource.unknown_parameter(field, own.what, names)
@@ -579,29 +577,6 @@ def _styled(endpoint: d.Endpoint) -> d.Endpoint:
     return dataclasses.replace(endpoint, search_params=found, extenders=extenders)
 
 
-def check_param_fields(
-    types: Types, params: tuple[d.Field, ...], given: ParsedSection, schemas: list[d.Type | None]
-) -> None:
-    """The fields that path parameters are exist in an entity that is asked for."""
-    if not any(field.of for field in params):
-        return
-    names = list(dict.fromkeys(name for schema in schemas if schema is not None for name in d.entities_in(schema)))
-    entities = [types.entities[name] for name in names if name in types.entities]
-    for field in params:
-        if not field.of or any(path_to(types.objects, entity.all_fields, field.of) for entity in entities):
-            continue
-        written = given.node("params")
-        node = written.get(field.name) if isinstance(written, MappingNode) else None
-        place = node.get("field") if isinstance(node, MappingNode) else None
-        known = [name for entity in entities for name in dotted_names(types.objects, entity.all_fields)]
-        last = field.of.rpartition(".")[2]
-        near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
-        message = f"'field' of parameter {quoted(field.name)} names {quoted(field.of)}, which is no field of"
-        owner = f"entity {quoted(entities[0].name)}" if entities else "what it answers"
-        hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
-        types.report("param-field", f"{message} {owner}", place or field.place, hint)
-
-
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
     """Lists of one kind that have the same arguments at different places are different lists.
 
@@ -678,35 +653,6 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
             return next((found for member in members if (found := find_collection(member.type)) is not None), None)
         case _:
             return None
-
-
-def _one_entity(schema: d.Type | None, entities: Mapping[str, d.Entity]) -> list[d.Entity]:
-    """The entity that an answer is, or those that it may be one of; none for lists and objects."""
-    if isinstance(schema, d.Optional):
-        schema = schema.item
-    if not isinstance(schema, d.EntityRef | d.UnionOf):
-        return []
-    return [entities[name] for name in facts(schema).entities if name in entities]
-
-
-def _needed(entities: list[d.Entity]) -> list[str]:
-    """The fields that a whole record has: those with neither `?` nor a default, by their Python names.
-
-    What one entity of a union may lack, none of them needs.
-    """
-    needed: dict[str, bool] = {}
-    for entity in entities:
-        for field in entity.all_fields:
-            may_lack = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.write_only
-            may_lack = may_lack or any(part.partition(".")[0] == field.name for part in entity.pk)
-            needed[field.python] = needed.get(field.python, True) and not may_lack
-    return [name for name, is_needed in needed.items() if is_needed]
-
-
-def _python_names(entities: list[d.Entity], names: list[str]) -> dict[str, None]:
-    """The Python names of fields, each once."""
-    found = (entity.field(name) for name in names for entity in entities)
-    return {field.python: None for field in found if field is not None}
 
 
 def _is_own(own: RawEndpoint) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
@@ -12,7 +12,14 @@ from restencil_generator.spec import model as d
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
+    from restencil_generator.spec.grammar.read import ParsedSection
     from restencil_generator.spec.source.nodes import Node
+
+
+def written_expires(given: ParsedSection) -> tuple[str, ...] | Literal["nothing"]:
+    """What an endpoint writes under `expires`."""
+    written: list[tuple[str, Node]] | Literal["nothing"] | None = given["expires"]
+    return written if isinstance(written, str) else tuple(name for name, _ in written or ())
 
 
 def resolve_expires(
@@ -27,15 +34,16 @@ def resolve_expires(
     """
     for name, endpoints in written.items():
         for own in endpoints.values():
-            for target, node in own.given["expires"] or ():
+            targets = own.given["expires"] or ()
+            for target, node in () if targets == d.NOTHING else targets:
                 _judge(types, resources, known, name, own, target, node)
 
     def resolved(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
         extenders = {name: resolved(resource, one) for name, one in endpoint.extenders.items()}
-        if not (endpoint.expires or extenders):
-            return endpoint
-        meant = dict.fromkeys(end for name in endpoint.expires for end in _meant(resources, resource.name, name))
-        return dataclasses.replace(endpoint, expires=tuple(meant), extenders=extenders)
+        targets = endpoint.expires
+        if targets != d.NOTHING:
+            targets = tuple(dict.fromkeys(end for name in targets for end in _meant(resources, resource.name, name)))
+        return dataclasses.replace(endpoint, expires=targets, extenders=extenders)
 
     return {
         name: dataclasses.replace(

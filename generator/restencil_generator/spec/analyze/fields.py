@@ -135,6 +135,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         format=None if given.get("format") == "rfc3339" else given.get("format"),
         param=given.get("param") or "",
         of=given.get("field") or "",
+        filter=given.get("filter"),
         type_place=(given.node("type") or given.node("const") or node).place,
     )
 
@@ -159,7 +160,7 @@ def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None
     if "const" in given:
         return d.Const(given["const"]) if given["const"] is not None else None
     node = given.node("type")
-    if node is None and given.get("field"):
+    if node is None and given.get("field") and context.position == "path_param":
         return OF_FIELD
     type = types.type(_without_mark(node, context)[0], context) if node is not None else None
     optional = given.get("optional", False)

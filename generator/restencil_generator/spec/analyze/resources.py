@@ -12,9 +12,11 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze import parameter_styles
 from restencil_generator.spec.analyze.arguments import ClientArguments, read_header_params
 from restencil_generator.spec.analyze.bodies import read_body
-from restencil_generator.spec.analyze.endpoints import Family, check_param_fields, check_requests, keep_lists_apart
+from restencil_generator.spec.analyze.endpoints import Family, check_requests, keep_lists_apart
+from restencil_generator.spec.analyze.entity_fields import check_body_fields, check_param_fields
 from restencil_generator.spec.analyze.expires import resolve_expires
 from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.freshness import check_needs
 from restencil_generator.spec.analyze.freshness_rules import check_concurrency, check_lengths
 from restencil_generator.spec.analyze.pagination import written_pagination
 from restencil_generator.spec.analyze.path_derived_fields import check_positions
@@ -113,11 +115,15 @@ class _Resource:
         self._collection()
         params, search_params = self._params(given, what, self.class_name)
         self.search_params = search_params
-        check_param_fields(types, params, given, [schema])
+        check_param_fields(types, params, given.node("params"), [schema])
+        check_param_fields(types, search_params, given.node("search_params"), [schema], "search parameter")
+        entities = [types.entities[name] for name in ([] if schema is None else d.entities_in(schema))]
+        check_needs(types, given["options"], entities, what, "it")
         headers = read_header_params(types, given.node("header_params"), what)
         body = d.Body("json", schema) if schema is not None else None
         if (body_node := given.node("body")) is not None:
             body = read_body(types, body_node, what, f"{self.class_name}Body")
+            check_body_fields(types, body, body_node, [schema])
         field: str | None = given["pagination_field"]
         pagination = written_pagination(given)
         optimistic: bool = given["optimistic"]
@@ -154,6 +160,7 @@ class _Resource:
             collection=None,
             options=d.Options(**overlaid(self.top.options, self.settings.options)),
             optimistic=False,
+            cross_origin_body=self.top.cross_origin_body is True,
             base=self.settings.base or self.top.base,
             errors=laid_over(laid_over({}, self.top.errors), self.settings.errors),
             header_params=headers.over(self.client.made),
@@ -207,6 +214,7 @@ class _Resource:
             request=root.request,
             response=root.response,
             singleton=singleton,
+            cross_origin_body=root.cross_origin_body,
             description=given["description"],
             deprecated=given["deprecated"],
             place=self.key.place,

@@ -38,6 +38,7 @@ class Settings:
     auth: d.Use | d.Missing | None = d.MISSING
     request: Mapping[str, Any] | None = None
     response: Mapping[str, Any] | None = None
+    cross_origin_body: bool | None = None
 
 
 def settings(given: ParsedSection, types: Types, what: str) -> Settings:
@@ -49,6 +50,7 @@ def settings(given: ParsedSection, types: Types, what: str) -> Settings:
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
     auth = None if what == "the spec" else given.node("auth")  # there it declares the schemes
     options: ParsedSection | None = given["options"]
+    redirects: ParsedSection | None = given.get("redirects")
     return Settings(
         given["url_prefix"],
         prefix.place if prefix is not None else d.NOWHERE,
@@ -60,6 +62,7 @@ def settings(given: ParsedSection, types: Types, what: str) -> Settings:
         d.MISSING if auth is None else read_use(types, auth, f"'auth' of {what}"),
         _by_key(given, "request", d.Request),
         _by_key(given, "response", d.Response),
+        None if redirects is None else redirects["cross_origin_body"],
     )
 
 

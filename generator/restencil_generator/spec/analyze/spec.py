@@ -14,6 +14,7 @@ from restencil_generator.spec.analyze import auth, errors, package_names, settin
 from restencil_generator.spec.analyze.arguments import read_client_arguments
 from restencil_generator.spec.analyze.entities import Entities, object_circles
 from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.freshness import check_needs
 from restencil_generator.spec.analyze.parameter_styles import laid_over as styles_over
 from restencil_generator.spec.analyze.parameter_styles import styled
 from restencil_generator.spec.analyze.resources import Resources
@@ -59,6 +60,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     servers = client_arguments.servers
     if servers:
         top = dataclasses.replace(top, url_prefix=servers[0].url, url_place=servers[0].place)
+    check_needs(types, given["options"], [], "the spec", "a spec")
     resources = Resources(types, top, client_arguments).read(nodes)
     for task in types.later:
         task()
@@ -100,6 +102,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         search_params=tuple(
             styled(one, styles_over(d.NO_STYLES, top.styles)) for one in client_arguments.search_params
         ),
+        cross_origin_body=top.cross_origin_body is True,
         place=root.place,
         places=given.places,
         url_place=top.url_place,

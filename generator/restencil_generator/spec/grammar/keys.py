@@ -424,6 +424,7 @@ _CONST_ALONE: Final = Excludes(
 )
 _FIELD_RULES: Final = (OneOrMore(("type", "const"), "add 'type: …'"), _CONST_ALONE)
 _NOT_REQUIRED: Final = {"required": OF_OTHERS["required"]}
+_NO_FILTER: Final = {"filter": "write it at a search parameter of the list that it filters"}
 _BOTH: Final = "the {owner} is both %s and %s"
 _DECLARED_RULES: Final[tuple[Rule, ...]] = (
     *_FIELD_RULES,
@@ -538,6 +539,14 @@ PLACES: Final[Mapping[str, Place]] = {
         "its endpoints; the nearest counts, and `null` takes an inherited value back.",
         """
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
+        """,
+    ),
+    "redirects": Place(
+        "`redirects`",
+        "A 307 or 308 asks for the same request at another URL. To another origin it is not followed with a body, "
+        "since the body may hold what the other server should not see.",
+        """
+        redirects: {cross_origin_body: true}
         """,
     ),
     "freshness": Place(
@@ -742,6 +751,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_DECLARED_RULES,
         family="field",
+        instead=_NO_FILTER,
     ),
     "object_field": Place(
         "A field of an object",
@@ -752,6 +762,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_DECLARED_RULES,
         family="field",
+        instead=_NO_FILTER,
     ),
     "body_field": Place(
         "A field of a body",
@@ -761,7 +772,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
-        instead=_NOT_REQUIRED,
+        instead=_NOT_REQUIRED | _NO_FILTER,
     ),
     "form_field": Place(
         "A field of a form",
@@ -771,7 +782,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
-        instead=_NOT_REQUIRED,
+        instead=_NOT_REQUIRED | _NO_FILTER,
     ),
     "file_field": Place(
         "A field of a multipart body",
@@ -782,7 +793,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_FIELD_RULES,
         family="field",
-        instead=_NOT_REQUIRED,
+        instead=_NOT_REQUIRED | _NO_FILTER,
     ),
     "path_param": Place(
         "A parameter of a path",
@@ -799,7 +810,7 @@ PLACES: Final[Mapping[str, Place]] = {
             ),
         ),
         family="field",
-        instead={"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
+        instead=_NO_FILTER | {"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
     ),
     "search_param": Place(
         "A search parameter",
@@ -825,6 +836,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_TYPED,
         family="field",
+        instead=_NO_FILTER,
     ),
     "client_header": Place(
         "A header parameter of the spec",
@@ -835,6 +847,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_TYPED,
         family="field",
+        instead=_NO_FILTER,
     ),
     "client_param": Place(
         "A search parameter of the spec",
@@ -845,6 +858,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_TYPED,
         family="field",
+        instead=_NO_FILTER,
     ),
     "server": Place(
         "A server",
@@ -867,6 +881,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=_TYPED,
         family="field",
+        instead=_NO_FILTER,
     ),
     "values_form": Place(
         "`{values: X}`",
@@ -1129,18 +1144,20 @@ ROWS: Final = (
         "How the next page is found."),
     Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
     Row(_ALL, "options", Section("options"), "How answers are kept and asked for."),
-    Row("endpoint", "needs", Texts(noun="field"),
-        "The fields that a record which came with another answer must have to answer a call; `[]` for none.",
-        otherwise="for `get`, every field of its entity that has neither `?` nor `default`"),
     Row("resource endpoint", "auth", Use(),
         "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
         otherwise="what `use` says"),
     Row(_ALL, "request", OrNull(Section("request", "write {content_type: …}")), "How bodies are sent."),
     Row(_ALL, "response", OrNull(Section("response", "write {empty: none}")),
         "Where answers hold their values, and what answers without content are."),
-    Row("endpoint", "expires", Texts(noun="target"),
-        "What turns stale after success: `self` for the entity that the path names, a member, `resource.member`, or a "
-        "resource for all that it reads."),
+    Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
+        "What a change makes stale besides: `self` for the entity that the path names, a member, `resource.member`, or "
+        "a resource for all that it reads. `nothing` if the change makes nothing stale, whatever its response brings."),
+    Row("spec endpoint", "redirects", Section("redirects", "write {cross_origin_body: true}"),
+        "Which redirects are followed.", label="'{key}' of {owner}"),
+    Row("redirects", "cross_origin_body", Flag(),
+        "Whether a 307 or 308 to another origin is followed with the body of the request; otherwise it is an error.",
+        required=True),
     Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
         others=("exceptions",)),
     Row("error_choice", "one_of", Texts(least=2, noun="object"),
@@ -1183,8 +1200,14 @@ ROWS: Final = (
     Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
     Row("options", "poll_frequency", OrNull(Duration(least=1)),
         "How often a live read asks again.", otherwise="never", others=("refetch_interval",)),
-    Row("options", "invalid_if_stale", OrNull(Flag()), "Whether an answer that is not fresh is not shown at all.",
-        otherwise="false"),
+    Row("options", "invalid_if_stale", OrNull(Flag()),
+        "Whether a call waits for fresh data where what is cached is stale; `false` returns stale data once and "
+        "fetches behind it (stale-while-revalidate).",
+        otherwise="true"),
+    Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
+        "Which fields a response must have to bring a record whole: `all` declared ones, the `required` ones (those "
+        "without `?` and `default`, for servers that leave out what is null), or a list of fields.",
+        otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
         "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
@@ -1261,6 +1284,14 @@ ROWS: Final = (
     Row("path_param", "field", Text(empty=False),
         "The field of the entity that it is, with dots one inside of objects: it types the parameter, and stands for "
         "the entity wherever URL parameters do.", otherwise="the one of its name"),
+    Row("search_param body_field form_field", "field", Text(empty=False),
+        "The field of the entity that it stands for, with dots one inside of objects: calls find the entity by it.",
+        otherwise="the one of its name"),
+    Row("search_param", "filter", Word(get_args(d.Filter)),
+        "How it selects the entities of a list: `equals` for those whose field has exactly this value, so that the "
+        "client knows where a changed entity belongs; `unknown` if only the server knows.",
+        otherwise="`equals` if it and the field of its name are both boolean, the same enum, integer, uuid or a "
+        "reference, else `unknown`"),
     Row(f"{_ARGUMENTS} server_variable", "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "slashes", Flag(), "Whether a `/` in its value stays one, so that it may fill several segments.",
         default=False),

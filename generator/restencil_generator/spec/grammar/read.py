@@ -438,13 +438,13 @@ def _word(reader: Reader, kind: value_kinds.Word, spot: ValueContext) -> str | N
     value = _scalar(spot.node)
     if isinstance(value, str) and value in kind.words:
         return value
+    expected = f"{listed(kind.words)} or {kind.others}" if kind.others else listed(kind.words)
     if isinstance(value, str):
         near = nearest(value, kind.words)
-        hint = f"did you mean {quoted(near)}?" if near else f"write {listed(kind.words)}"
-        message = f"{spot.label} is {listed(kind.words)}, this is {described(spot.node)}"
-        reader.report("unknown-value", message, spot.node, hint)
+        hint = f"did you mean {quoted(near)}?" if near else f"write {expected}"
+        reader.report("unknown-value", f"{spot.label} is {expected}, this is {described(spot.node)}", spot.node, hint)
     else:
-        reader.wrong(spot.label, listed(kind.words), spot.node)
+        reader.wrong(spot.label, expected, spot.node)
     return None
 
 

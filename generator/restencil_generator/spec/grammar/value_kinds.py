@@ -98,9 +98,10 @@ class Duration(Kind):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Word(Kind):
-    """One of some words."""
+    """One of some words; `others` says what else its key takes."""
 
     words: tuple[str, ...]
+    others: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
