@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -292,10 +293,16 @@ def test_the_mock_serves_its_documents_and_a_page() -> None:
             assert flow["tokenUrl"] == "http://mock.test:81/token"
     page = asked(app, "/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert '"validatorUrl": null' in page.text
-    assert '"url": "openapi-3.0.json"' in page.text
+    start = asked(app, "/docs/start.js")
+    assert start.headers["content-type"].startswith("text/javascript")
+    assert '"validatorUrl": null' in start.text
+    assert '"url": "openapi-3.0.json"' in start.text
     assert "http://" not in page.text
     assert "https://" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; ")
+    assert "unsafe" not in policy.partition("script-src")[2].partition(";")[0]
+    assert re.findall("<script[^>]*>(.*?)</script>", page.text, re.DOTALL) == ["", ""]
     for name, kind in (("swagger-ui.css", "text/css"), ("swagger-ui-bundle.js", "text/javascript")):
         asset = asked(app, f"/docs/{name}")
         assert asset.headers["content-type"].startswith(kind)
