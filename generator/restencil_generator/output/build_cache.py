@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -25,6 +26,9 @@ from typing import Final, Protocol
 from restencil_generator.spec.source.files import read_regular, regular_files
 
 _KEPT: Final = 64
+_SUFFIX: Final = ".restencil"
+_NEW: Final = ".restencil-new-"
+_ENTRY: Final = re.compile(rf"[0-9a-f]{{64}}{re.escape(_SUFFIX)}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
         _add(found, spec if spec.is_dir() else spec.parent, regular_files(spec) if spec.is_dir() else [spec])
     except OSError:
         return None
-    return found.hexdigest()
+    return f"{found.hexdigest()}{_SUFFIX}"
 
 
 def lookup(key: str) -> Entry | None:
@@ -76,13 +80,18 @@ def remember(key: str, entry: Entry) -> None:
         return
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".new-")
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=_NEW)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             file.write(f"{entry.package}\n{entry.manifest}")
         os.replace(name, folder / key)
-        entries = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in entries[_KEPT:]:
+        own = [path for path in folder.iterdir() if _is_own(path.name) and path.is_file()]
+        for old in sorted(own, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
             old.unlink(missing_ok=True)
+
+
+def _is_own(name: str) -> bool:
+    """Whether a file has a name that is given here: the folder may be one that others use too."""
+    return _ENTRY.fullmatch(name) is not None or name.startswith(_NEW)
 
 
 class _Digest(Protocol):
