@@ -304,7 +304,7 @@ def test_expires_nothing_of_a_read_is_an_error() -> None:
     )
 
 
-# ----------------------------------------------------------------------------------------------- needs, invalid_if_stale
+# ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
 
 
 def test_needs_is_inherited_and_null_restores_all() -> None:

@@ -184,8 +184,14 @@ MORE: Final = {
         "A delete says which record is gone by its path or by its answer. Where neither tells it, the cache takes the"
         " record that `get` gave for the same path, and otherwise makes lists stale, which costs requests."
     ),
-    "stale-after-write": (
-        "The server has changed and the cache has not: reads go on showing the old value until it is stale."
+    "key-not-in-path": (
+        "Only the last parameter of a path can be the primary key of what the path leads to. Where it has another name"
+        " and no `field`, the cache does not know which record a URL means: `get` is found by its URL alone, and a"
+        " record that came with a list does not answer it."
+    ),
+    "body-member-misfit": (
+        "An optimistic update shows what was sent as a part of the record. What cannot be the field's value, such as"
+        " names of users where the record has users, leaves the field as it was until the server has answered."
     ),
     "body-shares-key": "All searches would share one entry, so the answer to one body is shown for another.",
     "poll-whole-list": "Each poll fetches, parses and normalizes all items, for as long as someone watches.",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, Source, did_you_mean, in_order, quoted
+from restencil_generator.lint.identity import identity, names_key
 from restencil_generator.lint.storage import stored
 from restencil_generator.lint.types import out_of_reach, unions
 from restencil_generator.spec import model as d
@@ -326,31 +327,8 @@ def _resources(spec: d.Spec) -> Iterator[Problem]:
                 resource.place,
                 "remove it, or write {collection: [Entity]} in the list's schema",
             )
-        for name in ("update", "partial_update"):
-            writing = resource.endpoints.get(name)
-            silent = writing is None or not writing.standard or writing.expires or writing.response.empty == "merge"
-            if writing is not None and not silent and writing.schema is None and writing.update is None:
-                yield _advice(
-                    "stale-after-write",
-                    f"{quoted(name)} of resource {quoted(resource.name)} has no schema: what is cached stays as it was",
-                    writing.place,
-                    "give it the entity as schema, or an 'update' function",
-                )
         yield from _unfound(spec, resource)
-        delete = resource.endpoints.get("delete")
-        if (
-            delete is not None
-            and delete.standard
-            and not delete.expires
-            and "schema" in delete.written
-            and not _parts_of(delete.schema, d.InvalidateOf)
-        ):
-            yield _advice(
-                "stale-after-write",
-                f"'delete' of resource {quoted(resource.name)} invalidates nothing: lists go on showing the entity",
-                delete.place,
-                "write 'schema: {invalidate: …}'",
-            )
+        yield from identity(spec, resource)
 
 
 def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
@@ -404,6 +382,8 @@ def _unfound(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
         told = {field.name: field.param for field in entity.all_fields if field.param in names.values()}
         if entity.abstract or {*names, *told}.issuperset(entity.pk):
             continue
+        if delete.params and not names_key(spec, delete, entity):
+            continue  # `key-not-in-path` tells
         lacking = sorted(names[name] for name in names if not path_to(spec.objects, entity.all_fields, name))
         found = "looks it up by them" if not lacking else f"cannot look it up, as {quoted(lacking[0])} is no field"
         yield _advice(
