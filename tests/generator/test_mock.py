@@ -1114,3 +1114,48 @@ def test_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
                 # The first text of a declared error is its message; of one that is not declared it is called so.
                 assert answer.is_success or any(isinstance(part, str) for part in answer.json().values()), where
                 assert name != "get_list" or answer.json(), "a list has something to show"
+
+
+# -------------------------------------------------------------------------------------------------- fields of arguments
+
+RPC = """\
+restencil: 1
+package: models
+objects: {Info: {run_id: string}}
+resources:
+  runs:
+    schema: {entity: Run, pk: info.run_id, fields: {info: Info, status: string, note: string?}}
+    path: /runs/:run
+    members: [get]
+    examples:
+      all:
+        response:
+          - {info: {run_id: a}, status: done, note: first}
+          - {info: {run_id: b}, status: open}
+    endpoints:
+      all: {path: /runs, schema: [Run], search_params: {run: {type: string?, field: info.run_id, filter: equals}}}
+      get: {path: /runs/get, search_params: {run: {type: string, field: info.run_id}}}
+      set: {method: POST, path: /runs/update, body: {run: {type: string, field: info.run_id}, status: string}}
+      drop:
+        {method: POST, path: /runs/delete, schema: {invalidate: Run}, body: {run: {type: string, field: info.run_id}}}
+"""
+
+
+def test_field_of_a_search_parameter_selects_records() -> None:
+    """Lists and single records are found by the field, whatever the parameter is called."""
+    api = Api(RPC)
+    assert api.get("/runs/get?run=b")["status"] == "open"
+    assert [one["info"]["run_id"] for one in api.get("/runs?run=a")] == ["a"]
+    assert api("GET", "/runs/get?run=c").status_code == 404
+
+
+def test_field_of_a_body_member_names_the_record() -> None:
+    """A change in RPC style is that of the record that the body names; another one is not touched."""
+    api = Api(RPC)
+    changed = api("POST", "/runs/update", json={"run": "b", "status": "closed"})
+    assert (changed.status_code, changed.json()["info"], changed.json()["status"]) == (200, {"run_id": "b"}, "closed")
+    assert api.get("/runs/get?run=a")["status"] == "done"
+    assert api("POST", "/runs/delete", json={"run": "a"}).status_code in (200, 204)
+    assert [one["info"]["run_id"] for one in api.get("/runs")] == ["b"]
+    refused = api("POST", "/runs/update", json={"run": "a", "status": "x"})
+    assert (refused.status_code, refused.json()["message"]) == (404, "there is no Run with info.run_id='a'")

@@ -59,7 +59,7 @@ def _unnamed_key(spec: d.Spec, what: str, endpoint: d.Endpoint) -> Iterator[Prob
     for entity in (spec.entities[name] for name in dict.fromkeys(d.entities_in(schema))):
         if entity.abstract or not entity.pk or names_key(spec, endpoint, entity):
             continue
-        outer = next((param for param in endpoint.params[:-1] if (param.of or param.name) in entity.pk), None)
+        outer = next((param for param in endpoint.params[:-1] if (param.of or param.name) == entity.pk[-1]), None)
         before = f"; ':{outer.name}' before it is that of something else" if outer is not None else ""
         keys = " and ".join(map(quoted, entity.pk))
         field = last.name if entity.field(last.name) is not None else entity.pk[-1]

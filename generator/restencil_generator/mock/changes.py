@@ -66,8 +66,11 @@ class Changes:
         of = entity_part(self.call.endpoint.schema)
         if of is None:
             return self._perform_without_entity()
+        named = self.records.named_by_body(of)
         if self.call.endpoint.method == "DELETE" or isinstance(self.call.endpoint.schema, InvalidateOf):
-            return self._delete(of)
+            return self._delete(of, named)
+        if named is not None:
+            return self._change(named)
         owner = self.records.owner()
         if owner is not None and self.tables.is_of(owner, of):
             return self._change(owner)
@@ -84,8 +87,8 @@ class Changes:
                 return self._change(owner)
         return Outcome()
 
-    def _delete(self, of: EntityRef | UnionOf) -> Outcome:
-        row = self.records.owner()
+    def _delete(self, of: EntityRef | UnionOf, named: Row | None) -> Outcome:
+        row = named or self.records.owner()
         if row is None or not self.tables.is_of(row, of):
             row = self.records.single(of)
         removed = show(self.tables, row)
