@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
 
 from restencil_generator.diff import compare
+from restencil_generator.openapi.embedding import restored
+from restencil_generator.openapi.export import export, text_of
+from restencil_generator.openapi.exported_types import Version
+from restencil_generator.openapi.tree import Tree
+from restencil_generator.openapi.writer import write
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_text
+from restencil_generator.spec.load import load_text, written_in
 
 HEAD = """\
 restencil: 1
@@ -431,3 +437,35 @@ def test_diff_null_is_the_default() -> None:
     text = "options: {%s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
     old, new = spec(text % ""), spec(text % "needs: all, invalid_if_stale: true")
     assert list(compare(old, new)) == []
+
+
+# --------------------------------------------------------------------------------------------------------------- export
+
+ALL_KEYS = """\
+redirects: {cross_origin_body: true}
+options: {needs: required, invalid_if_stale: false}
+resources:
+  tasks:
+    path: /tasks/:id
+    schema: Task
+    search_params: {title: {type: string?, filter: equals}, run: {type: integer?, field: points, filter: unknown}}
+    options: {needs: [title, state]}
+    endpoints:
+      get: {options: {needs: all}}
+      drop: {method: POST, path: /drop, schema: {invalidate: Task}, body: {no: {type: integer, field: id}}}
+      touch:
+        {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing, redirects: {cross_origin_body: false}}
+"""
+
+
+@pytest.mark.parametrize("version", ["3.1", "3.0"])
+def test_export_and_import_keep_the_keys(version: Version) -> None:
+    """What OpenAPI cannot say stands under `x-restencil`, and comes back as it was."""
+    text = HEAD + ALL_KEYS
+    document = export(spec(ALL_KEYS), version, plain=False, written=written_in([text]))
+    found = restored(json.loads(text_of(document, "json")))
+    assert found is not None
+    again = load_text(write(Tree(found.spec)))
+    assert list(again.problems) == []
+    assert again.declaration is not None
+    assert again.declaration.digest == spec(ALL_KEYS).digest
