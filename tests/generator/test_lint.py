@@ -314,7 +314,8 @@ def test_body_member_misfit_compares_json_kinds(member: str, fits: bool) -> None
               labels: [Label]}}
         resources:
           users: {{path: /users/:id, schema: User, members: [get]}}
-          issues: {{path: /issues/:id, schema: Issue, members: [get, partial_update], body: {{{member}}}}}
+          issues:
+            {{path: /issues/:id, schema: Issue, members: [get, partial_update], optimistic: true, body: {{{member}}}}}
         """
     found = advice(text)
     assert [code for code, _ in found] == ([] if fits else ["body-member-misfit"])
@@ -324,13 +325,14 @@ def test_body_member_misfit_names_member_and_field() -> None:
     """The message says what does not fit and what follows."""
     text = """
         entities: {Item: {fields: {id: integer, tags: [integer]}}}
-        resources: {items: {path: /items/:id, schema: Item, members: [update], body: {tags: [string]}}}
+        resources: {items: {path: /items/:id, schema: Item, members: [update], optimistic: %s, body: {tags: [string]}}}
         """
     message = (
         "the body member 'tags' of 'update' of resource 'items' has another type than the field 'tags' of entity "
         "'Item': it does not show before the server has answered"
     )
-    assert advice(text) == [("body-member-misfit", message)]
+    assert advice(text % "true") == [("body-member-misfit", message)]
+    assert advice(text % "false") == []
 
 
 def test_a_whole_list_should_not_be_polled_often() -> None:

@@ -119,7 +119,7 @@ ADVICE: Final = {
     "no-effect": "What is written has an effect.",
     "delete-cannot-find-entity": "The path of `delete` tells which entity goes.",
     "key-not-in-path": "The last parameter of a path is the primary key, or says which field it is.",
-    "body-member-misfit": "A body member that is called like a field has its type.",
+    "body-member-misfit": "A body member that an optimistic update shows as a field has its type.",
     "body-shares-key": "What a read is answered with depends on its body, and so does its key.",
     "poll-whole-list": "A whole list is not polled often.",
     "no-iterate": "Where there are pages, the next one can be found.",

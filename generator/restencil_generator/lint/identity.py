@@ -76,9 +76,9 @@ def _unnamed_key(spec: d.Spec, what: str, endpoint: d.Endpoint) -> Iterator[Prob
 
 
 def _foreign_members(spec: d.Spec, what: str, endpoint: d.Endpoint) -> Iterator[tuple[Place, Problem]]:
-    """Members of a body that cannot be what the entity has under their names."""
+    """Members of a body that cannot be the fields that an optimistic update would show them as."""
     body, schema = endpoint.body, endpoint.schema
-    if not endpoint.side_effect or not endpoint.has_body or body is None or schema is None:
+    if not endpoint.optimistic or not endpoint.has_body or body is None or schema is None:
         return
     if not isinstance(body.type, d.ObjectType) or body.kind != "json":
         return
@@ -87,18 +87,19 @@ def _foreign_members(spec: d.Spec, what: str, endpoint: d.Endpoint) -> Iterator[
         return
     for entity in (spec.entities[name] for name in dict.fromkeys(d.entities_in(bare))):
         for member in body.type.members:
-            through = path_to(spec.objects, entity.all_fields, member.of or member.name)
-            if not through or _may_be(spec, member.type, through[-1].type):
+            alike = [field for field in entity.all_fields if field.wire == member.wire]
+            field = next(iter(path_to(spec.objects, entity.all_fields, member.of)[-1:] if member.of else alike), None)
+            if field is None or _may_be(spec, member.type, field.type):
                 continue
             yield (
                 member.place,
                 Problem(
                     "body-member-misfit",
                     f"the body member {quoted(member.name)} of {what} has another type than the field "
-                    f"{quoted(through[-1].name)} of entity {quoted(entity.name)}: it does not show before the server "
+                    f"{quoted(field.name)} of entity {quoted(entity.name)}: it does not show before the server "
                     "has answered",
                     member.place,
-                    "rename one of them, and give the name in JSON as 'wire', or correct the type",
+                    "correct the type of one of them, unless the server takes it like this",
                     (),
                     "warning",
                 ),

@@ -27,6 +27,7 @@ CLIENT_NAMES: Final = frozenset(
         "store",
         "token",
         "url_prefix",
+        "url_prefixes",
         "client",
         "base_url",
         "managers",

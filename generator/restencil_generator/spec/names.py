@@ -135,6 +135,7 @@ CLIENT_ARGUMENTS: Final = frozenset(
         "timeout",
         "token",
         "url_prefix",
+        "url_prefixes",
         "user_agent",
     )
 )
