@@ -72,13 +72,17 @@ class SetResponse(_OfRequest):
 
 
 class SetError(_OfRequest):
-    """A fetch failed or was aborted; `resets` is the store's count when it started."""
+    """A fetch failed or was aborted; `resets` is the store's count when it started.
+
+    `was_sent`: the server may have carried it out.
+    """
 
     request: Request
     error: BaseException
     meta: Meta
     fetch_id: int | None = None
     resets: int | None = None
+    was_sent: bool = False
 
 
 class Renew(_OfRequest):

@@ -10,6 +10,7 @@ beginning, and each step is such that this makes no difference. So an action hap
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.logs import STORE, debug
@@ -19,7 +20,8 @@ from .hooks import hook_marker
 from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
-from .overlaps import Arrival, Overlaps
+from .request_log import Answered, RequestLog
+from .staleness import NEVER, StaleMarks, StaleSet
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
 from .tags import Tags
 from .witness import Witness
@@ -72,10 +74,10 @@ class Effects:
     """The response whose value the action gives, as it is in the view once all that is done."""
     value: Any = None
     """What it gives where no response is echoed."""
-    arrival: Arrival | None = None
-    """The answer that it is, where another request may have overlapped with its."""
-    doubtful: Collection[Cell] = ()
-    """What it brings that is in doubt, because another request did overlap."""
+    answered: Answered | None = None
+    """The request that it answers, where another one may have overlapped with it."""
+    stale: StaleSet | None = None
+    """What it makes stale."""
     failure: Exception | None = None
     """What it raises instead."""
     marked: tuple[str, bytes | None, Told | None] | None = None
@@ -103,8 +105,10 @@ class Contents:
         self.hooks = hook_marker()
         """Marks where functions of users run."""
         self.in_flight = RequestsInFlight()
-        self.overlaps = Overlaps(self.in_flight)
-        """What answers brought whose requests overlapped."""
+        self.request_log = RequestLog()
+        """What was answered while other requests were under way."""
+        self.last_number: float = NEVER
+        """The highest number that was given to a request."""
         self.retention = retention
         self.validate = "off"
         self.secrets: set[str] = set()
@@ -138,6 +142,31 @@ class Contents:
         """By key: what is here of its last answer, where the same one would change nothing."""
         self.tags: Tags | None = None
         """The ETags of entities, for those who change them; None as long as there are none."""
+
+    def mark_stale(self, cells: Iterable[Cell], event: str) -> None:
+        """These records and lists are stale because of an event at this moment."""
+        stale = StaleSet(event)
+        stale.cells.update(cells)
+        if stale:
+            self.base.marks.add(stale, self.last_number)
+            self.ready.clear()
+
+    def is_marked(self, cell: Cell) -> bool:
+        """Whether a record or list is stale whatever shows it."""
+        base, (table, pk) = self.base, cell
+        meta = base.meta(table, pk)
+        if meta is None:
+            return False
+        whole = base.whole(table, pk) if table[:1] not in ("[", "{") else None
+        return base.marks.of_record(cell).number >= (meta.fetched_at if whole is None else whole.number)
+
+    def next_number(self) -> float:
+        """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
+        now = self.clock()
+        if now <= self.last_number:
+            now = nextafter(self.last_number, inf)
+        self.last_number = now
+        return now
 
     def next_id(self) -> int:
         """An id that was never given before."""
@@ -230,10 +259,6 @@ class Contents:
             self._write(effects.change)
             if effects.marked is not None or effects.renewed is not None or effects.tags or self.tags is not None:
                 self._note_answer(effects, effects.change)
-            if self.overlaps.doubtful or effects.doubtful:
-                self.overlaps.settled(effects.change, effects.doubtful)
-            if effects.arrival is not None:
-                self.overlaps.note(effects.arrival)
         elif effects.begun is not None:
             self.optimistic.push(effects.begun)
         elif effects.keys:
@@ -244,6 +269,12 @@ class Contents:
             self._remove(*effects.removed)
         elif effects.starts_over:
             self._start_over()
+        if effects.stale:
+            self.base.marks.add(effects.stale, self.last_number)
+        if effects.answered is not None:
+            under_way = [one.fetched_at for one in self.in_flight.by_id.values()]
+            under_way = [number for number in under_way if number != effects.answered.number]
+            self.request_log.add(effects.answered, self.last_number, under_way)
         self.ready.clear()
 
     def _note_answer(self, effects: Effects, change: Change) -> None:
@@ -274,7 +305,7 @@ class Contents:
         moment = self.clock()
         self.retention.reset()
         debug(STORE, "reset: all that was stored is gone")
-        self.overlaps.clear()
+        self.request_log.clear()
         self.asides.clear()  # snapshots taken before keep the tables of before
         self._hold_nothing()
         self.resets += 1
@@ -363,7 +394,10 @@ class Contents:
             aside.keep_removed(gone)
         self.asides.keep_results(keys)
         base.remove(gone)
-        self.overlaps.doubtful.difference_update(gone)
+        if gone:
+            stale = StaleSet("the store let go of it")
+            stale.cells.update(gone)
+            base.marks.add(stale, self.last_number)
         for key in keys:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)

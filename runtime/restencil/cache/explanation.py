@@ -80,7 +80,7 @@ def explain(store: Store, request: Request) -> Explanation:
     entities = tuple(sorted(store.paths(request)))
     expires_in = reading.expires_at - now
     unanswered = None if reading.found else store.unanswered(request)
-    freshness = _freshness(reading, meta, expires_in, store.in_doubt(entities))
+    freshness = _freshness(reading, meta, expires_in)
     reasons = [*_origin(rules, reading, meta, unanswered), *freshness]
     origin = store.origin(key)
     if origin is not None:
@@ -141,12 +141,13 @@ def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None, unanswered: st
     return []
 
 
-def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float, in_doubt: bool) -> list[str]:
+def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> list[str]:
     """How long that holds; nothing where a read fetches in any case."""
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []
-    if in_doubt:
-        return ["a change overlapped with another request for the same, so it counts as stale until it is fetched anew"]
+    event = "" if reading.freshness is None else reading.freshness.event
+    if event:
+        return [f"it is stale: {event}"]
     if reading.expires_at <= 1:
         # Not a time but a mark: nothing was fetched, or what was is expired by order.
         return ["so it counts as stale" if meta is None else "it was expired, so it counts as stale"]

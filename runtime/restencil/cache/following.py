@@ -23,7 +23,7 @@ from ..schema.collection import (
 from ..schema.containers import Choice, List, Object, Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from .tables import Change, Listing, State, Tables
+from .tables import Cell, Change, Listing, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -43,17 +43,33 @@ class Subject(NamedTuple):
 def note_lists(writer: Normalization, request: Request) -> None:
     """Notes under which key a response put lists, so that what becomes of them can be told to the key."""
     change = writer.change
+    rules = request.rules
+    own = find_collection(rules.schema)
     for cell, collection in change.answered.items():
-        change.noted.append(Listing(cell, collection, request.key, request.rules.total))
+        is_own = collection is own
+        exact = rules.exact_filters if is_own else None
+        change.noted.append(Listing(cell, collection, request.key, rules.total, is_own and rules.pages, exact))
     for cell, collection in change.extended.items():
         if isinstance(collection, PagedCollection):
-            change.noted.append(Listing(cell, collection, request.key, request.rules.total))
+            change.noted.append(Listing(cell, collection, request.key, rules.total, True, rules.exact_filters))
 
 
-def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> None:
-    """Lets the lists that follow their members follow what this response of a mutation says."""
+def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> set[Cell]:
+    """Lets the lists that follow their members follow what this response of a mutation says.
+
+    Returns the lists of which it is certain that they have followed.
+    """
+    followed: set[Cell] = set()
+    undecided: set[Cell] = set()
     for subject in _subjects(schema, result):
-        _Following(writer, request, subject).carry_out()
+        following = _Following(writer, request, subject)
+        if following.is_strict and following.now is not None:
+            if not writer.brought_whole(subject.schema.table_key, subject.pk):
+                continue
+        following.carry_out()
+        followed |= following.followed
+        undecided |= following.undecided
+    return followed - undecided
 
 
 def _subjects(schema: Schema | None, result: Any, *, is_new: bool = False, apart: str = "") -> Iterator[Subject]:
@@ -102,19 +118,22 @@ class _Following:
         table, pk = subject.schema.table_key, subject.pk
         self.was = writer.record_before(table, pk)
         self.now = writer.stored_record(table, pk)
+        self.followed: set[Cell] = set()
+        self.undecided: set[Cell] = set()
 
     def carry_out(self) -> None:
         """Asks each list that follows whether the entity belongs into it."""
         if self.now is None and self.was is None and self.below.get(self._table, self.subject.pk) is INVALID:
             return
-        if self.was is not None and self.now is not None and same_json(self.was, self.now):
+        is_strict = self.is_strict
+        if not is_strict and self.was is not None and self.now is not None and same_json(self.was, self.now):
             return
         by_cell: dict[Any, list[Listing]] = {}
         for listing in self.below.listings(self._table):
             by_cell.setdefault(listing.cell, []).append(listing)
         for cell, listings in by_cell.items():
             if listings[0].collection.follows:
-                self._ask(cell, listings)
+                (self._ask_exactly if is_strict else self._ask)(cell, listings)
         if self.now is not None and self.writer.brought is not None and self.siblings is not None:
             self._note_elsewhere(find_collection(self.siblings.list_schema))
 
@@ -138,6 +157,58 @@ class _Following:
     @property
     def _table(self) -> str:
         return self.subject.schema.table_key
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether lists follow exactly or not at all: where the response is no expectation, in generated packages."""
+        return self.writer.rules is not None and self.writer.rules.strict and type(self.below) is Tables
+
+    def _ask_exactly(self, cell: Cell, listings: list[Listing]) -> None:
+        """The list follows by the values of the response, if all its arguments decide exactly."""
+        writer, first = self.writer, listings[0]
+        existing = writer.stored_collection(*cell)
+        if existing is None:
+            return
+        collection, entry = first.collection, self._entry(first.collection)
+        held, holds = entry in _entries(self.below.get(*cell)), entry in _entries(existing)
+        is_sorted, fits = self._fits_exactly(first, cell[1])
+        is_page = any(listing.is_page for listing in listings)
+        if self.now is None:
+            if holds:
+                self._take_out(cell, existing, entry)
+                holds = False
+        elif fits is None or entry is None or (collection.is_map and fits and not holds):
+            self.undecided.add(cell)
+        elif fits and not holds and (self.subject.is_new or not is_page):
+            writer.change_collection(*cell, append(existing, [entry]))
+            writer.note_joins(*cell, _always, lambda pk, items: append(items, [entry]))
+            holds = True
+        elif holds and not fits:
+            self._take_out(cell, existing, entry)
+            holds = False
+        (self.undecided if is_sorted or is_page else self.followed).add(cell)
+        self._tell(listings, int(holds) - int(held), expires=False)
+
+    def _take_out(self, cell: Cell, existing: Any, entry: Any) -> None:
+        self.writer.change_collection(*cell, without(existing, [entry]))
+        self.writer.note_joins(*cell, _always, lambda pk, items: without(items, [entry]))
+
+    def _fits_exactly(self, listing: Listing, pk: str) -> tuple[bool, bool | None]:
+        """Whether a list has arguments that sort it, and whether the record belongs into it; None: nobody can tell."""
+        collection, record = listing.collection, self.now
+        params: Any = self.args[0] if self.args and is_mapping(self.args[0]) else {}
+        is_sorted, fits = False, True
+        for name, value in identity_of_text(pk).items():
+            if collection.non_filter_argument_keys(name):
+                is_sorted = True
+                continue
+            if listing.exact is not None and name not in listing.exact:
+                return is_sorted, None
+            one = collection.decides(self.subject.schema, name, value, record, params)
+            if one is None:
+                return is_sorted, None
+            fits = fits and one
+        return is_sorted, fits and record is not None
 
     def _ask(self, cell: tuple[str, str], listings: list[Listing]) -> None:
         writer = self.writer
@@ -203,7 +274,7 @@ class _Following:
                 if result is not UNDEFINED:
                     change.results[key] = _counted(result, listing.total, moved)
             is_page = isinstance(listing.collection, PagedCollection)
-            if (expires or is_page) and type(self.below) is Tables and meta.expires_at > 1:
+            if (expires or is_page) and not self.is_strict and type(self.below) is Tables and meta.expires_at > 1:
                 change.key_metas[key] = meta.with_expiry(1)
 
 

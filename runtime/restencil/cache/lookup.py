@@ -26,6 +26,7 @@ from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
+from .freshness import STALE, Freshness, freshness_of, unmarked
 from .memo import args_text
 from .policy import (
     BROKEN,
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
     from .tables import Cell, KeyMeta, State, Tables
     from .tier import Tier
 
-    Assembled: TypeAlias = tuple[Any, Found, float]
-    """Data, what it is to a reader, and when it turns stale."""
+    Assembled: TypeAlias = tuple[Any, Found, Freshness]
+    """Data, what it is to a reader, and how fresh it is."""
     FoundBuilt: TypeAlias = tuple[Any, float | None]
     """Data, and when it turns stale; None where that takes a closer look."""
 
@@ -94,7 +95,7 @@ class Lookup:
         found = self._found(request) if contents.shows_base else None
         if found is None or found[1] is None:
             return None
-        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock())
+        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, Freshness(found[1])), self._clock())
 
     def _looked(self, request: Request) -> Reading:
         """What a read finds that finds nothing built (locked)."""
@@ -260,7 +261,15 @@ class Lookup:
         now = self._clock()
         if schema is None or is_plain(schema):
             found = BROKEN if stored is UNDEFINED else USABLE
-            return _reading(request, meta, (stored, found, 0 if meta is None else meta.expires_at), now)
+            freshness = Freshness(0.0)
+            if meta is not None:
+                is_certain = meta.error is not None or not meta.expires_at or unmarked(self.contents.base, request, meta)
+                freshness = (
+                    Freshness(meta.expires_at)
+                    if is_certain
+                    else freshness_of(self.contents.base, request, meta, stored, (), now)
+                )
+            return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.contents.hooks:
                 assembled = self._assembled(reader, schema, stored, meta, request, uses=uses)
@@ -271,7 +280,7 @@ class Lookup:
 
     def _unknown(self, state: State, request: Request) -> Reading:
         """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
-        return _reading(request, state.key_meta(request.key), (UNDEFINED, LACKING, 1), self._clock())
+        return _reading(request, state.key_meta(request.key), (UNDEFINED, LACKING, _STALE), self._clock())
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -289,15 +298,17 @@ class Lookup:
         if built is None or (contents.tier is not None and not contents.tier.knows(request)):
             return None
         data, cells = built
-        doubtful = contents.overlaps.doubtful
-        if doubtful and (cells is None or not doubtful.isdisjoint(cells)):
-            return data, None
-        if meta is not None and meta.expires_at:
+        if meta is not None and meta.expires_at and unmarked(base, request, meta):
             expires_at: float = meta.expires_at
         elif cells is None:
             return data, None
         else:
-            expires_at = _first_expiry(base, cells)
+            stored = base.results.get(request.key)
+            stored = named_pk(schema, request.args) if stored is None and type(schema) is EntitySchema else stored
+            found = freshness_of(base, request, meta, stored, cells, self._clock())
+            if found.references:
+                return data, None
+            expires_at = found.expires_at
         if isinstance(schema, _OWN_PLACE):
             ready = self._ready
             if len(ready) >= _READY:
@@ -316,6 +327,7 @@ class Lookup:
         uses: bool,
     ) -> Assembled:
         """What the tables give for a stored result, or without one for the arguments."""
+        base = self.contents.base
         retention, key = self.contents.retention, request.key
         is_complete = True
         if stored is UNDEFINED:
@@ -327,27 +339,41 @@ class Lookup:
             data = reader.read(schema, stored, key)
         except ConversionError as error:
             _warn_of(key, error)
-            return INVALID, BROKEN, 1 if meta is None else meta.expires_at
+            return INVALID, BROKEN, Freshness(STALE if meta is None else meta.expires_at)
         if self.contents.tier is not None:
             reader.prove(schema, stored, key)
         cells: list[Cell] = []
-        doubtful = self.contents.overlaps.doubtful
-        if is_complete and (uses or retention.evicted or doubtful):
+        has_answer = meta is not None and meta.expires_at > 0
+        is_certain = meta is not None and has_answer and (meta.error is not None or unmarked(base, request, meta))
+        if is_complete and (uses or retention.evicted or not is_certain):
             cells = _cells(reader, schema, stored, key)
         if uses:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
-            return UNDEFINED, LACKING, 1
-        expires_at: float = 1 if meta is None else meta.expires_at
-        if meta is None or not meta.expires_at:
-            expires_at = _age(reader, schema, stored, key) if is_complete else 1
-        if doubtful and not doubtful.isdisjoint(cells):
-            expires_at = min(expires_at, 1)
+            return UNDEFINED, LACKING, _STALE
+        if meta is not None and is_certain:
+            freshness = Freshness(meta.expires_at)
+        elif is_complete:
+            shown = [cell for cell in cells if reader.state is base or _is_of_base(base, reader.state, cell)]
+            if len(shown) < len(cells) and (meta is None or not meta.expires_at):
+                freshness = Freshness(_first_expiry(reader.state, cells))  # what is only expected is shown in between
+            else:
+                freshness = freshness_of(base, request, meta, stored, shown, self._clock())
+        else:
+            freshness = _STALE
         if data is INVALID:
-            return data, BROKEN, expires_at
+            return data, BROKEN, freshness
         if not is_complete:  # what there is of it can be looked at
-            return data, LACKING, expires_at
-        return data, MISSING if data is UNDEFINED else USABLE, expires_at
+            return data, LACKING, freshness
+        return data, MISSING if data is UNDEFINED else USABLE, freshness
+
+
+_STALE: Final = Freshness(STALE)
+
+
+def _is_of_base(base: Tables, state: State, cell: Cell) -> bool:
+    """Whether a state over the base shows what lies in it."""
+    return state.get(*cell) is base.get(*cell)
 
 
 _warned: Final[set[str]] = set()
@@ -464,18 +490,6 @@ def _is_complete(query_key: Any) -> bool:
     return query_key is not UNDEFINED
 
 
-def _age(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> float:
-    """When what was assembled from tables turns stale: with the oldest of its entities."""
-    if isinstance(schema, EntitySchema) and not schema.model.relations and isinstance(stored, str):
-        return _first_expiry(reader.state, ((schema.model.key, stored),))
-    return _first_expiry(reader.state, _cells(reader, schema, stored, slot))
-
-
-def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
-    times = (state.meta(table, pk) for table, pk in cells)
-    return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
-
-
 def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> list[Cell]:
     """What a read touches; kept with what it built."""
     cells = reader.touched(schema, stored, slot)
@@ -493,13 +507,16 @@ def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -
 
 def _reading(request: Request, meta: KeyMeta | None, assembled: Assembled, now: float) -> Reading:
     """What was found as a reading: the facts go through the tables of `policy`."""
-    data, found, expires_at = assembled
+    data, found, freshness = assembled
+    expires_at = freshness.expires_at
     if data is UNDEFINED or data is INVALID:
         data = None
     invalid_if_stale = request.rules.invalid_if_stale
     if meta is None:
         status = status_of(found, False, NONE, invalid_if_stale)
-        return Reading(data, status, expires_at, decide(status, now > expires_at, False), found is USABLE)
+        return Reading(
+            data, status, expires_at, decide(status, now > expires_at, False), found is USABLE, freshness=freshness
+        )
     error, terms = meta.error, meta.terms
     recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
     if terms is not None:  # the server has a say in it
@@ -518,4 +535,5 @@ def _reading(request: Request, meta: KeyMeta | None, assembled: Assembled, now: 
         raw_error=error,
         date=meta.date,
         fetched_at=meta.fetched_at,
+        freshness=freshness,
     )

@@ -64,7 +64,6 @@ def delete(schema: Deletion, response: Any, request: Request, writer: Normalizat
         siblings = request.rules.siblings
         if siblings is not None:
             _expire(writer, siblings.lists_test(request.args), everywhere=True)
-        _note_unknown(schema.item, writer)
         return UNDEFINED
     for gone in found:
         writer.write_invalid(gone.schema.table_key, gone.pk)
@@ -308,14 +307,7 @@ def without_answer(request: Request, writer: Normalization) -> None:
 
         _expire_lists(collection.item, writer, may_hold)
         return
-    if not pks:
-        _note_unknown(schema, writer)
     _expire_lists(schema, writer, holds if pks else lambda listing: True)
-
-
-def _note_unknown(schema: Schema | None, writer: Normalization) -> None:
-    """The server changed an entity, and which one is not known here."""
-    writer.change.unknown.update(entity.table_key for _, entity in entities_of(schema))
 
 
 def expire_self(request: Request, writer: Normalization) -> None:
@@ -366,6 +358,7 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     base = writer.below
     if not isinstance(base, Tables):
         return  # what is only expected of a mutation leaves nothing stale
+    writer.expire_tests.append(test)
     if everywhere and writer.brought is not None:
         writer.brought.expires(test)
     base.settle()

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, cast
 
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
@@ -15,10 +16,11 @@ from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .brought import Brought, Items, Joins
-from .tables import EMPTY, Change, State, Tables
+from .tables import EMPTY, Change, State, Tables, Whole
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
+    from .request import Rules
 
 
 class Normalization:
@@ -42,8 +44,13 @@ class Normalization:
         adopts: bool = False,
         strict: bool = False,
         replaces: bool = False,
+        rules: Rules | None = None,
     ) -> None:
         self.below = below
+        self.rules = rules
+        """Those of the endpoint that was answered; None for a value that was set."""
+        self.has_references = False
+        """Whether the response refers to an entity by its primary key alone."""
         self.args = args
         self.meta = meta
         self.change = Change(below, meta)
@@ -53,6 +60,10 @@ class Normalization:
         self.replaces = replaces
         self.response: Any = None
         """The response, or what counts as one."""
+        self.followed: AbstractSet[tuple[str, str]] = frozenset()
+        """The lists that certainly follow what the response of a change says."""
+        self.expire_tests: list[Callable[[str], bool]] = []
+        """Results whose keys one of these accepts turn stale."""
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
         self.brought: Brought | None = None
@@ -211,10 +222,41 @@ class Normalization:
                 self.brought.replaces((table, pk))
         else:
             stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
+            if before is not INVALID and stored is not INVALID:
+                self.note_whole(schema, pk, record, stored)
         change.write(table, pk, stored, meta)
         if schema.indexes and stored is not INVALID:
             for name in change.write_index(table, schema.indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
+
+    def note_whole(self, schema: EntityNode, pk: str, record: Mapping[str, Any], stored: Any) -> None:
+        """Notes which response last brought a record whole, where it is merged with the one that is stored."""
+        table, below = schema.table_key, self.below
+        if type(below) is not Tables:
+            return  # what is only expected makes nothing fresh
+        before = below.whole(table, pk)
+        if before is None:
+            return
+        covers = len(record) == len(record_of(stored)) or self._has_needed(schema, record.keys())
+        is_older = self.meta.fetched_at < before.number
+        if covers and (not is_older or not self._has_needed(schema, before.fields)):
+            before = Whole(self.meta.fetched_at, self.meta.expires_at, record.keys())
+        if before.number != self.meta.fetched_at or len(before.fields) != len(record_of(stored)):
+            self.change.partial.setdefault(table, {})[pk] = before
+
+    def brought_whole(self, table: str, pk: str) -> bool:
+        """Whether this response brought a record with all members that its endpoint says it needs."""
+        rules = self.rules
+        if rules is None or rules.reach is None:
+            return False
+        found = self._passed.get(table, {}).get(pk, UNDEFINED)
+        names = self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
+        models = rules.reach.models.get(table, ())
+        return names is not None and any(rules.demands(model)[0] <= names.keys() for model in models)
+
+    def _has_needed(self, schema: EntityNode, names: AbstractSet[str]) -> bool:
+        """Whether a record with these members is whole for the endpoint that was answered."""
+        return self.rules is not None and self.rules.demands(cast("EntitySchema", schema).model)[0] <= names
 
     def _brought(self, table: str, pk: str) -> Any:
         """What this response brought of an entity before, None where it is new in it."""
@@ -308,6 +350,8 @@ class Normalization:
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
+        if old_meta is not None and self.rules is not None and self.rules.strict:
+            return old_meta  # that something joined it makes no list fresher
         return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta
 
 

@@ -175,6 +175,8 @@ class CompiledNormalization(Normalization):
         merged = {**existing, **record}
         unchanged = len(merged) != len(record) and same_json(existing, merged)
         written[pk] = before if unchanged else model.stored(merged)
+        if len(merged) != len(record):
+            self.note_whole(model.node, pk, record, merged)
         self.passed(model.key)[pk] = record if self.adopts or model.relations else {**record}
 
     def _write_many(

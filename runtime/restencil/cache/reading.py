@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..base.struct import Struct
+
+if TYPE_CHECKING:
+    from .freshness import Freshness
+    from .tables import Cell
 
 R = TypeVar("R")
 
@@ -57,6 +61,7 @@ class Reading:
         "expiry_status",
         "fetched_at",
         "found",
+        "freshness",
         "raw_error",
     )
 
@@ -71,6 +76,7 @@ class Reading:
         raw_error: BaseException | None = None,
         date: float | None = None,
         fetched_at: float | None = None,
+        freshness: Freshness | None = None,
     ) -> None:
         self.data = data
         self.expiry_status = expiry_status
@@ -81,6 +87,13 @@ class Reading:
         self.raw_error = raw_error
         self.date = date
         self.fetched_at = fetched_at
+        self.freshness = freshness
+        """Which event made it stale, and whether references alone did."""
+
+    @property
+    def references(self) -> tuple[Cell, ...]:
+        """The records that alone have to be fetched for it to be fresh."""
+        return () if self.freshness is None else self.freshness.references
 
     @property
     def usable_data(self) -> Any:

@@ -42,6 +42,7 @@ from .compiling import resolved
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
+from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, unread
 from .following import follow, note_lists
 from .memo import Memo
 from .mutations import (
@@ -58,10 +59,11 @@ from .mutations import (
 )
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
-from .overlaps import ELSEWHERE, Arrival
+from .request_log import Answered
 from .reading import INFINITE
 from .request import own_args
 from .snapshot import Snapshot
+from .staleness import StaleSet
 from .tables import Change, KeyMeta, Stamp, Tables
 from .witness import witnessed
 
@@ -115,6 +117,11 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 tier=contents.tier,
                 is_final=is_current,
             )
+            if is_current and request.rules.strict:
+                _note_freshness(contents, request, writer, action.fetch_id, effects)
+            elif is_current and writer.expire_tests:
+                effects.stale = StaleSet(f"a change was sent since: {request.asked}")
+                effects.stale.keys.update(_expired_in_flight(contents, writer))
             known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
     except Exception as error:
         failure = _misfit(error, request, response)
@@ -125,6 +132,9 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.failure = failure
         if is_current:
             effects.change = _failed(contents, request, failure, _error_times(action))
+            if request.rules.strict and request.rules.side_effect:
+                looking = _looking(contents, request, action.meta)
+                _note_change(contents, request, unread(request, looking), looking, effects)
         else:
             effects.is_told = False
         return effects
@@ -136,8 +146,14 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     before = contents.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
     expired = None if before is None else before.expires_at
+    brought, is_complete = _brought(writer) if request.rules.strict and not request.rules.side_effect else (None, True)
     writer.change.key_metas[key] = KeyMeta(
-        action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
+        action.meta,
+        prev_expires_at=expired,
+        terms=action.terms,
+        rules=request.rules,
+        brought=brought,
+        is_complete=is_complete,
     )
     if not request.rules.persist or (action.told is not None and not action.told.stored):
         effects.is_stored = False
@@ -147,8 +163,6 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = known
     elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.judged(_may_fail):
         effects.echoed = request, writer, writer.response
-    if action.fetch_id is not None and contents.overlaps.matters(action.fetch_id, is_change=request.rules.side_effect):
-        _overlap(contents, action, action.fetch_id, effects, writer.change)
     if action.mark is not None or action.told is not None or (is_fetched and key in contents.witnesses):
         effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
@@ -175,34 +189,71 @@ def renew(lookup: Lookup, action: actions.Renew) -> Effects:
     effects.is_told, effects.shown, effects.ended = True, request, action.fetch_id
     told = action.told
     effects.renewed = witness, told if told is not None and told.condition is not None else None
-    if contents.overlaps.matters(action.fetch_id, is_change=False):
-        effects.arrival = Arrival(action.fetch_id, contents.next_id(), is_change=False, change=change)
-        effects.doubtful = contents.overlaps.met(effects.arrival)
+    before = contents.base.key_meta(request.key)
+    if before is not None:
+        change.key_metas[request.key].brought = before.brought
+        change.key_metas[request.key].is_complete = before.is_complete
+    if request.rules.strict:
+        looking = _looking(contents, request, action.meta)
+        looking.change = change
+        _note_freshness(contents, request, looking, action.fetch_id, effects)
     if told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, told, Normalization(contents.base, request.args, action.meta))
     return effects
 
 
-def _overlap(contents: Contents, action: actions.SetResponse, fetch_id: int, effects: Effects, change: Change) -> None:
-    """What this answer and another brought, one of them a mutation's, whose requests overlapped is in doubt.
+def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]], bool]:
+    """By table, the records and lists that a response brought, and whether it brought all that it refers to."""
+    found = {table: frozenset(written) for table, written in writer.change.entities.items()}
+    return found, not writer.has_references
 
-    The value of a mutation is what its own answer says, also where that is the older one to the store.
-    """
-    request, base = action.request, contents.base
-    is_change = request.rules.side_effect
-    effects.arrival = Arrival(fetch_id, contents.next_id(), is_change=is_change, change=change)
-    effects.doubtful = contents.overlaps.met(effects.arrival)
-    if not is_change or effects.echoed is None:
-        return
-    times = [base.meta(*cell) for cell in effects.doubtful]
-    if any(meta is not None and meta.fetched_at > action.meta.fetched_at for meta in times):
-        latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
-        with contents.hooks:
-            _, written, response = effects.echoed
-            writer = Normalization(base, request.args, latest, replaces=written.replaces)
-            writer.write(cast("Schema", request.rules.schema), response)
-            effects.value = _own_value(request, writer, response)
-        effects.echoed = None
+
+def _looking(contents: Contents, request: Request, meta: Meta) -> Normalization:
+    """A pass that writes nothing, for those who look at what is stored."""
+    return Normalization(contents.base, request.args, meta, rules=request.rules)
+
+
+def _note_freshness(
+    contents: Contents, request: Request, writer: Normalization, fetch_id: int | None, effects: Effects
+) -> None:
+    """Notes what a response makes stale, and what it touched, for requests that overlap with it."""
+    if request.rules.side_effect:
+        _note_change(contents, request, changed(request, writer, writer.followed), writer, effects)
+    elif fetch_id is not None and (contents.request_log or len(contents.in_flight.by_id) > 1):
+        change, reach = writer.change, request.rules.reach
+        collections = {} if reach is None else reach.collections
+        brought = frozenset(cell for cell in change.cells() if cell[0] not in collections)
+        lists = {cell: collections[cell[0]] for cell in change.cells() if cell[0] in collections}
+        plain = frozenset[str]() if reach is None else reach.plain_lists
+        answered = Answered(
+            writer.meta.fetched_at, False, request.asked, brought, frozenset(), lists, plain, request.key
+        )
+        _note_overlaps(contents, answered, effects)
+
+
+def _note_change(
+    contents: Contents, request: Request, made: ChangeEffects, writer: Normalization, effects: Effects
+) -> None:
+    """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
+    stale = effects.stale = made.stale
+    stale.keys.update(_expired_in_flight(contents, writer))
+    answered = Answered(writer.meta.fetched_at, True, request.asked, made.records, frozenset(made.tables))
+    _note_overlaps(contents, answered, effects)
+
+
+def _expired_in_flight(contents: Contents, writer: Normalization) -> set[str]:
+    """The keys of reads under way that an endpoint's `expires` names: their responses may be older than the change."""
+    keys = {one.request.key for one in contents.in_flight.by_id.values()} if writer.expire_tests else set[str]()
+    return {key for key in keys for test in writer.expire_tests if test(key)}
+
+
+def _note_overlaps(contents: Contents, answered: Answered, effects: Effects) -> None:
+    effects.answered = answered
+    stale = contents.request_log.overlaps(answered, contents.base)
+    if effects.stale is None or not effects.stale:
+        effects.stale = stale
+    else:
+        effects.stale.update(stale)
 
 
 def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
@@ -216,8 +267,28 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
         if isinstance(action.error, PreconditionFailedError) and action.request.rules.concurrency is not None:
             writer = Normalization(lookup.contents.base, action.request.args, action.meta)
             writer.change = effects.change
-            effects.doubtful = effects.untagged = refused(action.request, writer)
+            effects.untagged = refused(action.request, writer)
+    if action.request.rules.strict and (action.resets is None or action.resets == lookup.contents.resets):
+        _note_failure(lookup.contents, action, effects)
     return effects
+
+
+def _note_failure(contents: Contents, action: actions.SetError, effects: Effects) -> None:
+    """Notes what a request makes stale that failed."""
+    request = action.request
+    status = getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
+    looking = _looking(contents, request, action.meta)
+    if not request.rules.side_effect:
+        if status in (404, 410) and request.rules.siblings is not None and request.rules.siblings.is_item(request.url):
+            effects.stale = gone(request, looking)
+        return
+    if status is not None and status < 400:
+        made = unread(request, looking)
+    elif status is not None or action.was_sent:
+        made = failed(request, looking, status)
+    else:
+        return
+    _note_change(contents, request, made, looking, effects)
 
 
 def set_value(lookup: Lookup, action: actions.Set) -> Effects:
@@ -298,8 +369,7 @@ def subscription(lookup: Lookup, action: actions.Subscribe | actions.Unsubscribe
 def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     """What an answer through another store would have written here is stale from now on; what it deleted is gone.
 
-    It gives whether anything was there. An answer to a request that is under way here may be of before or after it, so
-    what both of them bring is in doubt.
+    It gives whether anything was there.
     """
     contents, answer = lookup.contents, action.answer
     base, request = contents.base, answer.request
@@ -308,7 +378,8 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     effects.value = False
     try:
         with contents.hooks:
-            heard = _normalized(base, request, answer.response, answer.meta, tier=contents.tier).change
+            writer = _normalized(base, request, answer.response, answer.meta, tier=contents.tier)
+            heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
         return effects
@@ -317,13 +388,16 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     for table, pk in heard.cells():
         if heard.get(table, pk) is INVALID:
             change.write(table, pk, INVALID, change.times)
-    effects.doubtful = [cell for cell in known if heard.get(*cell) is not INVALID]
     for key in {**heard.key_metas, **heard.results}:
         meta = None if key == request.key else base.key_meta(key)
         if meta is not None:
             change.key_metas[key] = meta.with_expiry(1)
+    if request.rules.strict:
+        effects.stale = elsewhere(request, writer).stale
+    else:
+        effects.stale = StaleSet(f"a change was sent since: {request.asked}")
+        effects.stale.cells.update(cell for cell in known if heard.get(*cell) is not INVALID)
     effects.is_told = effects.value = bool(known or change.key_metas)
-    effects.arrival = Arrival(ELSEWHERE, contents.next_id(), is_change=True, change=heard)
     return effects
 
 
@@ -423,6 +497,7 @@ def _normalized(
         adopts=adopts,
         strict=rules.strict_shape,
         replaces=replaces,
+        rules=rules,
     )
     if is_final and tier is not None:
         writer.notes()
@@ -439,7 +514,7 @@ def _normalized(
     if writer.change.answered or writer.change.extended:
         note_lists(writer, request)
     if rules.side_effect and response is not None:
-        follow(writer, request, schema, result)
+        writer.followed = follow(writer, request, schema, result)
     if rules.list_key is not None:
         _extend_list(request, schema, result, rules.list_key(*args), writer)
     if rules.expires and placeholder is None:

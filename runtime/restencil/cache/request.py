@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 from ..base.answers import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping
-from ..schema.entity import told
+from ..schema.entity import first_model, told
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
+from .reach import Reach, reach_of
+from .staleness import path_of
 
 if TYPE_CHECKING:
     from ..schema.entity import EntityModel
@@ -120,6 +122,19 @@ class Siblings(Protocol):
         """What the list of the resource is, as it was written; None where there is none."""
         ...
 
+    @property
+    def resource(self) -> object:
+        """What tells the resource from others."""
+        ...
+
+    def is_item(self, url: str, /) -> bool:
+        """Whether a URL is the address of one item of the resource, that of its `get`."""
+        ...
+
+    def items_at(self, path: str, /) -> Iterable[tuple[EntityModel, str]]:
+        """The records whose `get` has this path, in any resource of the package: class record and primary key."""
+        ...
+
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None, /
     ) -> Iterable[Callable[[str], bool]]:
@@ -158,7 +173,11 @@ class Rules:
         knows_keys: bool = False,
         list_key: Callable[..., str] | None = None,
         total: tuple[str, ...] = (),
-        needs: Iterable[str] = (),
+        needs: str | Iterable[str] = (),
+        strict: bool = False,
+        pages: bool = False,
+        exact_filters: Iterable[str] | None = None,
+        outer_params: frozenset[str] = frozenset(),
         path_names: frozenset[str] | None = None,
         validate: str | None = None,
         has_body: bool = False,
@@ -166,9 +185,10 @@ class Rules:
         replace: bool = False,
         empty: str | None = None,
         siblings: Siblings | None = None,
-        expires: Iterable[str] = (),
+        expires: str | Iterable[str] = (),
         raw_returns: Any = None,
         fields_told: Mapping[str, str] | None = None,
+        body_fields: Mapping[str, str] | None = None,
         persist: bool | int | None = None,
         processes: bool = False,
         conditional: bool = False,
@@ -177,7 +197,9 @@ class Rules:
     ) -> None:
         self.raw_schema = raw_schema
         self.fields_told = fields_told or None
-        """The fields, dotted where they stand in objects, that path parameters of other names are."""
+        """The fields, dotted where they stand in objects, that parameters of other names are."""
+        self.body_fields = body_fields or None
+        """The fields, dotted where they stand in objects, that members of a body are."""
         self.method = method
         """That of HTTP, for messages."""
         self.side_effect = side_effect
@@ -197,8 +219,18 @@ class Rules:
         self.replace = replace
         self.empty = empty
         self.siblings = siblings
-        self.expires = tuple(expires)
+        self.expires = () if isinstance(expires, str) else tuple(expires)
         """What turns stale after success, by name."""
+        self.expires_nothing = expires == "nothing"
+        """Whether a change leaves everything as fresh as it was."""
+        self.strict = strict
+        """Whether a change makes stale all that it may have changed, as in generated packages."""
+        self.pages = pages
+        """Whether its lists are pages of longer ones."""
+        self.exact_filters = None if exact_filters is None else frozenset(exact_filters)
+        """The arguments of a list that decide exactly what is in it; None: those that are fields of the entity."""
+        self.outer_params = outer_params
+        """Path parameters before the last one, which name something else than the entity."""
         self.raw_returns = raw_returns
         self.persist = 1 if persist is None else int(persist)
         """Whether a storage keeps what is answered, 0 or 1; from 1 on the number is part of its shape."""
@@ -208,7 +240,8 @@ class Rules:
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
-        self.needs = tuple(needs)
+        self.needs: str | tuple[str, ...] = needs if isinstance(needs, str) else tuple(needs)
+        """The fields that an entity must have to be whole: `"all"` that it declares, or these."""
         self.path_names = path_names
         self.validate = validate
         """What becomes of answers that do not fit what is declared; None: what the store says."""
@@ -240,18 +273,51 @@ class Rules:
         """
         found = self._demands.get(model)
         if found is None:
-            needed = frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
-            telling = None if self.path_names is None else self.path_names | model.telling
+            needed = self._needed(model)
+            telling = None if self.path_names is None else self.path_names | model.telling | {*(self.fields_told or ())}
             found = self._demands[model] = needed, telling
         return found
 
+    def _needed(self, model: EntityModel) -> frozenset[str]:
+        if self.needs == "all":
+            return frozenset(field.in_json for field in model.fields.values())
+        if self.needs == "required":
+            fields = model.fields.values()
+            return frozenset(field.in_json for field in fields if field.required or field.default_value() is not None)
+        if self.strict and model is not first_model(self.schema):
+            return frozenset(field.in_json for field in model.fields.values())
+        return frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
+
+    @cached_property
+    def reach(self) -> Reach | None:
+        """What results of the endpoint can show; None where that cannot be told in advance."""
+        return reach_of(self.schema)
+
+    @property
+    def resource(self) -> object:
+        """The resource that the endpoint belongs to; None where there is none."""
+        return None if self.siblings is None else self.siblings.resource
+
     def told(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """URL parameters as a record tells them: under the names of the fields that they are."""
+        """URL parameters as a record tells them: under the names of the fields that they are.
+
+        A path parameter before the last one is no primary key, even if it has its name.
+        """
+        if self.outer_params:
+            params = self._without_outer(params)
         return params if self.fields_told is None else told(params, self.fields_told, self.schema)
+
+    def _without_outer(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        model = first_model(self.schema)
+        if model is None or model.pk_name is None:
+            return params
+        outer = self.outer_params & {model.pk_name, model.to_python.get(model.pk_name, model.pk_name)}
+        return {name: value for name, value in params.items() if name not in outer} if outer else params
 
     def told_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Bound arguments whose URL parameters are those that a record tells."""
-        if self.fields_told is None or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
+        is_untold = self.fields_told is None and not self.outer_params
+        if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
             return args
         found = (self.told(args[0]), *args[1:])
         return Arguments(found, self.told_args(args.own)) if isinstance(args, Arguments) else found
@@ -296,6 +362,14 @@ class Request:
         if found is None:
             self._url = found = self.endpoint.request_url(self.args)
         return found
+
+    @property
+    def path(self) -> str | None:
+        """The address without its query; None where there is none."""
+        try:
+            return path_of(self.url) or None
+        except Exception:  # a user's own hook failed, or no request can be made of it
+            return None
 
     @property
     def asked(self) -> str:

@@ -45,9 +45,7 @@ class Store(Portable):
 
     `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
     was. `scheduler` runs background work, `max_entities` bounds the number of entities (default: unbounded), `gc` is
-    the policy that collects what no one holds (default: nothing). With `watch_overlaps`, which generated clients
-    turn on, what a change and another request brought that were under way together counts as stale, and the call of the
-    change gives its own answer; without, the answer of the request that began later counts. A store belongs to one
+    the policy that collects what no one holds (default: nothing). A store belongs to one
     principal.
 
     `validate` says what becomes of answers that do not fit what is declared, where their endpoint says nothing:
@@ -64,7 +62,6 @@ class Store(Portable):
         scheduler: Scheduler | None = None,
         max_entities: int | None = None,
         gc: ImmortalGCPolicy | None = None,
-        watch_overlaps: bool = False,
         validate: str = "off",
         storage: Lasting | None = None,
     ) -> None:
@@ -95,8 +92,6 @@ class Store(Portable):
         self.query = lookup.query
         self.paths = lookup.paths
         self.unanswered = lookup.unanswered
-        if watch_overlaps:
-            self.watch_overlaps()
         self.gc = gc
         if gc is not None:
             gc.attach(self)
@@ -114,7 +109,6 @@ class Store(Portable):
             scheduler=self.scheduler,
             max_entities=self._contents.retention.max_entities,
             gc=None if self.gc is None else self.gc.another(),
-            watch_overlaps=self._contents.overlaps.are_watched,
             validate=self._contents.validate,
         )
         made._origins.update(self._origins)
@@ -153,6 +147,11 @@ class Store(Portable):
     def now(self) -> float:
         """The moment by the store's clock, in ms; it never goes back, whatever the clock does."""
         return self.clock()
+
+    def next_number(self) -> float:
+        """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
+        with self.lock:
+            return self._contents.next_number()
 
     def next_id(self) -> int:
         """An id that this store has never given before: of fetches, placeholders, refreshes."""
@@ -222,15 +221,6 @@ class Store(Portable):
         """What is built from an entity now, nearest first (for explanations)."""
         with self.lock:
             return self._contents.memo.dependents(table, pk)
-
-    def in_doubt(self, cells: Iterable[Cell]) -> bool:
-        """Whether answers brought one of these entities and lists of which it cannot be told which is the later."""
-        with self.lock:
-            return not self._contents.overlaps.doubtful.isdisjoint(cells)
-
-    def watch_overlaps(self) -> None:
-        """From now on what answers bring whose requests overlapped, one of them a mutation's, counts as stale."""
-        self._contents.overlaps.are_watched = True
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
         """The view as it is now; it stays so for as long as it is held."""

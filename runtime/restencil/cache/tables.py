@@ -8,12 +8,14 @@ tables as an optimistic layer. Both answer the same questions, so normalization 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema
 from ..schema.stored import Growth, record_of
+from .staleness import StaleMarks
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
@@ -24,19 +26,29 @@ Cell = tuple[str, str]
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
-_UNSAID: Final = frozenset({"rules", "seen", "terms"})
+_UNSAID: Final = frozenset({"brought", "is_complete", "rules", "seen", "terms"})
+
+
+class Whole(NamedTuple):
+    """The response that last brought a record whole: its request's number, when it expires (ms), and its fields."""
+
+    number: float
+    expires_at: float
+    fields: AbstractSet[str]
 
 
 class KeyMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = (
+        "brought",
         "date",
         "error",
         "error_policy",
         "expires_at",
         "fetched_at",
         "invalidated",
+        "is_complete",
         "prev_expires_at",
         "rules",
         "seen",
@@ -53,8 +65,14 @@ class KeyMeta:
         invalidated: bool = False,
         terms: Terms | None = None,
         rules: Rules | None = None,
+        brought: Mapping[str, AbstractSet[str]] | None = None,
+        is_complete: bool = False,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
+        self.brought = brought
+        """By table, the records and lists that the response brought; None where that does not matter."""
+        self.is_complete = is_complete
+        """Whether the response brought all that it refers to."""
         self.terms = terms
         """How long the data is good, as the server says it; None where it is not asked."""
         self.prev_expires_at = prev_expires_at
@@ -75,7 +93,7 @@ class KeyMeta:
         made.error = None if invalidated else self.error
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
-        made.rules = self.rules
+        made.rules, made.brought, made.is_complete = self.rules, self.brought, self.is_complete
         made.seen = 0
         made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
@@ -170,6 +188,9 @@ class Listing(NamedTuple):
     collection: Any
     key: str
     total: tuple[str, ...]
+    is_page: bool = False
+    exact: frozenset[str] | None = None
+    """The arguments that decide exactly what is in it; None: those that are fields of the entity."""
 
     @property
     def entities(self) -> tuple[str, ...]:
@@ -214,12 +235,15 @@ class Tables:
         """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, KeyMeta] = {}
+        self.partial: dict[str, dict[str, Whole]] = {}
+        """By table and primary key: the response that last brought a record whole, where the last one did not."""
+        self.marks = StaleMarks()
         self.set_as: dict[EntityNode, None] = {}
         """The entities that values were set as, by users."""
         self.unstored: set[Cell | str] = set()
         """Cells and keys with something of answers that no storage and no dump has."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
-        self.whole: dict[Cell, tuple[Any, int, bool]] = {}
+        self.answered_lists: dict[Cell, tuple[Any, int, bool]] = {}
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
         self._listings: dict[str, dict[Cell, dict[str, Listing]]] = {}
         """Under which keys the lists of a table's entities are held."""
@@ -308,6 +332,12 @@ class Tables:
             return []
         return [listing for keys in found.values() for listing in keys.values()]
 
+    def all_listings(self) -> Iterator[Listing]:
+        """The keys that hold lists, of whatever entities."""
+        for found in self._listings.values():
+            for keys in found.values():
+                yield from keys.values()
+
     def _note_listing(self, listing: Listing) -> None:
         for entity in listing.entities:
             keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
@@ -387,6 +417,7 @@ class Tables:
             self._note_whole(cell, is_extended=True)
         for listing in change.noted:
             self._note_listing(listing)
+        self._commit_whole(change)
         self._commit_keys(change)
         for (table, name), entries in change.indexes.items():
             index = self.indexes.setdefault(table, {}).setdefault(name, {})
@@ -397,13 +428,35 @@ class Tables:
                     index[text] = found
         return grown
 
+    def _commit_whole(self, change: Change) -> None:
+        """Takes over which responses last brought records whole."""
+        for table, written in change.entities.items():
+            wholes, partial = self.partial.get(table), change.partial.get(table, EMPTY)
+            if wholes:
+                for pk in written if len(written) < len(wholes) else [*wholes]:
+                    if pk in written and pk not in partial:
+                        wholes.pop(pk, None)
+            if partial:
+                self.partial.setdefault(table, {}).update(partial)
+
+    def whole(self, table: str, pk: str) -> Whole | None:
+        """The response that last brought a record whole, as far as its fields tell; None for no record."""
+        stored = self.get(table, pk)
+        if isinstance(stored, Sentinel):
+            return None
+        found = self.partial.get(table, EMPTY).get(pk)
+        if found is not None:
+            return found
+        meta = self.metas[table][pk]
+        return Whole(meta.fetched_at, meta.expires_at, record_of(stored).keys())
+
     def _note_whole(self, cell: Cell, *, is_extended: bool) -> None:
         stored = self.get(*cell)
-        self.whole[cell] = stored, len(stored), is_extended
+        self.answered_lists[cell] = stored, len(stored), is_extended
 
     def as_answered(self, cell: Cell, shown: Any) -> tuple[int, bool] | None:
         """The length of a list that shows what its answer, and pages since, had; whether there were any of those."""
-        noted = self.whole.get(cell)
+        noted = self.answered_lists.get(cell)
         if noted is None or noted[0] is not shown or noted[1] != len(shown):
             return None
         return noted[1:]
@@ -451,7 +504,8 @@ class Tables:
             for name, text in self.indexed(table, pk):
                 self.indexes[table][name].pop(text, None)
             self.entities[table].pop(pk, None)
-            self.whole.pop((table, pk), None)
+            self.partial.get(table, {}).pop(pk, None)
+            self.answered_lists.pop((table, pk), None)
             if table[:1] in ("[", "{"):
                 for lists in self._listings.values():
                     lists.pop((table, pk), None)
@@ -489,9 +543,9 @@ class Change:
         "listed",
         "metas",
         "noted",
+        "partial",
         "results",
         "times",
-        "unknown",
     )
 
     def __init__(self, below: State, times: Meta) -> None:
@@ -514,8 +568,8 @@ class Change:
         """Collections that the response is the whole of, with their schemas."""
         self.extended: dict[Cell, Any] = {}
         """Collections that the response is a page of, with their schemas."""
-        self.unknown: set[str] = set()
-        """Tables of which it is not known what the server changed."""
+        self.partial: dict[str, dict[str, Whole]] = {}
+        """By table and primary key: the response that last brought a record whole, where that is not this one."""
         self.noted: list[Listing] = []
         """What it says of keys that hold lists."""
         self.growing: dict[Cell, Growth] = {}
@@ -528,7 +582,7 @@ class Change:
         """This change over another state."""
         moved = Change(below, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
-        moved.results, moved.key_metas = self.results, self.key_metas
+        moved.results, moved.key_metas, moved.partial = self.results, self.key_metas, self.partial
         return moved
 
     def get(self, table: str, pk: str) -> Any:

@@ -85,8 +85,6 @@ class AnyController:
         """What stands between the operations and the store, in its order."""
         self.retries: int | RetryPolicy | None = core.retries
         """What was given as `retries`; None: requests are tried again only where their endpoint says so."""
-        if self._api is not None:
-            core.store.watch_overlaps()
         if type(self).dispatch is not AnyController.dispatch:
             core.override_dispatch(self.dispatch)
         core.open(self)
@@ -237,7 +235,7 @@ class AnyController:
 
         Raises ProcessingError for a value that does not fit.
         """
-        now = self.store.now()
+        now = self.store.next_number()
         self._core.chain(Set(schema, (*args, kwargs) if kwargs else args, value, Meta(now, now, now + SET_EXPIRY)))
 
     def invalidate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -309,7 +307,8 @@ class AnyController:
         now, lifetimes = self.store.now(), self._core.lifetimes
         request = _written(endpoint, args)
         request.locator = self._core
-        meta = Meta(now if fetched_at is None else fetched_at, now, now + lifetimes.data_length(request))
+        number = self.store.next_number() if fetched_at is None else fetched_at
+        meta = Meta(number, now, now + lifetimes.data_length(request))
         error_expires_at = now + lifetimes.error_length(request)
         self._core.chain(SetResponse(request, response, meta, None, None, error_expires_at, wanted=False))
 

@@ -243,8 +243,8 @@ class Core(ABC):
         network, fetch_id = self.network, store.next_id()
         try:
             if self.is_direct and network is not None and not request.rules.simulated:
-                return network.start(request, fetch_id, store.clock(), within)
-            now = store.clock()
+                return network.start(request, fetch_id, store.next_number(), within)
+            now = store.next_number()
             meta = Meta(now, now, now + self.lifetimes.data_length(request))
             in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
@@ -259,7 +259,7 @@ class Core(ABC):
         if not self.opened:
             raise RuntimeError("this controller is closed; open() it before the next request")
         store, network = self.store, self.lifetimes
-        in_flight = InFlight(network, store, request, request.identity, store.next_id(), store.clock())
+        in_flight = InFlight(network, store, request, request.identity, store.next_id(), store.next_number())
         in_flight.transport = self.transport_of(in_flight)
         return in_flight, network.attempts(in_flight, self)
 

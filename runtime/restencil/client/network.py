@@ -370,7 +370,10 @@ class NetworkManager(Manager):
         key = in_flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
-        self._attached().dispatch(SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets))
+        was_sent = in_flight.answer is not None or isinstance(error, NetworkError | AbortError)
+        self._attached().dispatch(
+            SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent)
+        )
 
     # sending more than once
 

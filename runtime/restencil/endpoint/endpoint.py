@@ -141,7 +141,10 @@ class Endpoint(Generic[P, R]):
     deprecated: str | None
     signature: Any
     signatures: Mapping[str, Any] | None
-    needs: Sequence[str] | None
+    needs: str | Sequence[str] | None
+    exact_filters: Sequence[str] | None
+    search_fields: Mapping[str, str] | None
+    body_fields: Mapping[str, str] | None
     strict_keywords: bool | None
     validate: str | None
     persist: bool | int | None
@@ -157,7 +160,7 @@ class Endpoint(Generic[P, R]):
     concurrency: Any
     """How mutations tell the server what they were made for."""
     siblings: Any
-    expires: Sequence[str] | None
+    expires: str | Sequence[str] | None
     unwrap: str | None
     ignore: bool | None
     wrap: str | None
@@ -322,10 +325,15 @@ class Endpoint(Generic[P, R]):
             expires=self.expires or (),
             raw_returns=self.returns,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
-            needs=self.needs or (),
+            needs=("all" if self.strict else ()) if self.needs is None else self.needs,
+            strict=bool(self.strict),
+            pages=self.pagination is not None or self.pagination_field is not None,
+            exact_filters=self.exact_filters,
+            outer_params=self.outer_params,
             path_names=self.path_names,
             validate=self.validate,
-            fields_told=fields_of(self.path_params),
+            fields_told={**fields_of(self.path_params), **(self.search_fields or {})},
+            body_fields=self.body_fields,
             persist=self.persist,
             processes=self.plan.own_process,
             conditional=_is_conditional(self),
@@ -358,6 +366,11 @@ class Endpoint(Generic[P, R]):
         return Request(self, self.rules, args, self.key(*args))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
     # -- arguments ---------------------------------------------------------------------------------------------------
+
+    @property
+    def outer_params(self) -> frozenset[str]:
+        """Path parameters before the last one, none of which is the primary key."""
+        return frozenset()
 
     @property
     def path_names(self) -> frozenset[str] | None:

@@ -347,6 +347,7 @@ RESERVED: Final = frozenset(
         "move",
         "paginated",
         "perform",
+        "outer_params",
         "path_names",
         "perform_async",
         "plain",

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
+from weakref import WeakSet
 
 from ..base.lazy import logger, urls
 from ..base.values import described, is_mapping, text_of
+from ..cache.reach import tables_of
 from ..cache.request import PAGE
+from ..cache.staleness import path_of
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.derived import Deletion
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
     from ..cache.request import Locator
+    from ..schema.entity import EntityModel
     from .typing import Awaiting, Blocking
 
     T = TypeVar("T", covariant=True)
@@ -176,6 +180,30 @@ class Siblings:
         name = self._resource.__name__
         return f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.{self._member}"
 
+    @property
+    def resource(self) -> object:
+        """The class of the resource."""
+        return self._resource
+
+    def is_item(self, url: str) -> bool:
+        """Whether a URL is the address of one item of the resource, that of its `get`."""
+        get = _rest_member(self._resource, "get")
+        return get is not None and _params_at(get, path_of(url)) is not None
+
+    def items_at(self, path: str) -> Iterator[tuple[EntityModel, str]]:
+        """The records whose `get` has this path, in any resource of the package that is in use."""
+        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+            get = _rest_member(resource, "get")
+            params = None if get is None else _params_at(get, path)
+            if get is None or params is None:
+                continue
+            args = get.rules.told_args((params,))
+            for table in tables_of(get.rules.schema):
+                for model in get.rules.reach.models.get(table, ()) if get.rules.reach is not None else ():
+                    pk = model.node.lenient_pk(args[0], args)
+                    if pk is not None:
+                        yield model, pk
+
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None
     ) -> Iterator[Callable[[str], bool]]:
@@ -224,6 +252,23 @@ class Siblings:
     def _params(self, args: tuple[Any, ...]) -> dict[str, Any]:
         given: Any = args[0] if args and is_mapping(args[0]) else {}
         return {name: given[name] for name in self.path_names if given.get(name) is not None}
+
+
+_resources: Final[dict[str, WeakSet[type[Resource[Any]]]]] = {}
+"""The resource classes of generated packages that are in use, by package."""
+
+
+def _package_of(resource: type) -> str:
+    return resource.__module__.rpartition(".")[0] or resource.__module__
+
+
+def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
+    """The parameters for which an endpoint has this path, with its origin and prefix; None where it never has."""
+    prefix = get.url_prefix.rstrip("/")
+    template = path_template(get.path)
+    if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
+        return None
+    return template.params_of(path[len(prefix) :])
 
 
 def _agreeing(endpoint: RestEndpoint[..., Any], given: Mapping[str, str | None]) -> Callable[[str], bool]:
@@ -668,6 +713,8 @@ class Resource(Binder[ControllerType]):
             template = path_template(options["path"]).template
             if not cls.__options__.get("singleton"):
                 shorten_path(template)
+        if cls.__options__.get("strict"):
+            _resources.setdefault(_package_of(cls), WeakSet()).add(cls)
         shared: type[Any] | None = cls.__options__.get("endpoint")
         for name, member in list(cls.__dict__.items()):
             declaration = member.__dict__.get("_declaration") if isinstance(member, RestEndpoint) else None

@@ -387,6 +387,11 @@ class Adder(Schema):
     def body_model(self) -> Any:
         return self.collection.inner.wire_model
 
+    @property
+    def is_creation(self) -> bool:
+        """Whether what is added was created by the call."""
+        return self.merge is not without
+
     def _wrapped(self, value: Any) -> Any:
         return value if self.collection.is_map or is_list(value) else [value]
 
@@ -450,6 +455,10 @@ def _corrected(args: tuple[Any, ...], record: Mapping[str, Any]) -> list[Any]:
 
 class Mover(Adder):
     """Moves entities between collections by comparing what they were with what they are."""
+
+    @property
+    def is_creation(self) -> bool:
+        return False
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         collection = self.collection

@@ -122,6 +122,7 @@ class EntitySchema(EntityNode):
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
         # A scalar is a reference by primary key.
+        writer.has_references = True
         if not value or type(value) is str:
             return value
         return self.pk_of_scalar(value, writer)
@@ -399,7 +400,7 @@ def told(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | 
 
     `fields` are the (dotted) names of the fields by parameter; `schema` leads to the entity whose they are.
     """
-    model = _first_model(schema) if any(name in params for name in fields) else None
+    model = first_model(schema) if any(name in params for name in fields) else None
     if model is None:
         return params
     found: dict[str, Any] = {name: value for name, value in params.items() if name not in fields}
@@ -426,7 +427,7 @@ def completed(record: Mapping[str, Any], known: Mapping[str, Any], told: Mapping
     return found
 
 
-def _first_model(schema: Schema | None) -> EntityModel | None:
+def first_model(schema: Schema | None) -> EntityModel | None:
     """The model of an entity that a schema leads to, of the outermost one."""
     waiting: list[Schema | None] = [schema]
     seen: set[int] = set()

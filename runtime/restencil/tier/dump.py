@@ -162,7 +162,7 @@ class _Dumping:
                     self._document.entry(table, field, text, pk)
 
     def _rows(self, table: str, shape: str, encode: Callable[[Any], bytes]) -> Mapping[str, Any]:
-        base, doubtful = self._base, self._contents.overlaps.doubtful
+        base, is_marked = self._base, self._contents.is_marked
         incomplete = self._is_incomplete(table)
         found: dict[str, Any] = {}
         for pk, stored in base.entities[table].items():
@@ -176,7 +176,7 @@ class _Dumping:
                 incomplete = True
                 continue
             times = base.metas[table][pk]
-            if cell in doubtful:
+            if is_marked(cell):
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
             found[pk] = self._document.row("" if value is None else self._shape(cell, shape), times, value)
         self._document.table(table, incomplete=incomplete).update(found)

@@ -112,8 +112,9 @@ class Intake(Origin):
         if other.entities or other.results or other.key_metas:
             effects = Effects()
             effects.change = other
-            effects.doubtful = contents.overlaps.doubtful.intersection(other.cells())
+            marked = [cell for cell in other.cells() if contents.is_marked(cell)]
             self._tell(effects)
+            contents.mark_stale(marked, _ELSEWHERE)
         if gone:
             effects = Effects()
             effects.keys, effects.drops_results = gone, True
@@ -153,7 +154,7 @@ class Intake(Origin):
             if stored is not UNDEFINED:
                 other.write(table, pk, stored, times)
                 return
-        self._contents.overlaps.doubtful.add(cell)
+        self._contents.mark_stale([cell], _ELSEWHERE)
 
     def _forget_absent(self) -> None:
         """What is known to be absent is unknown again, but where memory holds something."""
@@ -226,7 +227,7 @@ class Intake(Origin):
             self.unusable.add(cell)
             known.note(table, pk, row.rev, "")  # what is written replaces it
             if before is not UNDEFINED and not is_pending:
-                self._contents.overlaps.doubtful.add(cell)  # others have something else of it
+                self._contents.mark_stale([cell], _ELSEWHERE)  # others have something else of it
             return
         self.unusable.discard(cell)
         if cell in self.left:
@@ -239,7 +240,7 @@ class Intake(Origin):
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
         elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):
-            self._contents.overlaps.doubtful.add(cell)
+            self._contents.mark_stale([cell], _ELSEWHERE)
             return
         elif not was_known and doubted is None:
             stored, times = _joined(value, times, before, earlier, node)
@@ -425,7 +426,7 @@ class Intake(Origin):
                 continue
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
-                self._contents.overlaps.doubtful.add(cell)
+                self._contents.mark_stale([cell], _ELSEWHERE)
         self._contents.ready.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
@@ -575,6 +576,7 @@ class Intake(Origin):
 
 
 _READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
+_ELSEWHERE: Final = "another process has changed it"
 _NO_TIMES: Final = Meta(0, 0, 0)
 _UNUSABLE: Final = Sentinel("UNUSABLE")
 

@@ -122,7 +122,7 @@ class Origin:
 
         What came is laid over what the storage has, and not over what memory alone has.
         """
-        for table, pk in self._contents.overlaps.doubtful.intersection(change.cells()):
+        for table, pk in filter(self._contents.is_marked, list(change.cells())):
             self._below.known.forget(table, pk)
             self.doubted.setdefault(table, {})[pk] = -1
 

@@ -79,7 +79,7 @@ class Tap:
             change.indexes,
             change.metas,
             frozenset(change.listed) if change.listed else NO_NAMES,
-            frozenset(effects.doubtful) if effects.doubtful else NO_CELLS,
+            frozenset(effects.stale.cells) if effects.stale is not None else NO_CELLS,
             effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
             type(action) is SetResponse,
             is_stored,

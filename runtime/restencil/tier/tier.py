@@ -106,7 +106,7 @@ class StorageTier:
         if change is None:
             below.settle()
             return self._tap.taken(action, effects)
-        if self._contents.overlaps.doubtful:
+        if self._contents.base.marks.has_cells:
             below.settle()
             self.knowing.intake.writes(change)
         try:

@@ -79,4 +79,4 @@ class Vouching:
         if isinstance(self._contents.base.get(*cell), Sentinel) or cell in self._intake.left:
             return True
         writer = self._writer
-        return cell in writer.tap.tainted or cell in self._contents.overlaps.doubtful or writer.is_pending(cell)
+        return cell in writer.tap.tainted or self._contents.is_marked(cell) or writer.is_pending(cell)

@@ -1,0 +1,248 @@
+"""What a change makes stale: docs/reference/semantics.md, "What a change makes stale".
+
+A change is a call of an endpoint with a side effect. What its response brings whole is certain, and so are the lists
+that follow it; all else that it may have changed is stale. These rules hold for generated packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Sized
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..base.values import INVALID
+from ..schema.collection import Adder, identity_of_text
+from ..schema.derived import Deletion
+from ..schema.notation import schema_of
+from .mutations import meant
+from .reach import tables_of
+from .staleness import StaleSet, paths_above
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from .normalize import Normalization
+    from .request import Request
+    from .tables import Cell, Listing, State
+
+_GONE: Final = frozenset({404, 409, 410, 412})
+"""Answers to a change which say that its record is not what was known."""
+
+_SERVER_ERROR: Final = 500
+
+
+class ChangeEffects(NamedTuple):
+    """The tables and records that a change touched, and what it makes stale."""
+
+    tables: tuple[str, ...]
+    records: frozenset[Cell]
+    stale: StaleSet
+
+
+def changed(request: Request, writer: Normalization, followed: Sized[Cell]) -> ChangeEffects:
+    """What a change makes stale whose response was written; `followed` are the lists that follow it exactly."""
+    return _Effects(request, writer).of_response(followed)
+
+
+def failed(request: Request, writer: Normalization, status: int | None) -> ChangeEffects:
+    """What a change makes stale that got no response (None), or an error; it may have been made where that is a 5xx."""
+    effects = _Effects(request, writer)
+    if status is None or status >= _SERVER_ERROR:
+        return effects.of_nothing(is_certain=False)
+    if status in _GONE:
+        effects.mark_named(existence=True)
+    return effects.done()
+
+
+def unread(request: Request, writer: Normalization) -> ChangeEffects:
+    """What a change makes stale that was made, and whose response could not be read."""
+    return _Effects(request, writer).of_nothing(is_certain=True)
+
+
+def gone(request: Request, writer: Normalization) -> StaleSet:
+    """What is stale because the address of a record was answered by 404 or 410."""
+    effects = _Effects(request, writer, event=f"its record is not there: {request.asked}")
+    effects.mark_named(existence=True)
+    return effects.stale
+
+
+def elsewhere(request: Request, writer: Normalization) -> ChangeEffects:
+    """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
+    effects = _Effects(request, writer)
+    effects.of_nothing(is_certain=False)
+    for table in effects.tables:
+        for pk in writer.change.entities.get(table, ()):
+            effects.mark_record((table, pk), existence=True)
+    return effects.done()
+
+
+class _Effects:
+    def __init__(self, request: Request, writer: Normalization, event: str | None = None) -> None:
+        rules = request.rules
+        self._request, self._writer = request, writer
+        self._siblings = rules.siblings
+        item = None if rules.siblings is None else rules.siblings.item_schema
+        own = tables_of(rules.schema)
+        self.tables = own or tables_of(schema_of(item))
+        self.stale = StaleSet(event or f"a change was sent since: {request.asked}")
+        self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
+        self._path = request.path
+
+    def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:
+        if self._request.rules.expires_nothing:
+            self.stale = StaleSet(self.stale.event)
+        return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
+
+    # -- what is marked ------------------------------------------------------------------------------------------------
+
+    def mark_record(self, cell: Cell, *, existence: bool) -> None:
+        mark_record(self.stale, self._writer.below, cell, existence=existence)
+
+    def mark_named(self, *, existence: bool) -> None:
+        for cell in self._named:
+            self.mark_record(cell, existence=existence)
+        if existence and self._path is not None:
+            self.stale.trees.add(self._path)
+
+    def _mark_lists(self, table: str, followed: Sized[Cell]) -> None:
+        """All lists of an entity are stale but those that followed the change."""
+        self.stale.plain_lists.add(table)
+        self.stale.cells.update(listing.cell for listing in self._listings(table) if listing.cell not in followed)
+
+    def _all_listings(self) -> Iterator[Listing]:
+        below = self._writer.below
+        return below.all_listings() if isinstance(below, Tables) else iter(())
+
+    def _listings(self, table: str) -> list[Listing]:
+        return self._writer.below.listings(table)
+
+    # -- outcomes ------------------------------------------------------------------------------------------------------
+
+    def of_response(self, followed: Sized[Cell]) -> ChangeEffects:
+        writer, schema = self._writer, self._request.rules.schema
+        if isinstance(schema, Deletion):
+            return self._of_deletion()
+        brought = {
+            (table, pk): stored
+            for table in self.tables
+            for pk, stored in writer.change.entities.get(table, {}).items()
+        }
+        gone = [cell for cell, stored in brought.items() if stored is INVALID]
+        present = [cell for cell, stored in brought.items() if stored is not INVALID]
+        for cell in gone:
+            self._removed(cell)
+        if not present:
+            if not gone:
+                return self.of_nothing(is_certain=True)
+            self._same_address((), ())
+            return self.done(gone)
+        whole = frozenset(cell for cell in present if self._writer.brought_whole(*cell))
+        for table in self.tables:
+            if any(cell[0] == table for cell in whole):
+                self._mark_lists(table, followed)
+        is_creation = isinstance(schema, Adder) and schema.is_creation
+        for cell in present:
+            if cell not in whole:
+                self.mark_record(cell, existence=is_creation or bool(gone))
+        if isinstance(schema, Adder) and not (is_creation and len(whole) == len(present)):
+            for table in self.tables:
+                self._mark_lists(table, followed if is_creation else ())
+        for cell in self._named:
+            if cell not in brought:
+                self.mark_record(cell, existence=False)
+        self._same_address(whole, followed)
+        return self.done(brought)
+
+    def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
+        """The response brought nothing, or there was none; where it is not `is_certain`, it may have removed."""
+        schema = self._request.rules.schema
+        if isinstance(schema, Deletion) and is_certain:
+            return self._of_deletion()
+        adds = isinstance(schema, Adder)
+        if self._named:
+            self.mark_named(existence=adds or not is_certain)
+        if adds:
+            for table in self.tables:
+                self._mark_lists(table, ())
+        elif not self._named:
+            self._all()
+        self._same_address((), ())
+        return self.done()
+
+    def _all(self) -> None:
+        """The change names no record: it may have changed them all."""
+        self.stale.tables.update(self.tables)
+        self.stale.lists.update(self.tables)
+        self.stale.plain_lists.update(self.tables)
+        if self._siblings is not None:
+            self.stale.resources.add(self._siblings.resource)
+
+    def _of_deletion(self) -> ChangeEffects:
+        deleted = [(schema.table_key, pk) for schema, pk in self._writer.deleted]
+        for cell in deleted:
+            self._removed(cell)
+        if not deleted:
+            self._all()
+        self._same_address((), ())
+        return self.done(deleted)
+
+    def _removed(self, cell: Cell) -> None:
+        """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
+        stale, (table, pk) = self.stale, cell
+        stale.cells.add(cell)
+        stale.plain_lists.add(table)
+        stale.cells.update(listing.cell for listing in self._listings(table) if listing.is_page)
+        stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, pk))
+        if self._path is not None:
+            stale.trees.add(self._path)
+
+    def _same_address(self, whole: Sized[Cell], followed: Sized[Cell]) -> None:
+        """What stands at the path of the change is stale, and so are the records at that path and above it.
+
+        Exempt is what is certain: records that were brought whole, and lists that followed.
+        """
+        path = self._path
+        if path is None:
+            return
+        stale, number = self.stale, self._writer.meta.fetched_at
+        stale.paths.add(path)
+        at = self._records_at(path)
+        own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
+        if own_key is not None and at and all(cell in whole for cell in at):
+            stale.spared[own_key] = number
+        for listing in self._followed(followed):
+            meta = self._writer.below.key_meta(listing.key)
+            stale.spared[listing.key] = number if meta is None else meta.fetched_at
+        for place in (path, *paths_above(path)):
+            for cell in self._records_at(place):
+                if cell not in whole:
+                    self.mark_record(cell, existence=False)
+
+    def _followed(self, followed: Sized[Cell]) -> Iterator[Listing]:
+        for table in self.tables:
+            yield from (listing for listing in self._listings(table) if listing.cell in followed)
+
+    def _records_at(self, path: str) -> list[Cell]:
+        return [] if self._siblings is None else [(model.key, pk) for model, pk in self._siblings.items_at(path)]
+
+
+def mark_record(stale: StaleSet, state: State, cell: Cell, *, existence: bool) -> None:
+    """A record is stale, with the memberships of lists that it may have joined or left.
+
+    Without `existence` it is there as before, so that it stays in lists that have no filter.
+    """
+    stale.cells.add(cell)
+    stale.plain_lists.add(cell[0])
+    for listing in state.listings(cell[0]):
+        if existence or _has_filter(listing):
+            stale.cells.add(listing.cell)
+
+
+def _has_filter(listing: Listing) -> bool:
+    """Whether a list has an argument that decides what is in it."""
+    arguments = identity_of_text(listing.cell[1])
+    return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)
+
+
+def _has_value(listing: Listing, pk: str) -> bool:
+    """Whether an argument of a list may be this primary key."""
+    return any(value == pk for value in identity_of_text(listing.cell[1]).values())

@@ -1,0 +1,210 @@
+"""When a result is fresh: docs/reference/semantics.md, "Freshness by sequence".
+
+A result is fresh as long as it has not expired and no mark on what it is made of is as high as the number of the request
+that brought it. A record counts with the latest response that brought it whole, too. So does a result that was never
+requested: it is made of records and lists that other responses brought.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from ..base.values import DICT, INVALID, UNDEFINED
+from ..schema.collection import Collection
+from ..schema.containers import Union
+from ..schema.entity import EntitySchema
+from ..schema.one_of import OneOf
+from .reading import INFINITE
+from .staleness import NEVER, Mark
+from .tables import EMPTY, WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from ..schema.protocol import Schema
+    from .request import Request
+    from .tables import Cell, KeyMeta, Tables
+
+STALE: Final = 1.0
+"""When something expires that is stale by a mark."""
+
+
+class Freshness(NamedTuple):
+    """When a result turns stale (ms; STALE: it is), by which event, and the references alone that make it so."""
+
+    expires_at: float
+    event: str = ""
+    references: tuple[Cell, ...] = ()
+
+
+class _Part(NamedTuple):
+    """How fresh one record or list is for a result."""
+
+    expires_at: float
+    event: str = ""
+    is_reference: bool = False
+
+
+_FRESH: Final = _Part(INFINITE)
+
+
+def unmarked(base: Tables, request: Request, meta: KeyMeta) -> bool:
+    """Whether a result is certainly as its own response brought it, without a look at what it is made of."""
+    rules, number = request.rules, meta.fetched_at
+    reach = rules.reach
+    if reach is None or not meta.is_complete:
+        return False
+    latest = base.latest
+    if any(latest.get(table, 0) > number for table in reach.tables) or base.marks.newest_of(reach.tables) >= number:
+        return False
+    return _result_mark(base, request).number < number
+
+
+def freshness_of(
+    base: Tables, request: Request, meta: KeyMeta | None, stored: Any, cells: Iterable[Cell], now: float
+) -> Freshness:
+    """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
+    judge = _Judge(base, request, cells)
+    own: Freshness | None = None
+    if meta is not None and meta.expires_at:
+        own = judge.judge(meta.fetched_at, meta.expires_at, meta.brought)
+        if own.expires_at >= now or not request.rules.strict:
+            return own
+    composed = judge.composed(_root(request.rules.schema, stored))
+    return composed if own is None or composed.expires_at > own.expires_at else own
+
+
+def _root(schema: Schema | None, stored: Any) -> Cell | None:
+    """The record or list that a result is as a whole."""
+    if isinstance(schema, EntitySchema | Collection):
+        return (schema.table_key, stored) if type(stored) is str else None
+    node: Schema | None = None
+    if isinstance(stored, DICT):
+        if isinstance(schema, Union):
+            node = schema.choice.mapping.get(stored.get("schema"))
+        elif isinstance(schema, OneOf):
+            node = schema.entities.get(stored.get("schema", ""))
+        pk = stored.get("id")
+        if isinstance(node, EntitySchema) and type(pk) is str:
+            return node.table_key, pk
+    return None
+
+
+def _result_mark(base: Tables, request: Request) -> Mark:
+    rules = request.rules
+    plain = frozenset[str]() if rules.reach is None else rules.reach.plain_lists
+    return base.marks.of_result(request.key, rules.resource, plain, lambda: request.path)
+
+
+class _Judge:
+    def __init__(self, base: Tables, request: Request, cells: Iterable[Cell]) -> None:
+        self._base, self._request, self._cells = base, request, cells
+        self._rules = request.rules
+        reach = request.rules.reach
+        self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
+        self._models = {} if reach is None else reach.models
+
+    def judge(
+        self, number: float, expires_at: float, brought: Mapping[str, AbstractSet[str]] | None, root: Cell | None = None
+    ) -> Freshness:
+        """How fresh what a request of this number brought is; `brought`: None for everything that shows."""
+        mark = _result_mark(self._base, self._request)
+        if mark.number >= number:
+            return Freshness(STALE, mark.event)
+        references: list[Cell] = []
+        event = ""
+        for cell in self._cells:
+            table, pk = cell
+            if pk == WHOLE:
+                continue
+            is_own = cell == root or brought is None or pk in brought.get(table, ())
+            if table in self._collections:
+                part = self._list(cell, number if is_own else NEVER)
+            else:
+                part = self._own_record(cell, number) if is_own else self._joined_record(cell, number)
+            if part.expires_at == STALE:
+                if not part.is_reference:
+                    return Freshness(STALE, part.event)
+                references.append(cell)
+                event = event or part.event
+            expires_at = min(expires_at, part.expires_at)
+        return Freshness(STALE, event, tuple(references)) if references else Freshness(expires_at)
+
+    def composed(self, root: Cell | None) -> Freshness:
+        """How fresh a result is that was never requested, or whose own response is stale."""
+        if root is None:
+            return self._assembled()
+        table, pk = root
+        if table in self._collections:
+            meta = self._base.meta(table, pk)
+            if meta is None:
+                return Freshness(STALE)
+            return self.judge(meta.fetched_at, meta.expires_at, EMPTY, root)
+        number, expires_at = self._whole(root)
+        if number == NEVER:
+            return Freshness(STALE)
+        return self.judge(number, expires_at, EMPTY, root)
+
+    def _assembled(self) -> Freshness:
+        """How fresh a result is that is made of several records and lists: as the least fresh of them."""
+        expires_at = INFINITE
+        for cell in self._cells:
+            table, pk = cell
+            if pk == WHOLE:
+                continue
+            if table in self._collections:
+                part = self._list(cell, NEVER)
+            else:
+                part = self._joined_record(cell, NEVER)
+            if part.expires_at == STALE:
+                return Freshness(STALE, part.event)
+            expires_at = min(expires_at, part.expires_at)
+        return Freshness(expires_at)
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _list(self, cell: Cell, number: float) -> _Part:
+        """A list that the result's own request brought, or (NEVER) another one."""
+        expires_at = INFINITE
+        if number == NEVER:
+            meta = self._base.meta(*cell)
+            if meta is None:
+                return _FRESH
+            number, expires_at = meta.fetched_at, meta.expires_at
+        mark = self._base.marks.of_list(cell, self._collections[cell[0]])
+        return _Part(STALE, mark.event) if mark.number >= number else _Part(expires_at)
+
+    def _own_record(self, cell: Cell, number: float) -> _Part:
+        mark = self._base.marks.of_record(cell)
+        if mark.number >= number and mark.number >= self._whole(cell)[0]:
+            return _Part(STALE, mark.event)
+        return _FRESH
+
+    def _joined_record(self, cell: Cell, number: float) -> _Part:
+        """A record that the result's own response did not bring: it joined, or the response has its key alone."""
+        stored = self._base.get(*cell)
+        mark = self._base.marks.of_record(cell)
+        if stored is UNDEFINED or stored is INVALID:
+            return _Part(STALE, mark.event) if mark.number >= number else _FRESH
+        whole, expires_at = self._whole(cell)
+        if not self._rules.strict:
+            return _Part(STALE, mark.event) if mark.number >= whole else _Part(self._age(cell))
+        if mark.number >= whole:
+            event = mark.event or f"no response has brought all of {cell[0]} {cell[1]}, to which it refers"
+            return _Part(STALE, event, is_reference=True)
+        return _Part(expires_at)
+
+    def _age(self, cell: Cell) -> float:
+        meta = self._base.meta(*cell)
+        return INFINITE if meta is None else meta.expires_at
+
+    def _whole(self, cell: Cell) -> tuple[float, float]:
+        """The number of the latest request whose response brought a record whole, and when that expires (ms)."""
+        whole = self._base.whole(*cell)
+        if whole is None:
+            return NEVER, STALE
+        models = self._models.get(cell[0], ())
+        if models and not any(self._rules.demands(model)[0] <= whole.fields for model in models):
+            return NEVER, STALE
+        return whole.number, whole.expires_at

@@ -1,0 +1,87 @@
+"""What results of an endpoint can show: the tables that a schema leads to, and its lists of entities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..schema.all import All
+from ..schema.collection import Collection
+from ..schema.containers import Array, List, Values
+from ..schema.entity import EntitySchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ..schema.entity import EntityModel
+    from ..schema.protocol import Schema
+
+
+class Reach(NamedTuple):
+    """The tables of records and of collections, and the entities whose lists stand in results as plain arrays."""
+
+    models: Mapping[str, tuple[EntityModel, ...]]
+    """By table of records: the classes whose records it holds."""
+    collections: Mapping[str, tuple[str, ...]]
+    """By table of collections: the tables of their items."""
+    plain_lists: frozenset[str]
+    """The tables of entities in lists that are no collections."""
+
+    @property
+    def tables(self) -> Iterable[str]:
+        """The tables of records and of collections."""
+        return (*self.models, *self.collections)
+
+
+def reach_of(schema: Schema | None) -> Reach | None:
+    """What results of a schema can show; None where a part of it is not defined yet."""
+    walk = _Walk()
+    try:
+        walk.visit(schema)
+    except Exception:  # a class that is referred to by its name does not exist yet
+        return None
+    models = {table: tuple(found) for table, found in walk.models.items()}
+    return Reach(models, walk.collections, frozenset(walk.plain_lists))
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.models: dict[str, list[EntityModel]] = {}
+        self.collections: dict[str, tuple[str, ...]] = {}
+        self.plain_lists: set[str] = set()
+        self._seen: set[int] = set()
+
+    def visit(self, schema: Schema | None) -> None:
+        if schema is None or id(schema) in self._seen:
+            return
+        self._seen.add(id(schema))
+        if isinstance(schema, EntitySchema):
+            models = self.models.setdefault(schema.model.key, [])
+            if schema.model not in models:
+                models.append(schema.model)
+            for relation in schema.model.relations:
+                self.visit(relation.node)
+            return
+        if isinstance(schema, Collection):
+            self.collections[schema.table_key] = tables_of(schema.item)
+            self.visit(schema.item)
+            return
+        if isinstance(schema, List | Array | Values) and not isinstance(schema, All):
+            self.plain_lists.update(tables_of(schema.item))
+        for child in schema.children():
+            self.visit(child)
+
+
+def tables_of(schema: Schema | None) -> tuple[str, ...]:
+    """The tables of the entities that a schema stands for itself, without those nested in them."""
+    found: dict[str, None] = {}
+    waiting: list[Schema | None] = [schema]
+    seen: set[int] = set()
+    for one in waiting:
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, EntitySchema):
+            found[one.model.key] = None
+        else:
+            waiting += one.children()
+    return tuple(found)

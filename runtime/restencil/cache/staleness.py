@@ -1,0 +1,170 @@
+"""Stale marks: what became stale, and at which request number; docs/reference/semantics.md, "Freshness by sequence".
+
+Every request of a store has a number when it starts. An event, such as a change that was answered, sets marks with the
+highest number given so far. A result is fresh only if all marks on what it is made of are lower than the number of the
+request that brought it. A mark never falls; a later request outruns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from .tables import Cell
+
+MAX_MARKS: Final = 10_000
+"""So many marks of one kind are kept; beyond that the older half becomes one mark on everything."""
+
+NEVER: Final = -1.0
+"""The number of a mark that was never set: lower than that of any request."""
+
+
+class Mark(NamedTuple):
+    """A request number, and the event that set it, for explanations."""
+
+    number: float
+    event: str
+
+
+_NO_MARK: Final = Mark(NEVER, "")
+
+
+class StaleSet:
+    """What one event makes stale; empty until something is added."""
+
+    __slots__ = ("cells", "event", "keys", "lists", "paths", "plain_lists", "resources", "spared", "tables", "trees")
+
+    def __init__(self, event: str) -> None:
+        self.event = event
+        self.cells: set[Cell] = set()
+        """Records, and memberships of lists."""
+        self.keys: set[str] = set()
+        """Results, by key."""
+        self.paths: set[str] = set()
+        """Results whose request has this path, with any query."""
+        self.spared: dict[str, float] = {}
+        """Results at these paths that are certain all the same: the highest request number that is so, by key."""
+        self.trees: set[str] = set()
+        """Results whose request has a path below this one."""
+        self.tables: set[str] = set()
+        """All records of an entity."""
+        self.lists: set[str] = set()
+        """All memberships of lists of an entity."""
+        self.plain_lists: set[str] = set()
+        """Memberships of lists of an entity that are no collections."""
+        self.resources: set[object] = set()
+        """Results of the endpoints of a resource."""
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in _KINDS)
+
+    def update(self, other: StaleSet) -> None:
+        """Adds what another event of the same moment makes stale."""
+        for name in _KINDS:
+            getattr(self, name).update(getattr(other, name))
+        self.spared.update(other.spared)
+
+
+_KINDS: Final = ("cells", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees")
+
+
+class StaleMarks:
+    """All marks of one store (locked)."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, float] = {}
+        """By table of records or lists: the highest number of a mark on any of them."""
+        self._floor = _NO_MARK
+        self._spared: dict[str, float] = {}
+        """By key, up to which number the marks of its path do not count."""
+        self._marks: dict[str, dict[Any, Mark]] = {name: {} for name in _KINDS}
+
+    def add(self, stale: StaleSet, number: float) -> None:
+        """Sets marks with a number on all that an event makes stale."""
+        mark = Mark(number, stale.event)
+        for key, since in stale.spared.items():
+            before = max((self._marks["paths"].get(path, _NO_MARK).number for path in stale.paths), default=NEVER)
+            if before < since or before <= self._spared.get(key, NEVER):
+                self._spared[key] = number
+        if len(self._spared) > MAX_MARKS:
+            self._spared.clear()
+        for table in (*stale.tables, *stale.lists, *{table for table, _ in stale.cells}):
+            self._newest[table] = number
+        for name, marks in self._marks.items():
+            for place in getattr(stale, name):
+                marks.pop(place, None)  # marks stand in the order in which they were set
+                marks[place] = mark
+            if len(marks) > MAX_MARKS:
+                self._drop_older_half(marks)
+
+    def _drop_older_half(self, marks: dict[Any, Mark]) -> None:
+        dropped = list(marks)[: MAX_MARKS // 2]
+        number = max(marks.pop(place).number for place in dropped)
+        self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
+
+    def of_record(self, cell: Cell) -> Mark:
+        """The mark of a record."""
+        marks = self._marks
+        return max(marks["cells"].get(cell, _NO_MARK), marks["tables"].get(cell[0], _NO_MARK), self._floor)
+
+    def of_list(self, cell: Cell, entities: Iterable[str]) -> Mark:
+        """The mark of the membership of a collection of these entities."""
+        found = max(self._marks["cells"].get(cell, _NO_MARK), self._floor)
+        lists = self._marks["lists"]
+        if lists:
+            for entity in entities:
+                found = max(found, lists.get(entity, _NO_MARK))
+        return found
+
+    def of_result(
+        self, key: str, resource: object, plain_lists: Iterable[str], path: Callable[[], str | None]
+    ) -> Mark:
+        """The mark of a result apart from what it shows: of its key, path, resource, and lists that are no collections.
+
+        `path` gives the path of its request; it is asked only where marks stand on paths.
+        """
+        marks = self._marks
+        found = max(marks["keys"].get(key, _NO_MARK), self._floor)
+        if marks["resources"]:
+            found = max(found, marks["resources"].get(resource, _NO_MARK))
+        plain = marks["plain_lists"]
+        if plain:
+            for entity in plain_lists:
+                found = max(found, plain.get(entity, _NO_MARK))
+        if marks["paths"] or marks["trees"]:
+            place = path()
+            if place is not None:
+                at_path = marks["paths"].get(place, _NO_MARK)
+                if at_path.number > self._spared.get(key, NEVER):
+                    found = max(found, at_path)
+                if marks["trees"]:
+                    found = max([found, *(marks["trees"].get(above, _NO_MARK) for above in paths_above(place))])
+        return found
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether any mark stands on a record or list."""
+        return bool(self._newest) or self._floor is not _NO_MARK
+
+    def newest_of(self, tables: Iterable[str]) -> float:
+        """The highest number of a mark on anything in these tables."""
+        newest = self._newest
+        return max([self._floor.number, *(newest[table] for table in tables if table in newest)])
+
+
+def path_of(url: str) -> str:
+    """The path of a URL, with its origin and without its query; a slash at the end makes no difference."""
+    return url.partition("#")[0].partition("?")[0].rstrip("/")
+
+
+def paths_above(path: str) -> list[str]:
+    """The paths that a path is below, the nearest first: of `/runs/1/input`, `/runs/1` and `/runs`."""
+    found: list[str] = []
+    start = path.find("://")
+    start = path.find("/", start + 3) if start >= 0 else 0
+    end = path.rfind("/")
+    while end > start >= 0:
+        found.append(path[:end])
+        end = path.rfind("/", 0, end)
+    return found
