@@ -145,9 +145,8 @@ def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> lis
     """How long that holds; nothing where a read fetches in any case."""
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []
-    event = "" if reading.freshness is None else reading.freshness.event
-    if event:
-        return [f"it is stale: {event}"]
+    if reading.freshness is not None and reading.freshness.mark.event:
+        return [f"it is stale: {reading.freshness.mark.event}"]
     if reading.expires_at <= 1:
         # Not a time but a mark: nothing was fetched, or what was is expired by order.
         return ["so it counts as stale" if meta is None else "it was expired, so it counts as stale"]

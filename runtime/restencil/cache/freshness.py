@@ -15,7 +15,7 @@ from ..schema.containers import Union
 from ..schema.entity import EntitySchema
 from ..schema.one_of import OneOf
 from .reading import INFINITE
-from .staleness import NEVER, Mark
+from .staleness import NEVER, NO_MARK, Mark
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Freshness(NamedTuple):
     """When a result turns stale (ms; STALE: it is), by which event, and the references alone that make it so."""
 
     expires_at: float
-    event: str = ""
+    mark: Mark = NO_MARK
     references: tuple[Cell, ...] = ()
 
 
@@ -42,7 +42,7 @@ class _Part(NamedTuple):
     """How fresh one record or list is for a result."""
 
     expires_at: float
-    event: str = ""
+    mark: Mark = NO_MARK
     is_reference: bool = False
 
 
@@ -65,13 +65,16 @@ def freshness_of(
     base: Tables, request: Request, meta: KeyMeta | None, stored: Any, cells: Iterable[Cell], now: float
 ) -> Freshness:
     """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
-    judge = _Judge(base, request, cells)
+    judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
         own = judge.judge(meta.fetched_at, meta.expires_at, meta.brought)
         if own.expires_at >= now or not request.rules.strict:
             return own
-    composed = judge.composed(_root(request.rules.schema, stored))
+    root = _root(request.rules.schema, stored)
+    if own is not None and root is None:
+        return own
+    composed = judge.composed(root)
     return composed if own is None or composed.expires_at > own.expires_at else own
 
 
@@ -98,8 +101,8 @@ def _result_mark(base: Tables, request: Request) -> Mark:
 
 
 class _Judge:
-    def __init__(self, base: Tables, request: Request, cells: Iterable[Cell]) -> None:
-        self._base, self._request, self._cells = base, request, cells
+    def __init__(self, base: Tables, request: Request, cells: Iterable[Cell], now: float) -> None:
+        self._base, self._request, self._cells, self._now = base, request, cells, now
         self._rules = request.rules
         reach = request.rules.reach
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
@@ -111,9 +114,9 @@ class _Judge:
         """How fresh what a request of this number brought is; `brought`: None for everything that shows."""
         mark = _result_mark(self._base, self._request)
         if mark.number >= number:
-            return Freshness(STALE, mark.event)
+            return Freshness(STALE, mark)
         references: list[Cell] = []
-        event = ""
+        first = NO_MARK
         for cell in self._cells:
             table, pk = cell
             if pk == WHOLE:
@@ -125,11 +128,11 @@ class _Judge:
                 part = self._own_record(cell, number) if is_own else self._joined_record(cell, number)
             if part.expires_at == STALE:
                 if not part.is_reference:
-                    return Freshness(STALE, part.event)
+                    return Freshness(STALE, part.mark)
                 references.append(cell)
-                event = event or part.event
+                first = max(first, part.mark)
             expires_at = min(expires_at, part.expires_at)
-        return Freshness(STALE, event, tuple(references)) if references else Freshness(expires_at)
+        return Freshness(STALE, first, tuple(references)) if references else Freshness(expires_at)
 
     def composed(self, root: Cell | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
@@ -158,7 +161,7 @@ class _Judge:
             else:
                 part = self._joined_record(cell, NEVER)
             if part.expires_at == STALE:
-                return Freshness(STALE, part.event)
+                return Freshness(STALE, part.mark)
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
@@ -173,12 +176,12 @@ class _Judge:
                 return _FRESH
             number, expires_at = meta.fetched_at, meta.expires_at
         mark = self._base.marks.of_list(cell, self._collections[cell[0]])
-        return _Part(STALE, mark.event) if mark.number >= number else _Part(expires_at)
+        return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
     def _own_record(self, cell: Cell, number: float) -> _Part:
         mark = self._base.marks.of_record(cell)
         if mark.number >= number and mark.number >= self._whole(cell)[0]:
-            return _Part(STALE, mark.event)
+            return _Part(STALE, mark)
         return _FRESH
 
     def _joined_record(self, cell: Cell, number: float) -> _Part:
@@ -186,14 +189,21 @@ class _Judge:
         stored = self._base.get(*cell)
         mark = self._base.marks.of_record(cell)
         if stored is UNDEFINED or stored is INVALID:
-            return _Part(STALE, mark.event) if mark.number >= number else _FRESH
+            return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
         if not self._rules.strict:
-            return _Part(STALE, mark.event) if mark.number >= whole else _Part(self._age(cell))
-        if mark.number >= whole:
-            event = mark.event or f"no response has brought all of {cell[0]} {cell[1]}, to which it refers"
-            return _Part(STALE, event, is_reference=True)
-        return _Part(expires_at)
+            return _Part(STALE, mark) if mark.number >= whole else _Part(self._age(cell))
+        if mark.number < whole and expires_at >= self._now:
+            return _Part(expires_at)
+        get = None if self._rules.siblings is None else self._rules.siblings.get_request(*cell)
+        if get is None:  # nobody can ask for it by itself
+            return _Part(STALE, mark) if mark.number >= number else _FRESH
+        asked = self._base.key_meta(get.key)
+        if asked is not None and asked.error is None and asked.fetched_at > mark.number and asked.expires_at >= self._now:
+            return _Part(asked.expires_at)
+        if mark is NO_MARK:
+            mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
+        return _Part(STALE, mark, is_reference=True)
 
     def _age(self, cell: Cell) -> float:
         meta = self._base.meta(*cell)

@@ -490,6 +490,12 @@ def _is_complete(query_key: Any) -> bool:
     return query_key is not UNDEFINED
 
 
+def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
+    """When the first of these turns stale."""
+    times = (state.meta(table, pk) for table, pk in cells)
+    return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+
+
 def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> list[Cell]:
     """What a read touches; kept with what it built."""
     cells = reader.touched(schema, stored, slot)

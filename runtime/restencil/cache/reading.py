@@ -96,6 +96,11 @@ class Reading:
         return () if self.freshness is None else self.freshness.references
 
     @property
+    def stale_number(self) -> float:
+        """The number of the mark that makes it stale; lower than that of any request where there is none."""
+        return -1.0 if self.freshness is None else self.freshness.mark.number
+
+    @property
     def usable_data(self) -> Any:
         """The data that can be shown without a fetch, however old and whatever error is recorded; else None."""
         return self.data if self.found else None

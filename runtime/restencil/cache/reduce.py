@@ -268,6 +268,8 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
             writer = Normalization(lookup.contents.base, action.request.args, action.meta)
             writer.change = effects.change
             effects.untagged = refused(action.request, writer)
+            effects.stale = StaleSet(f"the server has another version: {action.request.asked}")
+            effects.stale.cells.update(effects.untagged)
     if action.request.rules.strict and (action.resets is None or action.resets == lookup.contents.resets):
         _note_failure(lookup.contents, action, effects)
     return effects

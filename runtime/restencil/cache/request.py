@@ -135,6 +135,10 @@ class Siblings(Protocol):
         """The records whose `get` has this path, in any resource of the package: class record and primary key."""
         ...
 
+    def get_request(self, table: str, pk: str, /) -> Request | None:
+        """The request of `get` for a record, of any resource of the package; None where there is none."""
+        ...
+
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None, /
     ) -> Iterable[Callable[[str], bool]]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from .tables import Cell
 
-MAX_MARKS: Final = 10_000
-"""So many marks of one kind are kept; beyond that the older half becomes one mark on everything."""
+MAX_MARKS: Final = 1_000
+"""So many marks of one kind are kept; beyond that the oldest one becomes a mark on everything."""
 
 NEVER: Final = -1.0
 """The number of a mark that was never set: lower than that of any request."""
@@ -27,7 +27,7 @@ class Mark(NamedTuple):
     event: str
 
 
-_NO_MARK: Final = Mark(NEVER, "")
+NO_MARK: Final = Mark(NEVER, "")
 
 
 class StaleSet:
@@ -75,7 +75,7 @@ class StaleMarks:
     def __init__(self) -> None:
         self._newest: dict[str, float] = {}
         """By table of records or lists: the highest number of a mark on any of them."""
-        self._floor = _NO_MARK
+        self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, up to which number the marks of its path do not count."""
         self._marks: dict[str, dict[Any, Mark]] = {name: {} for name in _KINDS}
@@ -84,7 +84,7 @@ class StaleMarks:
         """Sets marks with a number on all that an event makes stale."""
         mark = Mark(number, stale.event)
         for key, since in stale.spared.items():
-            before = max((self._marks["paths"].get(path, _NO_MARK).number for path in stale.paths), default=NEVER)
+            before = max((self._marks["paths"].get(path, NO_MARK).number for path in stale.paths), default=NEVER)
             if before < since or before <= self._spared.get(key, NEVER):
                 self._spared[key] = number
         if len(self._spared) > MAX_MARKS:
@@ -95,26 +95,22 @@ class StaleMarks:
             for place in getattr(stale, name):
                 marks.pop(place, None)  # marks stand in the order in which they were set
                 marks[place] = mark
-            if len(marks) > MAX_MARKS:
-                self._drop_older_half(marks)
-
-    def _drop_older_half(self, marks: dict[Any, Mark]) -> None:
-        dropped = list(marks)[: MAX_MARKS // 2]
-        number = max(marks.pop(place).number for place in dropped)
-        self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
+            while len(marks) > MAX_MARKS:
+                oldest = marks.pop(next(iter(marks))).number
+                self._floor = Mark(max(oldest, self._floor.number), "more has changed since than is remembered")
 
     def of_record(self, cell: Cell) -> Mark:
         """The mark of a record."""
         marks = self._marks
-        return max(marks["cells"].get(cell, _NO_MARK), marks["tables"].get(cell[0], _NO_MARK), self._floor)
+        return max(marks["cells"].get(cell, NO_MARK), marks["tables"].get(cell[0], NO_MARK), self._floor)
 
     def of_list(self, cell: Cell, entities: Iterable[str]) -> Mark:
         """The mark of the membership of a collection of these entities."""
-        found = max(self._marks["cells"].get(cell, _NO_MARK), self._floor)
+        found = max(self._marks["cells"].get(cell, NO_MARK), self._floor)
         lists = self._marks["lists"]
         if lists:
             for entity in entities:
-                found = max(found, lists.get(entity, _NO_MARK))
+                found = max(found, lists.get(entity, NO_MARK))
         return found
 
     def of_result(
@@ -125,27 +121,27 @@ class StaleMarks:
         `path` gives the path of its request; it is asked only where marks stand on paths.
         """
         marks = self._marks
-        found = max(marks["keys"].get(key, _NO_MARK), self._floor)
+        found = max(marks["keys"].get(key, NO_MARK), self._floor)
         if marks["resources"]:
-            found = max(found, marks["resources"].get(resource, _NO_MARK))
+            found = max(found, marks["resources"].get(resource, NO_MARK))
         plain = marks["plain_lists"]
         if plain:
             for entity in plain_lists:
-                found = max(found, plain.get(entity, _NO_MARK))
+                found = max(found, plain.get(entity, NO_MARK))
         if marks["paths"] or marks["trees"]:
             place = path()
             if place is not None:
-                at_path = marks["paths"].get(place, _NO_MARK)
+                at_path = marks["paths"].get(place, NO_MARK)
                 if at_path.number > self._spared.get(key, NEVER):
                     found = max(found, at_path)
                 if marks["trees"]:
-                    found = max([found, *(marks["trees"].get(above, _NO_MARK) for above in paths_above(place))])
+                    found = max([found, *(marks["trees"].get(above, NO_MARK) for above in paths_above(place))])
         return found
 
     @property
     def has_cells(self) -> bool:
         """Whether any mark stands on a record or list."""
-        return bool(self._newest) or self._floor is not _NO_MARK
+        return bool(self._newest) or self._floor is not NO_MARK
 
     def newest_of(self, tables: Iterable[str]) -> float:
         """The highest number of a mark on anything in these tables."""

@@ -12,7 +12,7 @@ from ..base.errors import AbortError, ResetError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
-from ..cache.reading import Decision, ExpiryStatus
+from ..cache.reading import INFINITE, Decision, ExpiryStatus
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
@@ -21,6 +21,7 @@ from .sharing import WHAT_IS_FRESH
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from ..base.scheduler import Handle
     from ..base.steps import Step
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
@@ -88,6 +89,10 @@ class WatchedRead(AnyLiveRead[R]):
         self._decided: tuple[Any, ...] | None = None
         self._shown: Any = _NOTHING
         self._raised: BaseException | None = None
+        self._watches_time = request.rules.strict
+        """Whether it fetches what expires under it, as in generated packages."""
+        self._expiry: tuple[float, Handle] | None = None
+        """When what is shown expires, and the timer for that."""
 
     @property
     def data(self) -> R | None:
@@ -98,21 +103,26 @@ class WatchedRead(AnyLiveRead[R]):
     @property
     def state(self) -> EndpointState[R]:
         """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
-        if self._decide(self._read()) in _FETCHES:
-            self._core.fetch_in_background(self._request)
+        reading = self._read()
+        if self._decide(reading) in _FETCHES:
+            self._core.fetch_stale(self._request, reading)
         state: EndpointState[R] = self._core.state(self._request)
         return state
 
     def close(self) -> None:
         """Ends the subscription and lets go of the data; iteration stops. A second call does nothing."""
         self._closed = True
+        if self._expiry is not None:
+            self._expiry[1].cancel()
         self._ties.cut()
         self._wake()
 
     def revalidate(self) -> None:
         """Fetches in the background if the data is stale. Errors are recorded and logged, never raised."""
-        if not self._closed and self._read().needs_fetch:
-            self._core.refetch(self._request)
+        reading = self._read()
+        if not self._closed and reading.needs_fetch:
+            for request in self._core.stale_requests(self._request, reading):
+                self._core.refetch(request)
 
     @abstractmethod
     def _wake(self) -> None:
@@ -143,9 +153,10 @@ class WatchedRead(AnyLiveRead[R]):
         return self._core.store.read(self._request)
 
     def _decide(self, reading: Reading) -> Decision | None:
-        """What to do about this reading, None where that was decided: time alone never changes a decision."""
+        """What to do about this reading, None where that was decided."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
-        token = (reading.expires_at, forced, self._core.store.resets)
+        expired = self._watches_time and reading.needs_fetch
+        token = (reading.expires_at, forced, expired, reading.stale_number, self._core.store.resets)
         if token == self._decided:
             return None
         is_first, self._decided = self._decided is None, token
@@ -166,9 +177,11 @@ class WatchedRead(AnyLiveRead[R]):
         reading: Reading | None = yield from looking(self._core.store, self._request)
         while reading is not None:
             decision = self._decide(reading)
+            self._watch_expiry(reading)
+            if decision is Decision.GIVE_AND_REFETCH or (decision is Decision.WAIT and self._shows_stale(reading)):
+                self._core.fetch_stale(self._request, reading)
+                break
             if decision is not Decision.WAIT:
-                if decision is Decision.GIVE_AND_REFETCH:
-                    self._core.fetch_in_background(self._request)
                 break
             fetched = yield from self._fetch()
             if fetched is not None:
@@ -176,6 +189,30 @@ class WatchedRead(AnyLiveRead[R]):
                 break
             reading = None if self._closed else self._read()
         return reading is not None and self._shows(reading)
+
+    def _shows_stale(self, reading: Reading) -> bool:
+        """Whether what is there shows while it is fetched anew; it shows however old it is."""
+        return self._watches_time and reading.found and reading.expiry_status is not ExpiryStatus.Invalid
+
+    def _watch_expiry(self, reading: Reading) -> None:
+        """Looks again at the moment when what is shown expires."""
+        store = self._core.store
+        if not self._watches_time or reading.needs_fetch or not store.now() < reading.expires_at < INFINITE:
+            return
+        if self._expiry is not None:
+            if self._expiry[0] == reading.expires_at:
+                return
+            self._expiry[1].cancel()
+        this = weakref.ref(self)
+
+        def expired() -> None:
+            live = this()
+            if live is not None and not live._closed:
+                live._wake()
+
+        # One more millisecond, as what expires at a moment is still fresh at it.
+        timer = self._core.call_later(reading.expires_at - store.now() + 1, expired)
+        self._expiry = reading.expires_at, timer
 
     def _fetch(self) -> Generator[Step, Any, Reading | None]:
         """Steps: a fetch, and what is found after it; None where that calls for another look."""

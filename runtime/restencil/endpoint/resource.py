@@ -44,7 +44,7 @@ from .typing import (
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
-    from ..cache.request import Locator
+    from ..cache.request import Locator, Request
     from ..schema.entity import EntityModel
     from .typing import Awaiting, Blocking
 
@@ -203,6 +203,25 @@ class Siblings:
                     pk = model.node.lenient_pk(args[0], args)
                     if pk is not None:
                         yield model, pk
+
+    def get_request(self, table: str, pk: str) -> Request | None:
+        """The request of `get` for a record, of any resource of the package that is in use; None where there is none.
+
+        A record is found by its primary key alone, so its `get` has no other path parameter.
+        """
+        for resource in list(_resources.get(_package_of(self._resource), (self._resource,))):
+            get = _rest_member(resource, "get")
+            if get is None or get.rules.reach is None or table not in tables_of(get.rules.schema):
+                continue
+            names = path_template(get.path).names
+            if len(names) != 1:
+                continue
+            args = ({name: pk for name in names},)
+            told = get.rules.told_args(args)
+            models = get.rules.reach.models.get(table, ())
+            if any(model.node.lenient_pk(told[0], told) == pk for model in models):
+                return get.request(args)
+        return None
 
     def stale_tests(
         self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None
