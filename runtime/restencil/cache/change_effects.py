@@ -84,7 +84,9 @@ class _Effects:
         own = tables_of(rules.schema)
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.asked}")
-        self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
+        creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
+        named = [] if creates else meant(request, writer)
+        self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
     def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:

@@ -61,7 +61,8 @@ def follow(writer: Normalization, request: Request, schema: Schema | None, resul
     """
     followed: set[Cell] = set()
     undecided: set[Cell] = set()
-    for subject in _subjects(schema, result):
+    renamed = [Subject(gone, pk, False) for gone, pk in writer.renamed]
+    for subject in [*renamed, *_subjects(schema, result)]:
         following = _Following(writer, request, subject)
         if following.is_strict and following.now is not None:
             if not writer.brought_whole(subject.schema.table_key, subject.pk):

@@ -15,8 +15,10 @@ from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_lis
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
 from ..schema.derived import Deletion, Invalidate
-from ..schema.entity import EntitySchema, completed, usable_pk, value_at
+from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
+from ..schema.protocol import CollectionNode
 from ..schema.notation import schema_of
+from ..schema.validation import fitting_members
 from ..schema.stored import record_of
 from .request import own_args
 from .tables import Listing, Tables
@@ -182,12 +184,50 @@ def known_before(
     return None
 
 
+# --- what a response of a change says of its record ------------------------------------------------------------------
+
+
+def with_sent(response: Any, request: Request, writer: Normalization) -> Any:
+    """A response to a creation or an update that has only some members, with what was sent under what was answered."""
+    rules = request.rules
+    body = request.args[-1] if rules.has_body and request.args else None
+    is_update = rules.method in ("PUT", "PATCH") and isinstance(rules.schema, EntitySchema)
+    is_creation = isinstance(rules.schema, Adder) and rules.schema.is_creation
+    if not (is_update or is_creation) or not is_mapping(response) or type(response) is Presumed or not is_mapping(body):
+        return response
+    model = next((schema.model for _, schema in entities_of(_entity_of(rules.schema))), None)
+    if model is None or rules.demands(model)[0] <= response.keys():
+        return response
+    fields = {field.in_json for field in model.fields.values()}
+    sent = {name: value for name, value in fitting_members(model, body).items() if name in fields}
+    if sent.keys() <= response.keys():
+        return response
+    writer.is_certain = False
+    return {**sent, **response}
+
+
+def rename(request: Request, result: Any, writer: Normalization) -> None:
+    """An update that is answered with another primary key than the one addressed removes the record under the old."""
+    rules, siblings = request.rules, request.rules.siblings
+    if rules.method not in ("PUT", "PATCH") or not isinstance(rules.schema, EntitySchema) or type(result) is not str:
+        return
+    if siblings is None or not siblings.is_item(request.url):
+        return
+    for gone in meant(request, writer):
+        if gone.pk != result and gone.schema.table_key == rules.schema.table_key:
+            writer.write_invalid(gone.schema.table_key, gone.pk)
+            writer.renamed.append((gone.schema, gone.pk))
+
+
 # --- what a mutation is made for --------------------------------------------------------------------------------------
 
 
 def meant(request: Request, writer: Normalization) -> list[Gone]:
     """The entity that the path's parameters name; of a polymorphic resource one in each table that holds it."""
-    item = _item_of(request.rules.schema)
+    rules = request.rules
+    item = _item_of(rules.schema)
+    if item is None and rules.strict and rules.siblings is not None:
+        item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
     params = _params(request)
     return _named(item, params, params, writer) or _known(item, request, writer)
 
@@ -257,6 +297,7 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
         records = (writer.record_before(schema.table_key, pk) for pk in pks)
         stored = next((record for record in records if record is not None), None)
         if stored is not None:
+            stored = _without_lists(schema, stored)
             kept = _lasting(schema, stored) if request.rules.replace else {} if pk is not None else stored
             part, told = model.pk_part(stored), _params(request)
             if request.rules.replace:  # objects that were sent are whole but for what the server gives
@@ -267,6 +308,12 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
         if pk is not None:
             return dict(presumed)
     return None
+
+
+def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record without its nested collections, of which it has the keys: an answer has items there."""
+    nested = {relation.in_json for relation in schema.model.relations if isinstance(relation.node, CollectionNode)}
+    return {name: value for name, value in record.items() if name not in nested} if nested else record
 
 
 def _lasting(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -368,7 +415,23 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
 
 
 def _params(request: Request) -> Mapping[str, Any]:
-    return request.rules.told(_own_params(request))
+    """The parameters that name a record: those of the URL, and where these name none, members of the body."""
+    params = request.rules.told(_own_params(request))
+    rules = request.rules
+    body = request.args[-1] if rules.strict and rules.has_body and request.args else None
+    if not is_mapping(body):
+        return params
+    schemas = [schema for _, schema in entities_of(_item_of(rules.schema))]
+    if not schemas and rules.siblings is not None:
+        schemas = [schema for _, schema in entities_of(schema_of(rules.siblings.item_schema))]
+    if not schemas or any(schema.lenient_pk(params, request.args) is not None for schema in schemas):
+        return params
+    named = {name: body[name] for name in rules.body_fields or {} if name in body}
+    told_by_body = told(named, rules.body_fields or {}, schemas[0])
+    pk_name = schemas[0].model.pk_name
+    if not named and pk_name is not None and type(body.get(pk_name)) in SCALARS and body[pk_name] is not None:
+        told_by_body = {pk_name: body[pk_name]}
+    return {**params, **told_by_body} if told_by_body else params
 
 
 def _own_params(request: Request) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .brought import Brought, Items, Joins
+from .staleness import NEVER
 from .tables import EMPTY, Change, State, Tables, Whole
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Normalization:
         self.below = below
         self.rules = rules
         """Those of the endpoint that was answered; None for a value that was set."""
+        self.is_certain = True
+        """Whether the records are as the server has them; not so where what was sent stands in for what it left out."""
         self.has_references = False
         """Whether the response refers to an entity by its primary key alone."""
         self.args = args
@@ -64,6 +67,8 @@ class Normalization:
         """The lists that certainly follow what the response of a change says."""
         self.expire_tests: list[Callable[[str], bool]] = []
         """Results whose keys one of these accepts turn stale."""
+        self.renamed: list[tuple[EntitySchema, str]] = []
+        """The entities that have another primary key now."""
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
         self.brought: Brought | None = None
@@ -244,10 +249,20 @@ class Normalization:
         if before.number != self.meta.fetched_at or len(before.fields) != len(record_of(stored)):
             self.change.partial.setdefault(table, {})[pk] = before
 
+    def keep_whole(self) -> None:
+        """Leaves records as whole as they were: what was written is not what the server said of them."""
+        if type(self.below) is not Tables:
+            return
+        for table, written in self.change.entities.items():
+            if table not in self.change.collections:
+                wholes = self.change.partial.setdefault(table, {})
+                for pk in written:
+                    wholes[pk] = self.below.whole(table, pk) or Whole(NEVER, 1, frozenset())
+
     def brought_whole(self, table: str, pk: str) -> bool:
         """Whether this response brought a record with all members that its endpoint says it needs."""
         rules = self.rules
-        if rules is None or rules.reach is None:
+        if rules is None or rules.reach is None or not self.is_certain:
             return False
         found = self._passed.get(table, {}).get(pk, UNDEFINED)
         names = self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found

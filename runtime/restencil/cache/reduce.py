@@ -51,6 +51,8 @@ from .mutations import (
     expire_named,
     expire_self,
     known_before,
+    rename,
+    with_sent,
     meant,
     presumed_record,
     refused,
@@ -503,6 +505,9 @@ def _normalized(
     )
     if is_final and tier is not None:
         writer.notes()
+    if rules.strict and rules.side_effect and placeholder is None:
+        response = with_sent(response, request, writer)
+    writer.is_certain = writer.is_certain and not is_presumed
     writer.response = response
     if schema is None:
         result = _decoded(rules.returns, read_only(response), below, args)
@@ -515,8 +520,12 @@ def _normalized(
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
     if writer.change.answered or writer.change.extended:
         note_lists(writer, request)
+    if rules.strict and rules.side_effect and placeholder is None:
+        rename(request, result, writer)
     if rules.side_effect and response is not None:
         writer.followed = follow(writer, request, schema, result)
+    if not writer.is_certain and placeholder is None:
+        writer.keep_whole()
     if rules.list_key is not None:
         _extend_list(request, schema, result, rules.list_key(*args), writer)
     if rules.expires and placeholder is None:
@@ -603,8 +612,23 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
         return
     if isinstance(stored, dict) and said is not UNDEFINED:
         change.results[key] = said
-    if meta.error is None and meta.expires_at > 1:
+    if meta.error is not None or meta.expires_at <= 1:
+        return
+    if not request.rules.strict:
         change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
+        return
+    # A list that is made of pages is as old as the oldest of them.
+    times = change.times
+    number, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
+    here, is_complete = _brought(writer)
+    there = meta.brought or {}
+    change.key_metas[key] = KeyMeta(
+        Meta(number, times.date, until),
+        prev_expires_at=meta.expires_at,
+        rules=meta.rules,
+        brought={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
+        is_complete=meta.is_complete and is_complete,
+    )
 
 
 _LISTS: Final = frozenset({List, Array, Values})
@@ -759,8 +783,9 @@ def _checked_policy(policy: Any) -> str | None:
 def _misfit(error: Exception, request: Request, response: Any) -> ProcessingError:
     schema = request.rules.schema
     title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
+    made = "; the change was made, and what it may have changed is stale" if request.rules.side_effect else ""
     return ProcessingError(
-        f"{request.answered}: the response does not fit its schema ({title}): {error}", response=response
+        f"{request.answered}: the response does not fit its schema ({title}): {error}{made}", response=response
     )
 
 

@@ -13,6 +13,7 @@ from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, entity_model
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
+from ..schema.validation import fitting_members
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -37,6 +38,16 @@ def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
+def _fitting_body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+    """The body without members of another shape than the entity's fields have: these fields stay as they were."""
+    body, model = _body(endpoint, args), entity_model(endpoint.schema)
+    if model is None or not endpoint.strict:
+        return body
+    if is_sequence(body):
+        return [fitting_members(model, item) if is_mapping(item) else item for item in body]
+    return fitting_members(model, body) if is_mapping(body) else body
+
+
 def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
     """URL parameters as members of a record: those of the path have Python names, the fields may not."""
     return cast("Mapping[str, Any]", to_wire(_told(endpoint, args), entity_model(endpoint.schema)))
@@ -44,7 +55,7 @@ def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[s
 
 def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     """The parameters with the body over them."""
-    params, body = _as_record(endpoint, args), _body(endpoint, args)
+    params, body = _as_record(endpoint, args), _fitting_body(endpoint, args)
     if is_sequence(body):
         return [_over(params, item) for item in body]
     record = _over(params, body)
@@ -98,7 +109,7 @@ def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
         known = to_wire(current) if record is None else record
     if known is None:
         raise snapshot.abort
-    return _over({**_as_record(endpoint, args), **known}, _body(endpoint, args))
+    return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, args))
 
 
 def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:

@@ -403,6 +403,8 @@ class Adder(Schema):
 
     def change_collections(self, new: Any, writer: Writer) -> None:
         """Merges the new entries into every stored collection that the arguments match."""
+        if not writer.is_certain:
+            return  # what the server left out may be what decides where it belongs
         collection = self.collection
         accepts = (self.create_filter or collection.create_collection_filter)(*writer.args)
         table, merge = collection.table_key, self.merge

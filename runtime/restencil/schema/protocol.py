@@ -31,6 +31,8 @@ class Writer(Protocol):
     """A phrase for the end of errors that says which response this is, or nothing."""
     strict: bool
     """Whether a value of another shape than the schema's is refused."""
+    is_certain: bool
+    """Whether the records are as the server has them; not so where what was sent stands in for what it left out."""
     has_references: bool
     """Whether the response refers to an entity by its primary key alone."""
     enclosing: tuple[Mapping[str, Any], str] | None

@@ -24,7 +24,7 @@ from .codec import codec_of
 from .collection import Adder, Collection
 from .containers import Choice, List, Object, Union, Values
 from .derived import Query
-from .entity import Entity, EntitySchema
+from .entity import Entity, EntityModel, EntitySchema
 from .notation import Conversion
 from .one_of import OneOf, constants_of, needed_of
 from .protocol import Schema
@@ -80,6 +80,35 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
     marked = (kind for kind in fitting if (marks := _names(kind, constant=True)) and marks <= record.keys())
     whole = (kind for kind in fitting if _names(kind, constant=False) <= record.keys())
     return next(marked, None) or next(whole, None)
+
+
+def fitting_members(model: EntityModel, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a body that fit the declared types of an entity's fields; those that are no fields are kept.
+
+    A body may have a member in another shape than the entity: a list of logins where the entity has a list of users.
+    """
+    relations = {relation.in_json: relation.node for relation in model.relations}
+    kinds = {model.to_json.get(name, name): kind for name, kind in model.kinds.items()}
+
+    def fits_field(name: str, value: Any) -> bool:
+        if value is None or name not in kinds:
+            return True
+        if name in relations:
+            return not any(misfits(relations[name], value, "$")) and _refers(relations[name], value)
+        return not any(_kind_misfits(kinds[name], value, "$"))
+
+    return {name: value for name, value in body.items() if fits_field(name, value)}
+
+
+def _refers(schema: Schema | None, value: Any) -> bool:
+    """Whether scalars that stand for entities can be their primary keys."""
+    if isinstance(schema, EntitySchema) and type(value) is str:
+        model = schema.model
+        kind = model.kinds.get(model.to_python.get(model.pk_name or "", model.pk_name or ""))
+        return kind not in (int, int | None) or value.removeprefix("-").isdecimal()
+    if schema is not None and isinstance(value, list | tuple):
+        return all(_refers(child, item) for item in value for child in schema.children())
+    return True
 
 
 def _names(kind: type[Record], *, constant: bool) -> set[str]:
