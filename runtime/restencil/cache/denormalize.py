@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
@@ -16,6 +16,9 @@ from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
 from ..schema.stored import is_partial, record_of
 from .memo import Composed, Memo, Node, args_text, linked
 from .tables import WHOLE, Cell, State
+
+if TYPE_CHECKING:
+    from .freshness import Shown
 
 
 class _Restart(Exception):
@@ -38,7 +41,9 @@ class Denormalization:
     """How many entities are being built in each other."""
     _shared: Memo | None = None
     _differs: Callable[[str, str], bool] | None = None
-    _trace: dict[Cell, None] | None = None
+    _trace: dict[Cell, set[Cell | None]] | None = None
+    _place: Cell | None = None
+    """The record or list in which what is read now stands."""
     truncated = False
     """Whether something of what is being built stays a primary key, because it is nested too deep."""
 
@@ -50,7 +55,7 @@ class Denormalization:
         *,
         shared: Memo | None = None,
         differs: Callable[[str, str], bool] | None = None,
-        trace: dict[Cell, None] | None = None,
+        trace: dict[Cell, set[Cell | None]] | None = None,
     ) -> None:
         self.state = state
         self.args = args
@@ -92,12 +97,12 @@ class Denormalization:
                 self._abandon()
                 raise
 
-    def touched(self, schema: Schema, stored: Any, slot: Any) -> list[Cell] | None:
+    def touched(self, schema: Schema, stored: Any, slot: Any) -> Shown | None:
         """The cells that what was read last was built with, where that was noted and still holds."""
         node = self._kept(schema, stored, slot)
         return None if node is None else self._own.touched.get(node)
 
-    def note_touched(self, schema: Schema, stored: Any, slot: Any, cells: list[Cell]) -> None:
+    def note_touched(self, schema: Schema, stored: Any, slot: Any, cells: Shown) -> None:
         """Notes the cells that it was built with, for as long as it holds."""
         node = self._kept(schema, stored, slot)
         if node is not None:
@@ -191,12 +196,12 @@ class Denormalization:
         """The primary keys of a table in order of arrival."""
         self.reads_tables = True
         if self._trace is not None:
-            self._trace[table, WHOLE] = None
+            self._trace.setdefault((table, WHOLE), set()).add(self._place)
         return self.state.pks(table)
 
     def _note(self, table: str, pk: str) -> None:
         if self._trace is not None:
-            self._trace[table, pk] = None
+            self._trace.setdefault((table, pk), set()).add(self._place)
 
     # -- entities and collections ----------------------------------------------------------------------------------
 
@@ -234,7 +239,7 @@ class Denormalization:
     def _is_the_views(self, schema: Schema, pk: str) -> bool:
         """Whether nothing that the object depends on differs between this state and the view."""
         differs = self._differs
-        cells: dict[Cell, None] = {}
+        cells: dict[Cell, set[Cell | None]] = {}
         trace = Denormalization(self.state, self.args, trace=cells)
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)
@@ -262,11 +267,12 @@ class Denormalization:
         self.built.append(node)
         self.depth += 1
         truncated_outside, self.truncated = self.truncated, False
+        place_outside, self._place = self._place, (schema.table_key, pk)
         try:
             value = schema.instance(record_of(stored), pk, self, partial(self._register, place, node))
         finally:
             self.depth -= 1
-            self.current = current
+            self.current, self._place = current, place_outside
             self.building.pop(place, None)
         if place in self.unusable or place in self.closed:
             value = self.ringed(schema, pk, place, node, value)
@@ -288,7 +294,7 @@ class Denormalization:
 
     def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
         """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
-        cells: dict[Cell, None] = {}
+        cells: dict[Cell, set[Cell | None]] = {}
         Denormalization(self.state, self.args, trace=cells).read(schema, pk)
         for table, key in cells:
             if key == WHOLE:
@@ -336,8 +342,9 @@ class Denormalization:
             self.current = node
             self.built.append(node)
             truncated_outside, self.truncated = self.truncated, False
+            place_outside, self._place = self._place, (table, pk)
             node.value = schema.opened(stored, self)
-            self.current = current
+            self.current, self._place = current, place_outside
             again = home.get(pk)
             if again is None:
                 self.keep(node, table, pk)

@@ -7,7 +7,7 @@ requested: it is made of records and lists that other responses brought.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.values import DICT, INVALID, UNDEFINED
 from ..schema.collection import Collection
@@ -19,7 +19,8 @@ from .staleness import NEVER, NO_MARK, Mark
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection as Sized
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from ..schema.protocol import Schema
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 STALE: Final = 1.0
 """When something expires that is stale by a mark."""
+
+
+Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
+"""The records and lists that a result shows, each with those in which it stands; None for the result itself."""
 
 
 class Freshness(NamedTuple):
@@ -62,7 +67,7 @@ def unmarked(base: Tables, request: Request, meta: KeyMeta) -> bool:
 
 
 def freshness_of(
-    base: Tables, request: Request, meta: KeyMeta | None, stored: Any, cells: Iterable[Cell], now: float
+    base: Tables, request: Request, meta: KeyMeta | None, stored: Any, cells: Shown, now: float
 ) -> Freshness:
     """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
     judge = _Judge(base, request, cells, now)
@@ -101,7 +106,7 @@ def _result_mark(base: Tables, request: Request) -> Mark:
 
 
 class _Judge:
-    def __init__(self, base: Tables, request: Request, cells: Iterable[Cell], now: float) -> None:
+    def __init__(self, base: Tables, request: Request, cells: Shown, now: float) -> None:
         self._base, self._request, self._cells, self._now = base, request, cells, now
         self._rules = request.rules
         reach = request.rules.reach
@@ -117,9 +122,10 @@ class _Judge:
             return Freshness(STALE, mark)
         references: list[Cell] = []
         first = NO_MARK
+        beyond = self._beyond(root, brought)
         for cell in self._cells:
             table, pk = cell
-            if pk == WHOLE:
+            if pk == WHOLE or cell in beyond:
                 continue
             is_own = cell == root or brought is None or pk in brought.get(table, ())
             if table in self._collections:
@@ -136,7 +142,7 @@ class _Judge:
 
     def composed(self, root: Cell | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
-        if root is None:
+        if root is None or not self._rules.strict:
             return self._assembled()
         table, pk = root
         if table in self._collections:
@@ -165,6 +171,39 @@ class _Judge:
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
+    def _beyond(self, root: Cell | None, brought: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
+        """What shows in lists of records that the result's own response did not bring: that is no part of it."""
+        if brought is None:
+            return frozenset()
+        cells, collections = self._cells, self._collections
+
+        def is_joined(cell: Cell | None) -> bool:
+            return (
+                cell is not None
+                and cell != root
+                and cell[0] not in collections
+                and cell[1] not in brought.get(cell[0], ())
+            )
+
+        outside = [
+            cell
+            for cell, places in cells.items()
+            if cell[0] in collections and cell != root and all(map(is_joined, places))
+        ]
+        if not outside:
+            return frozenset()
+        held: dict[Cell | None, list[Cell]] = {}
+        for cell, places in cells.items():
+            for place in places:
+                held.setdefault(place, []).append(cell)
+        lists, found, waiting = set(outside), set[Cell](), [*held.get(None, ())]
+        while waiting:
+            cell = waiting.pop()
+            if cell not in found and cell not in lists:
+                found.add(cell)
+                waiting += held.get(cell, ())
+        return cells.keys() - found
+
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _list(self, cell: Cell, number: float) -> _Part:
@@ -188,11 +227,14 @@ class _Judge:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         mark = self._base.marks.of_record(cell)
+        if not self._rules.strict:
+            meta = self._base.meta(*cell)
+            if meta is None:
+                return _FRESH
+            return _Part(STALE, mark) if mark.number >= meta.fetched_at else _Part(meta.expires_at)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
-        if not self._rules.strict:
-            return _Part(STALE, mark) if mark.number >= whole else _Part(self._age(cell))
         if mark.number < whole and expires_at >= self._now:
             return _Part(expires_at)
         get = None if self._rules.siblings is None else self._rules.siblings.get_request(*cell)
@@ -204,10 +246,6 @@ class _Judge:
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
         return _Part(STALE, mark, is_reference=True)
-
-    def _age(self, cell: Cell) -> float:
-        meta = self._base.meta(*cell)
-        return INFINITE if meta is None else meta.expires_at
 
     def _whole(self, cell: Cell) -> tuple[float, float]:
         """The number of the latest request whose response brought a record whole, and when that expires (ms)."""

@@ -46,11 +46,12 @@ from .reading import INFINITE, Reading, inactive
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from threading import RLock
 
     from ..schema.protocol import Schema
     from .contents import Contents, Ready
+    from .freshness import Shown
     from .memo import Memo, Node
     from .policy import Found
     from .request import Request
@@ -180,7 +181,7 @@ class Lookup:
                 return set()
             if stored is UNDEFINED:
                 stored = schema.query_key(args, Denormalization(state, args))
-            cells = _touched(state, schema, stored, args) if _is_complete(stored) else {}
+            cells: Shown = _touched(state, schema, stored, args) if _is_complete(stored) else {}
             return {cell for cell in cells if cell[1] != WHOLE}
 
     # -- other states --------------------------------------------------------------------------------------------------
@@ -267,7 +268,7 @@ class Lookup:
                 freshness = (
                     Freshness(meta.expires_at)
                     if is_certain
-                    else freshness_of(self.contents.base, request, meta, stored, (), now)
+                    else freshness_of(self.contents.base, request, meta, stored, {}, now)
                 )
             return _reading(request, meta, (stored, found, freshness), now)
         try:
@@ -342,7 +343,7 @@ class Lookup:
             return INVALID, BROKEN, Freshness(STALE if meta is None else meta.expires_at)
         if self.contents.tier is not None:
             reader.prove(schema, stored, key)
-        cells: list[Cell] = []
+        cells: Shown = {}
         has_answer = meta is not None and meta.expires_at > 0
         is_certain = meta is not None and has_answer and (meta.error is not None or unmarked(base, request, meta))
         if is_complete and (uses or retention.evicted or not is_certain):
@@ -354,7 +355,9 @@ class Lookup:
         if meta is not None and is_certain:
             freshness = Freshness(meta.expires_at)
         elif is_complete:
-            shown = [cell for cell in cells if reader.state is base or _is_of_base(base, reader.state, cell)]
+            shown = cells
+            if reader.state is not base:
+                shown = {cell: places for cell, places in cells.items() if _is_of_base(base, reader.state, cell)}
             if len(shown) < len(cells) and (meta is None or not meta.expires_at):
                 freshness = Freshness(_first_expiry(reader.state, cells))  # what is only expected is shown in between
             else:
@@ -394,7 +397,7 @@ def _is_of(ready: Ready, request: Request) -> bool:
         return False
 
 
-def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tuple[Any, Sequence[Cell] | None] | None:
+def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tuple[Any, Shown | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
 
     None where it takes a closer look. No hook runs here, and nothing changes. (Benchmark: read it again after a write
@@ -416,7 +419,7 @@ def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tup
         if stored is None and _demand(request, schema, data) is not None:
             return None
         if type(data) is model.cls:
-            return (data, ((model.key, pk),)) if tier is None or tier.is_known(model.key, pk) else None
+            return (data, {(model.key, pk): (None,)}) if tier is None or tier.is_known(model.key, pk) else None
         homes = memo.entities.get(model.key)
         node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
     elif stored is None:
@@ -496,17 +499,17 @@ def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
     return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
 
 
-def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> list[Cell]:
+def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> Shown:
     """What a read touches; kept with what it built."""
     cells = reader.touched(schema, stored, slot)
     if cells is None:
-        cells = list(_touched(reader.state, schema, stored, reader.args))
+        cells = _touched(reader.state, schema, stored, reader.args)
         reader.note_touched(schema, stored, slot, cells)
     return cells
 
 
-def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, None]:
-    cells: dict[Cell, None] = {}
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, set[Cell | None]]:
+    cells: dict[Cell, set[Cell | None]] = {}
     Denormalization(state, args, trace=cells).read(schema, stored)
     return cells
 

@@ -7,12 +7,15 @@ result, and a write costs what depends on it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.lazy import json
 from ..base.values import UNDEFINED
 from ..schema.protocol import definitions
 from .tables import Cell
+
+if TYPE_CHECKING:
+    from .freshness import Shown
 
 MAX_RESULTS: Final = 4096
 """How many composed results are kept; the oldest goes first."""
@@ -78,7 +81,7 @@ class Memo:
         self.results: dict[Any, Node] = {}
         self.cut: dict[Node, list[Node]] = {}
         """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
-        self.touched: dict[Node, list[Cell]] = {}
+        self.touched: dict[Node, Shown] = {}
         """The cells that some nodes were built with, nested ones included, where a read asked for them."""
         self.proven: set[Node] = set()
         """Nodes of which all that they were built with was known, where there is a storage to know it of."""

@@ -18,7 +18,6 @@ from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
 from ..schema.protocol import CollectionNode
 from ..schema.notation import schema_of
-from ..schema.validation import fitting_members
 from ..schema.stored import record_of
 from .request import own_args
 from .tables import Listing, Tables
@@ -198,6 +197,8 @@ def with_sent(response: Any, request: Request, writer: Normalization) -> Any:
     model = next((schema.model for _, schema in entities_of(_entity_of(rules.schema))), None)
     if model is None or rules.demands(model)[0] <= response.keys():
         return response
+    from ..schema.validation import fitting_members
+
     fields = {field.in_json for field in model.fields.values()}
     sent = {name: value for name, value in fitting_members(model, body).items() if name in fields}
     if sent.keys() <= response.keys():
@@ -429,8 +430,9 @@ def _params(request: Request) -> Mapping[str, Any]:
     named = {name: body[name] for name in rules.body_fields or {} if name in body}
     told_by_body = told(named, rules.body_fields or {}, schemas[0])
     pk_name = schemas[0].model.pk_name
-    if not named and pk_name is not None and type(body.get(pk_name)) in SCALARS and body[pk_name] is not None:
-        told_by_body = {pk_name: body[pk_name]}
+    pk = None if named or pk_name is None else body.get(pk_name)
+    if pk_name is not None and pk is not None and type(pk) in SCALARS:
+        told_by_body = {pk_name: pk}
     return {**params, **told_by_body} if told_by_body else params
 
 

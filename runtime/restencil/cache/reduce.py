@@ -507,7 +507,8 @@ def _normalized(
         writer.notes()
     if rules.strict and rules.side_effect and placeholder is None:
         response = with_sent(response, request, writer)
-    writer.is_certain = writer.is_certain and not is_presumed
+    if rules.strict and is_presumed:
+        writer.is_certain = False
     writer.response = response
     if schema is None:
         result = _decoded(rules.returns, read_only(response), below, args)

@@ -17,7 +17,7 @@ MAX_MARKS: Final = 1_000
 """So many marks of one kind are kept; beyond that the oldest one becomes a mark on everything."""
 
 NEVER: Final = -1.0
-"""The number of a mark that was never set: lower than that of any request."""
+"""The number of a request that was never sent: lower than that of any request, and higher than no mark."""
 
 
 class Mark(NamedTuple):
@@ -27,7 +27,7 @@ class Mark(NamedTuple):
     event: str
 
 
-NO_MARK: Final = Mark(NEVER, "")
+NO_MARK: Final = Mark(NEVER - 1, "")
 
 
 class StaleSet:

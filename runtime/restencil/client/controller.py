@@ -235,8 +235,9 @@ class AnyController:
 
         Raises ProcessingError for a value that does not fit.
         """
-        now = self.store.next_number()
-        self._core.chain(Set(schema, (*args, kwargs) if kwargs else args, value, Meta(now, now, now + SET_EXPIRY)))
+        number, now = self.store.next_number(), self.store.now()
+        meta = Meta(number, now, now + SET_EXPIRY)
+        self._core.chain(Set(schema, (*args, kwargs) if kwargs else args, value, meta))
 
     def invalidate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Forces the next read to fetch and wait."""

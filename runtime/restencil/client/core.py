@@ -245,8 +245,8 @@ class Core(ABC):
         try:
             if self.is_direct and network is not None and not request.rules.simulated:
                 return network.start(request, fetch_id, store.next_number(), within)
-            now = store.next_number()
-            meta = Meta(now, now, now + self.lifetimes.data_length(request))
+            number, now = store.next_number(), store.clock()
+            meta = Meta(number, now, now + self.lifetimes.data_length(request))
             in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
             self.forsake(store.in_flight.by_id.get(fetch_id))

@@ -13,7 +13,6 @@ from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, entity_model
 from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
-from ..schema.validation import fitting_members
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
@@ -43,6 +42,8 @@ def _fitting_body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
     body, model = _body(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
         return body
+    from ..schema.validation import fitting_members
+
     if is_sequence(body):
         return [fitting_members(model, item) if is_mapping(item) else item for item in body]
     return fitting_members(model, body) if is_mapping(body) else body
