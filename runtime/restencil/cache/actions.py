@@ -150,9 +150,9 @@ class Unsubscribe(_OfRequest):
 
 
 class Hear(Struct):
-    """A change was answered through another store of the same client: what it did there is stale here, or gone."""
+    """A change was sent through another store of the same client: what it did there is stale here, or gone."""
 
-    answer: SetResponse
+    answer: SetResponse | SetError
 
 
 class Collect(Struct):

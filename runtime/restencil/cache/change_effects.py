@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID
 from ..schema.collection import Adder, identity_of_text
-from ..schema.derived import Deletion
+from ..schema.derived import Invalidate
 from ..schema.notation import schema_of
 from .mutations import meant
 from .reach import tables_of
@@ -102,8 +102,8 @@ class _Effects:
     def mark_named(self, *, existence: bool) -> None:
         for cell in self._named:
             self.mark_record(cell, existence=existence)
-        if existence and self._path is not None:
-            self.stale.trees.add(self._path)
+            if existence:
+                self._mark_below(cell)
 
     def _mark_lists(self, table: str, followed: Sized[Cell]) -> None:
         """All lists of an entity are stale but those that followed the change."""
@@ -121,7 +121,7 @@ class _Effects:
 
     def of_response(self, followed: Sized[Cell]) -> ChangeEffects:
         writer, schema = self._writer, self._request.rules.schema
-        if isinstance(schema, Deletion):
+        if isinstance(schema, Invalidate):
             return self._of_deletion()
         brought = {
             (table, pk): stored
@@ -157,7 +157,7 @@ class _Effects:
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
         """The response brought nothing, or there was none; where it is not `is_certain`, it may have removed."""
         schema = self._request.rules.schema
-        if isinstance(schema, Deletion) and is_certain:
+        if isinstance(schema, Invalidate) and is_certain:
             return self._of_deletion()
         adds = isinstance(schema, Adder)
         if self._named:
@@ -194,8 +194,14 @@ class _Effects:
         stale.plain_lists.add(table)
         stale.cells.update(listing.cell for listing in self._listings(table) if listing.is_page)
         stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, pk))
-        if self._path is not None:
-            stale.trees.add(self._path)
+        self._mark_below(cell)
+
+    def _mark_below(self, cell: Cell) -> None:
+        """Results under the path of a record are stale."""
+        get = None if self._siblings is None else self._siblings.get_request(*cell)
+        for path in (self._path, None if get is None else get.path):
+            if path is not None:
+                self.stale.trees.add(path)
 
     def _same_address(self, whole: Sized[Cell], followed: Sized[Cell]) -> None:
         """What stands at the path of the change is stale, and so are the records at that path and above it.

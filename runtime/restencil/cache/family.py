@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from ..base.lazy import logger
-from .actions import Hear, Reset, SetResponse
+from .actions import Hear, Reset, SetError, SetResponse
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -90,10 +90,10 @@ class Member:
             if self is self.family.first:
                 for other in self.family.others(self):
                     other.reset()
-        elif isinstance(action, SetResponse) and action.fetch_id is not None:
+        elif isinstance(action, SetResponse | SetError) and action.fetch_id is not None:
             if action.request.rules.side_effect:
                 self._tell(action)
-            else:
+            elif isinstance(action, SetResponse):
                 self._has_read = True
 
     def reset(self) -> None:
@@ -103,11 +103,11 @@ class Member:
         except Exception:
             logger.exception("a store beside that of the client could not be reset")
 
-    def hear(self, action: SetResponse) -> bool:
+    def hear(self, action: SetResponse | SetError) -> bool:
         """A change was answered through another store; whether it made anything stale in this one."""
         return bool(self._store.apply(Hear(action)))
 
-    def _tell(self, action: SetResponse) -> None:
+    def _tell(self, action: SetResponse | SetError) -> None:
         heard = [other.hear(action) for other in self.family.others(self) if other.credential == self.credential]
         if any(heard) and not self._has_read:
             self.family.hint(

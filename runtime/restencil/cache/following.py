@@ -48,7 +48,8 @@ def note_lists(writer: Normalization, request: Request) -> None:
     for cell, collection in change.answered.items():
         is_own = collection is own
         exact = rules.exact_filters if is_own else None
-        change.noted.append(Listing(cell, collection, request.key, rules.total, is_own and rules.pages, exact))
+        is_page, has_more = is_own and rules.pages, is_own and _has_more(rules.schema, rules.total)
+        change.noted.append(Listing(cell, collection, request.key, rules.total, is_page, exact, has_more))
     for cell, collection in change.extended.items():
         if isinstance(collection, PagedCollection):
             change.noted.append(Listing(cell, collection, request.key, rules.total, True, rules.exact_filters))
@@ -188,6 +189,8 @@ class _Following:
             self._take_out(cell, existing, entry)
             holds = False
         (self.undecided if is_sorted or is_page else self.followed).add(cell)
+        if holds is not held:
+            writer.outdated.update(listing.key for listing in listings if listing.has_more)
         self._tell(listings, int(holds) - int(held), expires=False)
 
     def _take_out(self, cell: Cell, existing: Any, entry: Any) -> None:
@@ -277,6 +280,11 @@ class _Following:
             is_page = isinstance(listing.collection, PagedCollection)
             if (expires or is_page) and not self.is_strict and type(self.below) is Tables and meta.expires_at > 1:
                 change.key_metas[key] = meta.with_expiry(1)
+
+
+def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:
+    """Whether an object has members beside its lists, other than the total."""
+    return isinstance(schema, Object) and any((name,) != total for name in schema.plain_members)
 
 
 def _counted(result: Any, path: tuple[str, ...], moved: int) -> Any:

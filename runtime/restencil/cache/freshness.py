@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ..base.values import DICT, INVALID, UNDEFINED
+from ..base.values import DICT, INVALID, UNDEFINED, is_mapping, text_of
 from ..schema.collection import Collection
 from ..schema.containers import Union
-from ..schema.entity import EntitySchema
+from ..schema.entity import EntitySchema, value_at
 from ..schema.one_of import OneOf
+from ..schema.stored import record_of
+from .reach import tables_of
 from .reading import INFINITE
 from .staleness import NEVER, NO_MARK, Mark
 from .tables import EMPTY, WHOLE
@@ -76,17 +78,30 @@ def freshness_of(
         own = judge.judge(meta.fetched_at, meta.expires_at, meta.brought)
         if own.expires_at >= now or not request.rules.strict:
             return own
-    root = _root(request.rules.schema, stored)
+    root = _root(base, request, stored)
     if own is not None and root is None:
         return own
     composed = judge.composed(root)
     return composed if own is None or composed.expires_at > own.expires_at else own
 
 
-def _root(schema: Schema | None, stored: Any) -> Cell | None:
-    """The record or list that a result is as a whole."""
-    if isinstance(schema, EntitySchema | Collection):
+def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
+    """The record or list that a result is as a whole, where the arguments name it."""
+    schema, args = request.rules.schema, request.rules.told_args(request.args)
+    if isinstance(schema, Collection):
         return (schema.table_key, stored) if type(stored) is str else None
+    params: Any = args[0] if args else None
+    telling = request.rules.path_names
+    if telling is not None and is_mapping(params):
+        reach = request.rules.reach
+        models = [] if reach is None else [model for table in tables_of(schema) for model in reach.models[table]]
+        known = telling.union(*(model.telling for model in models))
+        if any(value is not None and name not in known for name, value in params.items()):
+            return None  # a search parameter of its own may ask for something else
+    if isinstance(schema, EntitySchema):
+        if type(stored) is not str or (not schema.model.single and schema.lenient_pk(params, args) != stored):
+            return None
+        return schema.table_key, stored
     node: Schema | None = None
     if isinstance(stored, DICT):
         if isinstance(schema, Union):
@@ -120,6 +135,8 @@ class _Judge:
         mark = _result_mark(self._base, self._request)
         if mark.number >= number:
             return Freshness(STALE, mark)
+        if self._is_another():
+            return Freshness(STALE, Mark(NEVER, "its record has another value by now in the field that it was found by"))
         references: list[Cell] = []
         first = NO_MARK
         beyond = self._beyond(root, brought)
@@ -139,6 +156,23 @@ class _Judge:
                 first = max(first, part.mark)
             expires_at = min(expires_at, part.expires_at)
         return Freshness(STALE, first, tuple(references)) if references else Freshness(expires_at)
+
+    def _is_another(self) -> bool:
+        """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
+        fields, schema, args = self._rules.fields_told, self._rules.schema, self._request.args
+        params: Any = args[0] if args else None
+        if not fields or not isinstance(schema, EntitySchema) or not is_mapping(params):
+            return False
+        roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
+        for cell in roots:
+            stored = self._base.get(*cell)
+            if stored is UNDEFINED or stored is INVALID:
+                continue
+            for name, dotted in fields.items():
+                value = value_at(record_of(stored), schema.model.wire_path(dotted))
+                if params.get(name) is not None and value is not None and text_of(params[name]) != text_of(value):
+                    return True
+        return False
 
     def composed(self, root: Cell | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
@@ -172,23 +206,20 @@ class _Judge:
         return Freshness(expires_at)
 
     def _beyond(self, root: Cell | None, brought: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
-        """What shows in lists of records that the result's own response did not bring: that is no part of it."""
+        """Nested lists that the result's own response did not bring, and what shows in them: no part of it.
+
+        Of a result that was never requested, the lists in its record are a part.
+        """
         if brought is None:
             return frozenset()
         cells, collections = self._cells, self._collections
-
-        def is_joined(cell: Cell | None) -> bool:
-            return (
-                cell is not None
-                and cell != root
-                and cell[0] not in collections
-                and cell[1] not in brought.get(cell[0], ())
-            )
-
         outside = [
             cell
             for cell, places in cells.items()
-            if cell[0] in collections and cell != root and all(map(is_joined, places))
+            if cell[0] in collections
+            and cell != root
+            and cell[1] not in brought.get(cell[0], ())
+            and (root is None or root not in places)
         ]
         if not outside:
             return frozenset()
@@ -196,7 +227,8 @@ class _Judge:
         for cell, places in cells.items():
             for place in places:
                 held.setdefault(place, []).append(cell)
-        lists, found, waiting = set(outside), set[Cell](), [*held.get(None, ())]
+        lists, waiting = set(outside), [*held.get(None, ())]
+        found: set[Cell] = set()
         while waiting:
             cell = waiting.pop()
             if cell not in found and cell not in lists:

@@ -18,7 +18,7 @@ from ..base.errors import ConversionError
 from ..base.lazy import logger
 from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
 from ..schema.collection import Collection
-from ..schema.containers import Union
+from ..schema.containers import Object, Union
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
 from ..schema.one_of import OneOf
@@ -43,6 +43,7 @@ from .policy import (
     status_of,
 )
 from .reading import INFINITE, Reading, inactive
+from .staleness import NO_MARK
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
@@ -336,6 +337,8 @@ class Lookup:
             if _unanswered(reader.state, request, schema, stored) is not None:
                 stored = UNDEFINED
             is_complete = _is_complete(stored)
+            if request.rules.strict and isinstance(schema, Object) and schema.plain_members:
+                stored, is_complete = UNDEFINED, False  # a count beside a list came with no response
         try:
             data = reader.read(schema, stored, key)
         except ConversionError as error:
@@ -529,7 +532,9 @@ def _reading(request: Request, meta: KeyMeta | None, assembled: Assembled, now: 
     error, terms = meta.error, meta.terms
     recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
     if terms is not None:  # the server has a say in it
-        invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
+        # The server speaks of time alone: what a change made stale is not shown.
+        if freshness.mark is NO_MARK or not invalid_if_stale:
+            invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
         if error is not None:
             recorded = recorded_as(terms, meta.error_policy, error, now)
     shown = shows_error(found, recorded)

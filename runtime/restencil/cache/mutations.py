@@ -14,7 +14,7 @@ from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
-from ..schema.derived import Deletion, Invalidate
+from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
 from ..schema.protocol import CollectionNode
 from ..schema.notation import schema_of
@@ -47,7 +47,7 @@ class Gone(NamedTuple):
 # --- delete -----------------------------------------------------------------------------------------------------------
 
 
-def delete(schema: Deletion, response: Any, request: Request, writer: Normalization) -> Any:
+def delete(schema: Invalidate, response: Any, request: Request, writer: Normalization) -> Any:
     """Marks the entity that a delete was of as gone; returns the result to store, UNDEFINED where none is known.
 
     It is the one that the answer names, else that of the URL parameters, else the one that `get` has given for them,
@@ -145,7 +145,7 @@ def _result_of(item: Schema | None, stored: Any) -> list[Gone]:
     return [Gone(name, schema, pk) for other, schema in entities_of(item) if other == name and isinstance(pk, str)]
 
 
-def _looked_up(deletion: Deletion, request: Request, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
+def _looked_up(deletion: Invalidate, request: Request, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
     """The only entity whose fields have the values of the path's parameters, each of which has to name one."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
@@ -268,7 +268,7 @@ def _created(schema: Schema | None, writer: Normalization) -> list[Cell]:
 
 
 def _item_of(schema: Schema | None) -> Schema | None:
-    return schema.item if isinstance(schema, Deletion) else _entity_of(schema)
+    return schema.item if isinstance(schema, Invalidate) else _entity_of(schema)
 
 
 def refused(request: Request, writer: Normalization) -> list[Cell]:

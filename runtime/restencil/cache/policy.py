@@ -103,10 +103,10 @@ EXCUSES: Final = (UNSAID, EXCUSED_A_WHILE, NO_EXCUSE)
 
 OLD_ROWS: Final = (
     # invalid_if_stale    the server shows it    that has passed    old data is worse than none
-    ((YES,),              SHOWS,                 EITHER,            YES),
-    ((NO,),               (NEVER,),              EITHER,            YES),
-    ((NO,),               (A_WHILE,),            (YES,),            YES),
-    ((NO,),               SHOWS,                 EITHER,            NO),
+    ((YES,),              (ALWAYS,),             EITHER,            YES),
+    (EITHER,              (NEVER,),              EITHER,            YES),
+    (EITHER,              (A_WHILE,),            (YES,),            YES),
+    (EITHER,              SHOWS,                 EITHER,            NO),
 )  # fmt: skip
 """Whether a reader waits rather than sees stale data."""
 

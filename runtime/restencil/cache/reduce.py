@@ -124,7 +124,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             elif is_current and writer.expire_tests:
                 effects.stale = StaleSet(f"a change was sent since: {request.asked}")
                 effects.stale.keys.update(_expired_in_flight(contents, writer))
-            known = _known_before(lookup, request, writer, response) if isinstance(schema, Deletion) else UNDEFINED
+            known = _known_before(lookup, request, writer, response) if _deletes(request, schema) else UNDEFINED
     except Exception as error:
         failure = _misfit(error, request, response)
         # Its text shows a piece of the response: that is for who asked, and not for a log.
@@ -238,7 +238,7 @@ def _note_change(
 ) -> None:
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = effects.stale = made.stale
-    stale.keys.update(_expired_in_flight(contents, writer))
+    stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
     answered = Answered(writer.meta.fetched_at, True, request.asked, made.records, frozenset(made.tables))
     _note_overlaps(contents, answered, effects)
 
@@ -280,19 +280,27 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
 def _note_failure(contents: Contents, action: actions.SetError, effects: Effects) -> None:
     """Notes what a request makes stale that failed."""
     request = action.request
-    status = getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
     looking = _looking(contents, request, action.meta)
     if not request.rules.side_effect:
-        if status in (404, 410) and request.rules.siblings is not None and request.rules.siblings.is_item(request.url):
+        if _status_of(action) in (404, 410) and request.rules.siblings is not None and request.rules.siblings.is_item(request.url):
             effects.stale = gone(request, looking)
         return
+    made = _failure_effects(request, looking, action)
+    if made is not None:
+        _note_change(contents, request, made, looking, effects)
+
+
+def _status_of(action: actions.SetError) -> int | None:
+    """The status of the response with which a request failed; None where there was none."""
+    return getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
+
+
+def _failure_effects(request: Request, looking: Normalization, action: actions.SetError) -> ChangeEffects | None:
+    """What a change makes stale that failed; None where it was never sent."""
+    status = _status_of(action)
     if status is not None and status < 400:
-        made = unread(request, looking)
-    elif status is not None or action.was_sent:
-        made = failed(request, looking, status)
-    else:
-        return
-    _note_change(contents, request, made, looking, effects)
+        return unread(request, looking)
+    return failed(request, looking, status) if status is not None or action.was_sent else None
 
 
 def set_value(lookup: Lookup, action: actions.Set) -> Effects:
@@ -346,9 +354,11 @@ def expire_all(lookup: Lookup, action: actions.ExpireAll) -> Effects:
     """Every key of which anything is recorded and that the test accepts turns stale, errors as well."""
     contents = lookup.contents
     stamp = _stamp(contents, action.test, invalidates=False)
+    effects = stamp or Effects()
+    effects.stale = StaleSet("it was expired")
+    effects.stale.tests.append(action.test)
     if stamp is not None:
         return stamp
-    effects = Effects()
     with contents.hooks:
         effects.keys = {
             key: meta.with_expiry(1) for key, meta in list(contents.base.key_metas.items()) if action.test(key)
@@ -380,13 +390,19 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     effects = Effects()
     effects.is_told = False
     effects.value = False
+    if isinstance(answer, actions.SetError):
+        if request.rules.strict:
+            failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
+            if failure is not None:
+                return _heard_of(effects, request, _looking(contents, request, answer.meta))
+        return effects
     try:
         with contents.hooks:
             writer = _normalized(base, request, answer.response, answer.meta, tier=contents.tier)
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return effects
+        return _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
     effects.change = change = Change(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():
@@ -401,7 +417,15 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     else:
         effects.stale = StaleSet(f"a change was sent since: {request.asked}")
         effects.stale.cells.update(cell for cell in known if heard.get(*cell) is not INVALID)
-    effects.is_told = effects.value = bool(known or change.key_metas)
+    effects.value = bool(known or change.key_metas)
+    effects.is_told = effects.value or bool(effects.stale)
+    return effects
+
+
+def _heard_of(effects: Effects, request: Request, looking: Normalization) -> Effects:
+    """A change was sent elsewhere of which nothing is known but its request."""
+    effects.stale = elsewhere(request, looking).stale
+    effects.is_told = effects.value = bool(effects.stale)
     return effects
 
 
@@ -567,8 +591,8 @@ def _is_in_wire_form(value: Any) -> bool:
 
 def _written(schema: Schema, response: Any, request: Request, writer: Normalization) -> Any:
     """Writes a response through its schema; returns the result to store, UNDEFINED for none."""
-    if isinstance(schema, Deletion):
-        return delete(schema, response, request, writer)
+    if _deletes(request, schema):
+        return delete(cast("Invalidate", schema), response, request, writer)
     if type(response) is Presumed:
         writer.response = response = presumed_record(response, request, writer)
         expire_self(request, writer)
@@ -577,6 +601,11 @@ def _written(schema: Schema, response: Any, request: Request, writer: Normalizat
             without_answer(request, writer)
         return None
     return writer.write(schema, _fitting(schema, response))
+
+
+def _deletes(request: Request, schema: Schema | None) -> bool:
+    """Whether a success means that the record of the request is gone, whatever the response says."""
+    return isinstance(schema, Deletion) or (request.rules.strict and isinstance(schema, Invalidate))
 
 
 def _is_empty(response: Any, request: Request) -> bool:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MAX_MARKS: Final = 1_000
 """So many marks of one kind are kept; beyond that the oldest one becomes a mark on everything."""
 
+MAX_TESTS: Final = 32
+"""So many tests of keys are kept; beyond that the oldest one becomes a mark on everything."""
+
 NEVER: Final = -1.0
 """The number of a request that was never sent: lower than that of any request, and higher than no mark."""
 
@@ -33,7 +36,7 @@ NO_MARK: Final = Mark(NEVER - 1, "")
 class StaleSet:
     """What one event makes stale; empty until something is added."""
 
-    __slots__ = ("cells", "event", "keys", "lists", "paths", "plain_lists", "resources", "spared", "tables", "trees")
+    __slots__ = ("cells", "event", "keys", "lists", "paths", "plain_lists", "resources", "spared", "tables", "tests", "trees")
 
     def __init__(self, event: str) -> None:
         self.event = event
@@ -45,6 +48,8 @@ class StaleSet:
         """Results whose request has this path, with any query."""
         self.spared: dict[str, float] = {}
         """Results at these paths that are certain all the same: the highest request number that is so, by key."""
+        self.tests: list[Callable[[str], bool]] = []
+        """Results whose key one of these accepts."""
         self.trees: set[str] = set()
         """Results whose request has a path below this one."""
         self.tables: set[str] = set()
@@ -57,13 +62,14 @@ class StaleSet:
         """Results of the endpoints of a resource."""
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in _KINDS)
+        return bool(self.tests) or any(getattr(self, name) for name in _KINDS)
 
     def update(self, other: StaleSet) -> None:
         """Adds what another event of the same moment makes stale."""
         for name in _KINDS:
             getattr(self, name).update(getattr(other, name))
         self.spared.update(other.spared)
+        self.tests += other.tests
 
 
 _KINDS: Final = ("cells", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees")
@@ -78,6 +84,7 @@ class StaleMarks:
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, up to which number the marks of its path do not count."""
+        self._tests: list[tuple[Callable[[str], bool], Mark]] = []
         self._marks: dict[str, dict[Any, Mark]] = {name: {} for name in _KINDS}
 
     def add(self, stale: StaleSet, number: float) -> None:
@@ -91,13 +98,19 @@ class StaleMarks:
             self._spared.clear()
         for table in (*stale.tables, *stale.lists, *{table for table, _ in stale.cells}):
             self._newest[table] = number
+        self._tests += [(test, mark) for test in stale.tests]
+        while len(self._tests) > MAX_TESTS:
+            self._raise_floor(self._tests.pop(0)[1].number)
         for name, marks in self._marks.items():
             for place in getattr(stale, name):
                 marks.pop(place, None)  # marks stand in the order in which they were set
                 marks[place] = mark
             while len(marks) > MAX_MARKS:
-                oldest = marks.pop(next(iter(marks))).number
-                self._floor = Mark(max(oldest, self._floor.number), "more has changed since than is remembered")
+                self._raise_floor(marks.pop(next(iter(marks))).number)
+
+    def _raise_floor(self, number: float) -> None:
+        """A mark is forgotten: one on everything stands in its place."""
+        self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
 
     def of_record(self, cell: Cell) -> Mark:
         """The mark of a record."""
@@ -122,6 +135,9 @@ class StaleMarks:
         """
         marks = self._marks
         found = max(marks["keys"].get(key, NO_MARK), self._floor)
+        for test, mark in self._tests:
+            if mark.number > found.number and test(key):
+                found = mark
         if marks["resources"]:
             found = max(found, marks["resources"].get(resource, NO_MARK))
         plain = marks["plain_lists"]

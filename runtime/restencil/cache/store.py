@@ -256,9 +256,9 @@ class Store(Portable):
                         self._notifications.append(None)
                     if tier is not None and written is not None:
                         tier.take(written)
+                done = True
                 if effects.failure is not None:
                     raise effects.failure
-                done = True
                 if effects.shown is not None:
                     return reduce.shown(self._lookup, effects.shown)
                 if effects.echoed is None:

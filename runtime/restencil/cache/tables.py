@@ -191,6 +191,8 @@ class Listing(NamedTuple):
     is_page: bool = False
     exact: frozenset[str] | None = None
     """The arguments that decide exactly what is in it; None: those that are fields of the entity."""
+    has_more: bool = False
+    """Whether the result has members beside its lists that say something of them, but for the total."""
 
     @property
     def entities(self) -> tuple[str, ...]:

@@ -487,6 +487,12 @@ class Object(Schema):
             self._members = found
         return found
 
+    @property
+    def plain_members(self) -> list[str]:
+        """The names in JSON of the members without a schema, such as a count beside a list."""
+        names = [self.wire.get(name, name) for name in self.definition]
+        return [name for name in names if name not in self.members]
+
     def children(self) -> Iterable[Schema | None]:
         return self.members.values()
 
