@@ -177,6 +177,8 @@ class _Effects:
         self.stale.plain_lists.update(self.tables)
         if self._siblings is not None:
             self.stale.resources.add(self._siblings.resource)
+        if self._path is not None:
+            self.stale.trees.update(paths_above(self._path)[:1])  # it may have removed any of them
 
     def _of_deletion(self) -> ChangeEffects:
         deleted = [(schema.table_key, pk) for schema, pk in self._writer.deleted]

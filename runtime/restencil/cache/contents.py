@@ -21,7 +21,7 @@ from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .request_log import Answered, RequestLog
-from .staleness import NEVER, StaleMarks, StaleSet
+from .staleness import EVICTED, NEVER, StaleMarks, StaleSet
 from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
 from .tags import Tags
 from .witness import Witness
@@ -395,7 +395,7 @@ class Contents:
         self.asides.keep_results(keys)
         base.remove(gone)
         if gone:
-            stale = StaleSet("the store let go of it")
+            stale = StaleSet(EVICTED)
             stale.cells.update(gone)
             base.marks.add(stale, self.last_number)
         for key in keys:

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
     Assembled: TypeAlias = tuple[Any, Found, Freshness]
     """Data, what it is to a reader, and how fresh it is."""
-    FoundBuilt: TypeAlias = tuple[Any, float | None]
-    """Data, and when it turns stale; None where that takes a closer look."""
+    FoundBuilt: TypeAlias = tuple[Any, Freshness | None]
+    """Data, and how fresh it is; None where that takes a closer look."""
 
 _READY: Final = 1_024
 """So many keys are found again at once. (Benchmark: cached read of one entity.)"""
@@ -97,7 +97,7 @@ class Lookup:
         found = self._found(request) if contents.shows_base else None
         if found is None or found[1] is None:
             return None
-        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, Freshness(found[1])), self._clock())
+        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock())
 
     def _looked(self, request: Request) -> Reading:
         """What a read finds that finds nothing built (locked)."""
@@ -145,7 +145,7 @@ class Lookup:
         contents = self.contents
         with self.lock:
             found = self._found(request) if contents.shows_base else None
-            if found is not None and found[1] is not None and self._clock() <= found[1]:
+            if found is not None and found[1] is not None and self._clock() <= found[1].expires_at:
                 return found[0]
         return None
 
@@ -301,22 +301,19 @@ class Lookup:
             return None
         data, cells = built
         if meta is not None and meta.expires_at and unmarked(base, request, meta):
-            expires_at: float = meta.expires_at
+            freshness = Freshness(meta.expires_at)
         elif cells is None:
             return data, None
         else:
             stored = base.results.get(request.key)
             stored = named_pk(schema, request.args) if stored is None and type(schema) is EntitySchema else stored
-            found = freshness_of(base, request, meta, stored, cells, self._clock())
-            if found.references:
-                return data, None
-            expires_at = found.expires_at
+            freshness = freshness_of(base, request, meta, stored, cells, self._clock())
         if isinstance(schema, _OWN_PLACE):
             ready = self._ready
             if len(ready) >= _READY:
                 ready.clear()
-            ready[request.key] = request.rules, definitions.count, request.args, data, expires_at
-        return data, expires_at
+            ready[request.key] = request.rules, definitions.count, request.args, data, freshness.expires_at
+        return data, freshness
 
     def _assembled(
         self,

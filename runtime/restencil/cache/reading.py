@@ -6,6 +6,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..base.struct import Struct
+from .staleness import EVICTED
 
 if TYPE_CHECKING:
     from .freshness import Freshness
@@ -96,9 +97,18 @@ class Reading:
         return () if self.freshness is None else self.freshness.references
 
     @property
-    def stale_number(self) -> float:
-        """The number of the mark that makes it stale; lower than that of any request where there is none."""
-        return -1.0 if self.freshness is None else self.freshness.mark.number
+    def cause(self) -> tuple[object, ...]:
+        """What made it stale; the same cause is no reason to ask a second time.
+
+        A response that was under way at an event does not end its staleness, so the request counts, too. What a bounded
+        store lets go of it lets go of again.
+        """
+        if self.freshness is None:
+            return ()
+        mark, references = self.freshness.mark, self.freshness.references
+        if references or mark.event == EVICTED:
+            return (references, mark.event)
+        return (mark.number, self.fetched_at) if mark.number >= 0 else ()
 
     @property
     def usable_data(self) -> Any:

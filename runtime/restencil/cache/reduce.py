@@ -165,6 +165,8 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = known
     elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.judged(_may_fail):
         effects.echoed = request, writer, writer.response
+    if is_fetched and request.rules.strict and effects.echoed is not None:
+        _keep_own_value(contents, action, effects)
     if action.mark is not None or action.told is not None or (is_fetched and key in contents.witnesses):
         effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
@@ -202,6 +204,24 @@ def renew(lookup: Lookup, action: actions.Renew) -> Effects:
     if told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, told, Normalization(contents.base, request.args, action.meta))
     return effects
+
+
+def _keep_own_value(contents: Contents, action: actions.SetResponse, effects: Effects) -> None:
+    """The value of a call is what its own response says, also where the store has something of a later request."""
+    if effects.echoed is None:
+        return
+    request, written, response = effects.echoed
+    base, started = contents.base, action.meta.fetched_at
+    if all(base.latest.get(table, 0) <= started for table in written.change.entities):
+        return
+    times = [base.meta(*cell) for cell in written.change.cells()]
+    if any(meta is not None and meta.fetched_at > started for meta in times):
+        latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
+        with contents.hooks:
+            writer = Normalization(base, request.args, latest, replaces=written.replaces)
+            writer.write(cast("Schema", request.rules.schema), response)
+            effects.value = _own_value(request, writer, response)
+        effects.echoed = None
 
 
 def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]], bool]:

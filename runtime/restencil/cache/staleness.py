@@ -19,6 +19,9 @@ MAX_MARKS: Final = 1_000
 MAX_TESTS: Final = 32
 """So many tests of keys are kept; beyond that the oldest one becomes a mark on everything."""
 
+EVICTED: Final = "the store let go of it"
+"""The event of an eviction."""
+
 NEVER: Final = -1.0
 """The number of a request that was never sent: lower than that of any request, and higher than no mark."""
 

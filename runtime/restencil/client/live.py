@@ -156,10 +156,7 @@ class WatchedRead(AnyLiveRead[R]):
         """What to do about this reading, None where that was decided."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
         expired = self._watches_time and reading.needs_fetch
-        cause: tuple[Any, ...] = reading.stale_number, reading.references
-        if reading.stale_number >= 0 and not reading.references:
-            cause = *cause, reading.fetched_at  # a response that was under way at the event does not end it
-        token = (reading.expires_at, forced, expired, cause, self._core.store.resets)
+        token = (reading.expires_at, forced, expired, reading.cause, self._core.store.resets)
         if token == self._decided:
             return None
         is_first, self._decided = self._decided is None, token
