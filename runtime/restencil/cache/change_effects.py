@@ -191,15 +191,15 @@ class _Effects:
 
     def _removed(self, cell: Cell) -> None:
         """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
-        stale, (table, pk) = self.stale, cell
+        stale, (table, _) = self.stale, cell
         stale.cells.add(cell)
         stale.plain_lists.add(table)
         stale.cells.update(listing.cell for listing in self._listings(table) if listing.is_page)
-        stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, pk))
         self._mark_below(cell)
 
     def _mark_below(self, cell: Cell) -> None:
-        """Results under the path of a record are stale."""
+        """Results under the path of a record that is gone, or may be, are stale, and lists whose argument is its key."""
+        self.stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, cell[1]))
         get = None if self._siblings is None else self._siblings.get_request(*cell)
         for path in (self._path, None if get is None else get.path):
             if path is not None:

@@ -384,6 +384,9 @@ def expire_named(request: Request, writer: Normalization) -> None:
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:
     """The records of these entities turn stale: shown still, and no answer to their `get`."""
+    if writer.rules is not None and writer.rules.strict:
+        writer.stale_records.update((schema.table_key, pk) for _, schema, pk in found)
+        return
     change = writer.change
     for _, schema, pk in found:
         stored, meta = change.get(schema.table_key, pk), change.meta(schema.table_key, pk)

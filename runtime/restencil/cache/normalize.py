@@ -65,6 +65,8 @@ class Normalization:
         """The response, or what counts as one."""
         self.followed: AbstractSet[tuple[str, str]] = frozenset()
         """The lists that certainly follow what the response of a change says."""
+        self.stale_records: set[tuple[str, str]] = set()
+        """The records that the endpoint's `expires` names, or that an empty response may be about."""
         self.outdated: set[str] = set()
         """The keys of results that say something of a list which has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []

@@ -42,7 +42,7 @@ from .compiling import resolved
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, unread
+from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, mark_record, unread
 from .following import follow, note_lists
 from .memo import Memo
 from .mutations import (
@@ -259,6 +259,8 @@ def _note_change(
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = effects.stale = made.stale
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
+    for cell in writer.stale_records:
+        mark_record(stale, contents.base, cell, existence=False)
     answered = Answered(writer.meta.fetched_at, True, request.asked, made.records, frozenset(made.tables))
     _note_overlaps(contents, answered, effects)
 

@@ -44,7 +44,7 @@ class Witness:
     Of each cell it holds two references and no more.
     """
 
-    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_result", "mark", "told")
+    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_partial", "_result", "mark", "told")
 
     def __init__(self, mark: bytes | None, told: Told | None, key: str, change: Change, base: Tables) -> None:
         self.mark = mark
@@ -55,6 +55,7 @@ class Witness:
         self._lists = [
             (stored, len(stored)) for table in change.collections for stored in change.entities[table].values()
         ]
+        self._partial = {table: frozenset(wholes) for table, wholes in change.partial.items()}
         self._collections = change.collections
         self._answered = change.answered
 
@@ -92,6 +93,9 @@ class Witness:
             if base.latest.get(table, 0) > times.fetched_at:
                 metas = base.metas[table]
                 change.metas[table] = {pk: metas[pk] for pk in pks if metas[pk].fetched_at > times.fetched_at}
+        for table, partial in self._partial.items():  # of these records the answer brought a part alone
+            wholes = {pk: base.whole(table, pk) for pk in partial}
+            change.partial[table] = {pk: whole for pk, whole in wholes.items() if whole is not None}
         change.collections = self._collections
         later = {(table, pk) for table, metas in change.metas.items() for pk in metas}
         change.answered = {cell: schema for cell, schema in self._answered.items() if cell not in later}

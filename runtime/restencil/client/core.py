@@ -366,8 +366,8 @@ class Core(ABC):
             raise recorded(reading)
         if reading.found:
             return reading.data
-        if failure is None and self.was_overtaken(request, reading):
-            return value
+        if failure is None and (self.was_overtaken(request, reading) or (request.rules.strict and value is not None)):
+            return value  # its own response, of which the store may know better by now
         raise failure or unusable_data(request)
 
     def with_references(self, request: Request, reading: Reading) -> Generator[Step, Any, Reading]:
