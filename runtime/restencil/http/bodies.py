@@ -57,8 +57,6 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     for name, value in form.items():
         for item in value if is_sequence(value) else (value,):
-            if item is None:
-                continue
             text = scalar_text(item)
             if text is None:
                 raise TypeError(f"form field {name!r} is {described(item)}, which has no text in a form")
@@ -84,7 +82,7 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
                 files.append((name, item))
             elif is_mapping(item):
                 files.append((name, (None, _json_part(name, item), "application/json")))
-            elif item is not None:
+            else:
                 text = scalar_text(item)
                 if text is None:
                     raise TypeError(f"multipart field {name!r} is {described(item)}; expected text or a file")
