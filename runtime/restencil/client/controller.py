@@ -736,6 +736,8 @@ def _undescribed(
     one = told(endpoint, method, address, check_headers(headers, carriers), timeout)
     if api is not None and api.error_classes is not None:
         one = one.extend(errors=api.errors, error_classes=api.error_classes)
+    if api is not None and api.redirects is not None:
+        one = one.extend(redirects=api.redirects)
     request: Request = one.request(args, located=True)
     return request
 

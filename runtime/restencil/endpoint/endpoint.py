@@ -109,6 +109,8 @@ class Endpoint(Generic[P, R]):
     body: Any
     client: Any
     follow_see_other: bool | None
+    redirects: Mapping[str, bool] | None
+    """Whether a redirect to another origin takes the body of the request along: `{"cross_origin_body": True}`."""
     signal: AbortSignal | None
     content: str | None
     timeout: float | Timeout | None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.bodies import Form, Multipart
-from ..base.calls import USE, WITHOUT
+from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
@@ -59,6 +59,8 @@ class Lifecycle(Protocol):
     def side_effect(self) -> bool: ...
     @property
     def follow_see_other(self) -> bool | None: ...
+    @property
+    def redirects(self) -> Mapping[str, bool] | None: ...
     @property
     def signal(self) -> Any: ...
     @property
@@ -229,6 +231,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
         sent["follow_as_get"] = _REWRITING
     elif endpoint.follow_see_other:
         sent["follow_as_get"] = (_SEE_OTHER,)
+    if endpoint.redirects is not None and endpoint.redirects["cross_origin_body"]:
+        sent[CROSS_ORIGIN_BODY] = True
     return sent
 
 

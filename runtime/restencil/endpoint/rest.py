@@ -70,6 +70,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `timeout` | milliseconds, for each step of a request and for the whole of its response |
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
+    | `redirects` | `{"cross_origin_body": True}`: a redirect to another origin takes the body of the request along |
     | `client` | a Client or AsyncClient of httpx or httpx2 for direct calls |
     | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
     | `strict_keywords` | a keyword that the signature does not have is an error |

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..base.answers import ORDER
+from ..base.calls import CROSS_ORIGIN_BODY
 from .adapter import auth_after_redirect, bad_redirect, send, send_async
 from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
 from .library import rewind
 from .limits import Read
-from .refusals import became_a_read, could_not_follow, endless, leads_nowhere, refused, status_error
+from .refusals import became_a_read, body_left_origin, could_not_follow, endless, leads_nowhere, refused, status_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -51,12 +52,21 @@ def _following(order: Order, response: RawResponse) -> RawRequest:
     misled = became_a_read(order, response, following)
     if misled is not None:
         raise misled
+    if _takes_body_elsewhere(response.request, following) and not order.init.get(CROSS_ORIGIN_BODY):
+        raise body_left_origin(order, response, following)
     if following.method != response.request.method:
         following.headers.pop("content-type", None)  # it goes on without content
     obstacle = rewind(following)
     if obstacle is not None:
         raise could_not_follow(order, response, obstacle)
     return following
+
+
+def _takes_body_elsewhere(request: RawRequest, following: RawRequest) -> bool:
+    """True for a redirected request that sends a body to another origin than the one that redirected it."""
+    headers = following.headers
+    has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    return has_body and origin_of(following.url) != origin_of(request.url)
 
 
 def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:

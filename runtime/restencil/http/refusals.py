@@ -15,7 +15,7 @@ from ..base.errors import (
     TimeoutExceededError,
     error_of_status,
 )
-from ..base.transport import public_url
+from ..base.transport import origin_text, public_url
 from .adapter import bad_redirect, is_broken_connection, overdue_step
 from .library import NOT_REPEATED
 
@@ -108,6 +108,17 @@ def became_a_read(order: Order, response: RawResponse, following: RawRequest) ->
         f"redirected to {target}, which would make a GET of a {method}: the change may not have happened; if the path "
         "wants a slash at its end, write it in `path`"
         + ("; if the server answers so on purpose, give follow_see_other=True" if status == _SEE_OTHER else ""),
+    )
+
+
+def body_left_origin(order: Order, redirect: RawResponse, following: RawRequest) -> StatusError:
+    """The error of a redirect that would send the body of the request to another origin."""
+    here, there = origin_text(str(redirect.request.url)), origin_text(str(following.url))
+    return status_error(
+        order,
+        redirect,
+        f"redirected from {here} to {there}, and a body is not sent to another origin; if both are yours, give the "
+        "endpoint or the resource redirects={'cross_origin_body': True}",
     )
 
 
