@@ -285,7 +285,7 @@ def test_redirects_option_is_checked() -> None:
     """Its one member is cross_origin_body, which is true or false."""
     for wrong in (True, {}, {"cross_origin_body": 1}, {"cross_origin": True}):
         with pytest.raises(ValueError, match="redirects of endpoint .*; expected {'cross_origin_body': True}"):
-            RestEndpoint(path="/a", redirects=wrong)  # type: ignore[arg-type]
+            RestEndpoint(path="/a", redirects=wrong)
 
 
 def test_credentials_that_were_dropped_do_not_come_back() -> None:

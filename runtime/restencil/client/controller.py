@@ -345,7 +345,8 @@ class Controller(AnyController, Blocking):
     managers            a list, or a function that makes one, for each store that a view has apart too; default: a
                         NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
-    timeout             milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the client
+    timeout             of a whole attempt: milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the HTTP
+                        client; strict on HTTP clients that are opened here, else checked as the body arrives
     max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
                         None: 256 MB for one that is read whole, and none for a stream
     token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that

@@ -67,7 +67,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `body_format` | how a body is sent: `json`, `form`, `multipart`, `bytes`, `text`; by default what its type says |
     | `request_init` | `headers`, `credentials`, `timeout` (ms), `redirect`; other members reach `fetch_response` |
     | `content` | `json`, `text`, `bytes` or `stream` instead of what the response's content type says |
-    | `timeout` | milliseconds, for each step of a request and for the whole of its response |
+    | `timeout` | milliseconds for a whole attempt; on a client of one's own checked as its body arrives |
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
     | `redirects` | `{"cross_origin_body": True}`: a redirect to another origin takes the body of the request along |

@@ -6,10 +6,12 @@ terms.
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, cast
 from urllib.parse import urlencode
+from urllib.request import getproxies
 
 from ..base.bodies import BodyStart
 from ..base.durations import Timeout, seconds_by_step
@@ -45,13 +47,24 @@ class _Nothing(DefaultCookiePolicy):
 
 
 def open_client(library: Library) -> Client:
-    """A client for blocking code that keeps no cookies."""
-    return library.Client(cookies=CookieJar(_Nothing()))
+    """A client for blocking code that keeps no cookies, whose connections respect the deadline of a request."""
+    jar = CookieJar(_Nothing())
+    if _environment_names_proxy():
+        return library.Client(cookies=jar)
+    return library.Client(cookies=jar, transport=cast(Any, library.DeadlineTransport(library)))
 
 
 def open_async_client(library: Library) -> AsyncClient:
-    """A client for asyncio that keeps no cookies."""
-    return library.AsyncClient(cookies=CookieJar(_Nothing()))
+    """A client for asyncio that keeps no cookies, whose connections respect the deadline of a request."""
+    jar = CookieJar(_Nothing())
+    if _environment_names_proxy():
+        return library.AsyncClient(cookies=jar)
+    return library.AsyncClient(cookies=jar, transport=cast(Any, library.AsyncDeadlineTransport(library)))
+
+
+def _environment_names_proxy() -> bool:
+    """Whether requests go through a proxy, which a client finds by itself only where it has its own transports."""
+    return not getproxies().keys().isdisjoint(("http", "https", "all"))
 
 
 def auth_of(library: Library, client: AnyClient, url: str, guard: Callable[[RawResponse], object]) -> Any:
@@ -171,6 +184,15 @@ def request_extensions(client: AnyClient, timeout: float | Timeout | None) -> di
         return {}
     usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
     return {"timeout": seconds_by_step(timeout, usual)}
+
+
+def limit_steps(request: RawRequest, deadline: float | None) -> None:
+    """Gives each step of a further request of one attempt no more than the attempt has left, a free connection too."""
+    limits: Any = request.extensions.get("timeout")
+    if deadline is not None and limits:
+        left = max(deadline - time.monotonic(), 0.001)
+        steps = {step: left if limit is None else min(left, limit) for step, limit in limits.items()}
+        request.extensions = {**request.extensions, "timeout": steps}
 
 
 def complete_request(

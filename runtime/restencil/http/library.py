@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from ..base.bodies import BodyStart, not_repeated
 from ..base.values import described
+from .deadlines import AsyncDeadlineBody, AsyncDeadlineTransport, DeadlineBody, DeadlineTransport
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
     from httpx import URL as _URL
     from httpx import AsyncByteStream as _AsyncByteStream
@@ -58,7 +61,8 @@ class Library:
         self.version: str = module.__version__
         #: How the library introduces itself to servers.
         self.user_agent = f"python-{self.name}/{self.version}"
-        core = self.name.replace("httpx", "httpcore")
+        #: The name of the package that opens its connections.
+        self.core = core = self.name.replace("httpx", "httpcore")
         #: Loggers that show the URL of each request, or the headers of each response.
         self.loggers = (
             self.name,
@@ -80,6 +84,7 @@ class Library:
         self.SyncByteStream: type[httpx.SyncByteStream] = module.SyncByteStream
         self.AsyncByteStream: type[httpx.AsyncByteStream] = module.AsyncByteStream
         self.MockTransport: type[httpx.MockTransport] = module.MockTransport
+        self.create_ssl_context: Callable[[], ssl.SSLContext] = module.create_ssl_context
         self.use_client_default: Any = module.USE_CLIENT_DEFAULT
         self.no_content = self.ByteStream(b"")
 
@@ -87,6 +92,12 @@ class Library:
         self.InvalidURL: type[Exception] = module.InvalidURL
         self.RequestError: type[httpx.RequestError] = module.RequestError
         self.TransportError: type[Exception] = module.TransportError
+        #: Its errors of a connection, by name; those of its core have the same names.
+        self.transport_errors: dict[str, type[Exception]] = {
+            name: kind
+            for name, kind in vars(module).items()
+            if isinstance(kind, type) and issubclass(kind, module.TransportError)
+        }
         self.DecodingError: type[Exception] = module.DecodingError
         self.ResponseNotRead: type[Exception] = module.ResponseNotRead
         self.TimeoutException: type[Exception] = module.TimeoutException
@@ -121,6 +132,11 @@ class Library:
         self.SentAsync = self._made(_SentAsync, module.AsyncByteStream)
         self.Guarded = self._made(_Guarded, module.SyncByteStream)
         self.GuardedAsync = self._made(_GuardedAsync, module.AsyncByteStream)
+
+        self.DeadlineTransport = self._made(DeadlineTransport, module.BaseTransport)
+        self.AsyncDeadlineTransport = self._made(AsyncDeadlineTransport, module.AsyncBaseTransport)
+        self.DeadlineBody = self._made(DeadlineBody, module.SyncByteStream)
+        self.AsyncDeadlineBody = self._made(AsyncDeadlineBody, module.AsyncByteStream)
 
     def _made(self, form: type[T], base: type) -> type[T]:
         """The class that `form` describes, over the class of the same purpose of this library."""

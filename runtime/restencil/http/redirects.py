@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.answers import ORDER
 from ..base.calls import CROSS_ORIGIN_BODY
-from .adapter import auth_after_redirect, bad_redirect, send, send_async
+from .adapter import auth_after_redirect, bad_redirect, limit_steps, send, send_async
 from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
 from .library import rewind
 from .limits import Read
@@ -89,6 +89,7 @@ def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator
         order.is_conditional = order.is_conditional and at_home
         redirect_headers(library, following, order.headers, same_origin=at_home)
         give_cookies(client, order, following, at_home=at_home)
+        limit_steps(following, order.deadline)
         redirected = response
         try:
             auth = auth_after_redirect(library, client, following.url, order.guard, same_origin=at_home)

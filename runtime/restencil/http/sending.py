@@ -24,6 +24,7 @@ from .adapter import (
 from .bodies import request_with
 from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, redirect_headers, watch_jar
+from .deadlines import deadline
 from .disclosure import disclose, disclose_failure
 from .limits import read, read_async
 from .order import Sender
@@ -171,12 +172,13 @@ class SyncSender(Sender):
     def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = hidden = None
+        elsewhere = hidden = limited = None
         try:
             if not self.owns and self.jar is not None:
                 watch_jar(client)
                 elsewhere = kept_elsewhere.set(True)
             hidden = shown_url.set(order.shown or "")
+            limited = deadline.set(order.deadline)
             request = _first_request(client, order)
             _make_conditional(request, order, transport)
             response = send(client, request, _auth_of(client, order))
@@ -194,6 +196,8 @@ class SyncSender(Sender):
                 kept_elsewhere.reset(elsewhere)
             if hidden is not None:
                 shown_url.reset(hidden)
+            if limited is not None:
+                deadline.reset(limited)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -254,12 +258,13 @@ class AsyncSender(Sender):
     async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
         """The response to an order of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = hidden = None
+        elsewhere = hidden = limited = None
         try:
             if not self.owns and self.jar is not None:
                 watch_jar(client)
                 elsewhere = kept_elsewhere.set(True)
             hidden = shown_url.set(order.shown or "")
+            limited = deadline.set(order.deadline)
             request = _first_request(client, order)
             _make_conditional(request, order, transport)
             cancellation = current_cancellation()
@@ -280,6 +285,8 @@ class AsyncSender(Sender):
                     kept_elsewhere.reset(elsewhere)
                 if hidden is not None:
                     shown_url.reset(hidden)
+                if limited is not None:
+                    deadline.reset(limited)
             except ValueError:
                 pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
 
