@@ -193,6 +193,7 @@ def test_timeout_leaves_no_thread_behind() -> None:
     """A blocking call waits in its own thread, and its connection is closed when it ends."""
     with answer_slowly("headers") as server, Controller(timeout=200) as controller:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+        timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
         before = {*threading.enumerate()}
         for _ in range(3):
             timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)

@@ -18,6 +18,7 @@ from ..base.durations import Timeout, seconds_by_step
 from ..base.transport import ImpliedHeader
 from .agent import Agent
 from .codings import accepted
+from .deadlines import AsyncDeadlineTransport, DeadlineTransport
 from .library import (
     AnyClient,
     AsyncClient,
@@ -51,7 +52,8 @@ def open_client(library: Library) -> Client:
     jar = CookieJar(_Nothing())
     if _environment_names_proxy():
         return library.Client(cookies=jar)
-    return library.Client(cookies=jar, transport=cast(Any, library.DeadlineTransport(library)))
+    transport: Any = library.subclass(DeadlineTransport, library.BaseTransport)(library)
+    return library.Client(cookies=jar, transport=transport)
 
 
 def open_async_client(library: Library) -> AsyncClient:
@@ -59,7 +61,8 @@ def open_async_client(library: Library) -> AsyncClient:
     jar = CookieJar(_Nothing())
     if _environment_names_proxy():
         return library.AsyncClient(cookies=jar)
-    return library.AsyncClient(cookies=jar, transport=cast(Any, library.AsyncDeadlineTransport(library)))
+    transport: Any = library.subclass(AsyncDeadlineTransport, library.AsyncBaseTransport)(library)
+    return library.AsyncClient(cookies=jar, transport=transport)
 
 
 def _environment_names_proxy() -> bool:

@@ -199,12 +199,13 @@ class DeadlineTransport(_Wire):
 
     def __init__(self, library: Library) -> None:
         super().__init__(library, "ConnectionPool", _Backend)
+        self._body = library.subclass(_Body, library.SyncByteStream)
 
     def handle_request(self, request: RawRequest) -> RawResponse:
         """The response to a request, its body still to be read."""
         with self.errors():
             response = self._pool.handle_request(self._request(request))
-        stream: Any = self._library.DeadlineBody(self, response.stream)
+        stream: Any = self._body(self, response.stream)
         return self._library.Response(
             response.status, headers=response.headers, stream=stream, extensions=response.extensions
         )
@@ -214,7 +215,7 @@ class DeadlineTransport(_Wire):
         self._pool.close()
 
 
-class DeadlineBody:
+class _Body:
     """The body of a response of a `DeadlineTransport`."""
 
     def __init__(self, wire: _Wire, stream: Any) -> None:
@@ -235,12 +236,13 @@ class AsyncDeadlineTransport(_Wire):
 
     def __init__(self, library: Library) -> None:
         super().__init__(library, "AsyncConnectionPool", _AsyncBackend)
+        self._body = library.subclass(_AsyncBody, library.AsyncByteStream)
 
     async def handle_async_request(self, request: RawRequest) -> RawResponse:
         """The response to a request, its body still to be read."""
         with self.errors():
             response = await self._pool.handle_async_request(self._request(request))
-        stream: Any = self._library.AsyncDeadlineBody(self, response.stream)
+        stream: Any = self._body(self, response.stream)
         return self._library.Response(
             response.status, headers=response.headers, stream=stream, extensions=response.extensions
         )
@@ -250,7 +252,7 @@ class AsyncDeadlineTransport(_Wire):
         await self._pool.aclose()
 
 
-class AsyncDeadlineBody:
+class _AsyncBody:
     """The body of a response of an `AsyncDeadlineTransport`."""
 
     def __init__(self, wire: _Wire, stream: Any) -> None:

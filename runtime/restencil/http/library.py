@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from ..base.bodies import BodyStart, not_repeated
 from ..base.values import described
-from .deadlines import AsyncDeadlineBody, AsyncDeadlineTransport, DeadlineBody, DeadlineTransport
 
 if TYPE_CHECKING:
     import ssl
@@ -83,6 +82,8 @@ class Library:
         self.ByteStream: type[httpx.ByteStream] = module.ByteStream
         self.SyncByteStream: type[httpx.SyncByteStream] = module.SyncByteStream
         self.AsyncByteStream: type[httpx.AsyncByteStream] = module.AsyncByteStream
+        self.BaseTransport: type[httpx.BaseTransport] = module.BaseTransport
+        self.AsyncBaseTransport: type[httpx.AsyncBaseTransport] = module.AsyncBaseTransport
         self.MockTransport: type[httpx.MockTransport] = module.MockTransport
         self.create_ssl_context: Callable[[], ssl.SSLContext] = module.create_ssl_context
         self.use_client_default: Any = module.USE_CLIENT_DEFAULT
@@ -133,10 +134,14 @@ class Library:
         self.Guarded = self._made(_Guarded, module.SyncByteStream)
         self.GuardedAsync = self._made(_GuardedAsync, module.AsyncByteStream)
 
-        self.DeadlineTransport = self._made(DeadlineTransport, module.BaseTransport)
-        self.AsyncDeadlineTransport = self._made(AsyncDeadlineTransport, module.AsyncBaseTransport)
-        self.DeadlineBody = self._made(DeadlineBody, module.SyncByteStream)
-        self.AsyncDeadlineBody = self._made(AsyncDeadlineBody, module.AsyncByteStream)
+        self._subclasses: dict[type, Any] = {}
+
+    def subclass(self, form: type[T], base: type) -> type[T]:
+        """The class `form` as a subclass of a class of this library; made once."""
+        made = self._subclasses.get(form)
+        if made is None:
+            made = self._subclasses[form] = type(form.__name__, (form, base), {"__doc__": form.__doc__})
+        return cast("type[T]", made)
 
     def _made(self, form: type[T], base: type) -> type[T]:
         """The class that `form` describes, over the class of the same purpose of this library."""
