@@ -349,8 +349,12 @@ class Controller(AnyController, Blocking):
                         client; strict on HTTP clients that are opened here, else checked as the body arrives
     max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
                         None: 256 MB for one that is read whole, and none for a stream
-    token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
-                        gives it, read for every request; and the place of the API, if not where its spec says
+    token               for clients of one API (`_api`), which generated ones are: the secret, or a function that gives
+                        it, read for every request
+    url_prefix          for clients of one API: replaces the `url_prefix` of the spec; endpoints with a prefix of their
+                        own still go to theirs
+    url_prefixes        for clients of one API: replaces the prefixes that single endpoints have of their own:
+                        `{"https://uploads.example": "http://127.0.0.1:8001"}`
     share               the store may be that of a client, of whatever package, that talks to another place; else
                         that is an error
 
@@ -366,6 +370,7 @@ class Controller(AnyController, Blocking):
         *,
         token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
+        url_prefixes: Mapping[str, str] | None = None,
         share: bool = False,
         client: BlockingClient | None = None,
         http: HttpLibrary | None = None,
@@ -379,7 +384,7 @@ class Controller(AnyController, Blocking):
     ) -> None:
         store = store_of(type(self), store)
         preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=True
+            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=True
         )
         core = BlockingCore(
             store,
@@ -539,6 +544,7 @@ class AsyncController(AnyController, Awaiting):
         *,
         token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
+        url_prefixes: Mapping[str, str] | None = None,
         share: bool = False,
         client: AwaitingClient | None = None,
         http: HttpLibrary | None = None,
@@ -555,7 +561,7 @@ class AsyncController(AnyController, Awaiting):
 
         store = store_of(type(self), store)
         preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=False
+            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=False
         )
         core = AwaitingCore(
             store,
@@ -706,6 +712,9 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
         origin = core.address("" if api is None else api.url_prefix)
     except ValueError:
         return  # a variable of the server is read from the environment, and first with a request
+    if core.preparation is not None:
+        moved = core.preparation.url_prefixes
+        origin = ", ".join((origin, *(f"{prefix} at {moved[prefix]}" for prefix in sorted(moved))))
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
 

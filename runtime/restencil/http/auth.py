@@ -148,8 +148,9 @@ Ready: TypeAlias = Prepared | Unsigned | Renewable
 class Preparation:
     """Gives each request of a client its credentials, and the place where the client was told to look for the API.
 
-    `of(url, headers, use)` gives both as they go out, or the steps that do. The first request without a credential that
-    should have one is told in the log. `credentials` are what the client was given, by the names of the schemes: a
+    `locate(url)` and `add_parameters` give the place and the client's parameters, `of(url, headers, use)` the
+    credentials: URL and headers as they go out, or the steps that give them. The first request without a credential
+    that should have one is told in the log. `credentials` are what the client was given, by the names of the schemes: a
     secret, a function that gives it, or what `tokens_of` knows how to use. With `instead`, those were given to a view:
     requests use no alternative without one of them, and none of theirs is taken from the environment. `noted` is called
     before the first request with a credential.
@@ -168,6 +169,7 @@ class Preparation:
         "_warned",
         "credentials",
         "parameters",
+        "url_prefixes",
     )
 
     def __init__(
@@ -177,6 +179,7 @@ class Preparation:
         url_prefix: str | None,
         *,
         tokens_of: TokensOf,
+        url_prefixes: Mapping[str, str] | None = None,
         instead: Collection[str] = (),
         parameters: ClientParameters | None = None,
         noted: Callable[[], None] | None = None,
@@ -186,6 +189,8 @@ class Preparation:
         """What the client gives all requests, and where it looks for the API; None where nothing is said."""
         self.credentials = credentials
         self._url_prefix = url_prefix
+        self.url_prefixes: Mapping[str, str] = url_prefixes or {}
+        """Where requests go whose endpoints have a prefix of their own, by that prefix."""
         self._tokens_of = tokens_of
         self._instead = frozenset(instead)
         self._warned = False
@@ -201,11 +206,10 @@ class Preparation:
         self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
     def of(self, url: str, headers: dict[str, str], use: Use | None = None) -> Ready | Steps:
-        """The request as it goes out; or steps that say so, where something may have to be waited for.
+        """A located request as it goes out; or steps that say so, where something may have to be waited for.
 
         `use` are the alternatives of an endpoint that has its own.
         """
-        url = self.locate(url)
         only = self._only
         if only is None or use is not None:
             if self._api.auth is None:
@@ -227,13 +231,18 @@ class Preparation:
             {**self.credentials, **credentials},
             self._url_prefix,
             tokens_of=self._tokens_of,
+            url_prefixes=self.url_prefixes,
             instead=credentials,
             parameters=self.parameters,
             noted=None if is_apart else self._noted,
         )
 
     def locate(self, url: str) -> str:
-        """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
+        """The URL with the client's own prefixes in place of those of the spec; other URLs stay as they are."""
+        for own in sorted(self.url_prefixes, key=len, reverse=True):
+            rest = _behind(own, url)
+            if rest is not None:
+                return joined(self.url_prefixes[own], rest)
         given = self._url_prefix
         if given is None:
             parameters = self.parameters
@@ -243,17 +252,14 @@ class Preparation:
         prefix = self._api.url_prefix
         if not prefix:
             return url if "://" in url else joined(given, url)
-        rest = url[len(prefix) :]
-        if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
-            return joined(given, rest)
-        return url
+        rest = _behind(prefix, url)
+        return url if rest is None else joined(given, rest)
 
-    def told(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The request with what the client gives all requests to its API; keys know nothing of it."""
+    def add_parameters(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """A located request with what the client gives all requests to its API; keys know nothing of it."""
         parameters = self.parameters
         if parameters is None:
             return url, init
-        url = self.locate(url)
         return parameters.told(url, init, self.locate(self._api.url_prefix))
 
     # one scheme
@@ -359,6 +365,12 @@ class Preparation:
         if not variables:
             return text
         return f"{text}, or set the environment variable{'s' if len(variables) > 1 else ''} {', '.join(variables)}"
+
+
+def _behind(prefix: str, url: str) -> str | None:
+    """What stands in a URL behind this prefix; None for a URL with another prefix."""
+    rest = url[len(prefix) :]
+    return rest if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")) else None
 
 
 class _Awaited:

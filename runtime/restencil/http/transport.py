@@ -88,7 +88,6 @@ class _HttpTransport(Transport):
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
-        self._teller = _teller_of(prepare)
         self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
@@ -102,7 +101,6 @@ class _HttpTransport(Transport):
         """
         made = copy(self)
         made._prepare = prepare
-        made._teller = _teller_of(prepare)
         made._lock = threading.Lock()
         made._beside, made._has_own_cookies = self, own_cookies
         made._sender = None
@@ -135,6 +133,13 @@ class _HttpTransport(Transport):
             made = beside.beside() if self._has_own_cookies else beside
         made.request_id = self.request_id
         return made
+
+    def _placed(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The request at the place of the client's API, with what the client gives all its requests."""
+        prepare = self._prepare
+        if not isinstance(prepare, Preparation):
+            return url, init
+        return prepare.add_parameters(prepare.locate(url), init)
 
     def _prepared(self, url: str, init: Mapping[str, Any]) -> Ready | Steps:
         """The request as it goes out, or the steps that say so."""
@@ -180,11 +185,6 @@ class _HttpTransport(Transport):
         from .streaming import StreamedResponse
 
         return StreamedResponse(response, self if self._for_one_call else None)
-
-
-def _teller_of(prepare: Prepare | None) -> Preparation | None:
-    """Who tells requests what the client gives them all; None where it gives nothing."""
-    return prepare if isinstance(prepare, Preparation) and prepare.parameters is not None else None
 
 
 def _chosen(http: str | None) -> str | None:
@@ -280,8 +280,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             signal.raise_if_aborted()
         if self._prepare is None:
             return self._send(url, init, None, timeout, stream)
-        if self._teller is not None:
-            url, init = self._teller.told(url, init)
+        url, init = self._placed(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", drive(prepared, self))
@@ -382,8 +381,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     async def _send_prepared(
         self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        if self._teller is not None:
-            url, init = self._teller.told(url, init)
+        url, init = self._placed(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", await drive_async(prepared, self))
