@@ -278,7 +278,7 @@ class AnyController:
 
         Raises RuntimeError where the controller is closed.
         """
-        request = _request(endpoint, args, kwargs)
+        request = _stored_request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(Subscribe(request))
 
@@ -504,7 +504,7 @@ class Controller(AnyController, Blocking):
         """
         from .live import BlockingLiveRead
 
-        return BlockingLiveRead(self._core, _request(endpoint, args, kwargs))
+        return BlockingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Items[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
@@ -682,7 +682,7 @@ class AsyncController(AnyController, Awaiting):
         """
         from .live import AwaitingLiveRead
 
-        return AwaitingLiveRead(self._core, _request(endpoint, args, kwargs))
+        return AwaitingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
@@ -757,10 +757,26 @@ def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return endpoint.request(bind_args_of(endpoint, args, kwargs))
 
 
+def _stored_request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+    """The request of a call whose result the store keeps. Raises TypeError for a stream, which is read once."""
+    return _checked_stored(_request(endpoint, args, kwargs))
+
+
+def _checked_stored(request: Request) -> Request:
+    if request.rules.is_stored:
+        return request
+    raise TypeError(
+        f"endpoint {request.endpoint.name!r} has content='stream', whose responses are read once and never stored; "
+        "give content='bytes' to keep them"
+    )
+
+
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
     """The request of a result that is written by hand, which is one also where its only argument is None."""
     request = endpoint.request(args, located=endpoint.remove_cursor is not None)
-    return Request(endpoint, endpoint.rules, args, endpoint.key(*args)) if request.inactive else request
+    if request.inactive:
+        request = Request(endpoint, endpoint.rules, args, endpoint.key(*args) + endpoint.filed_as)
+    return _checked_stored(request)
 
 
 def _key_test(test: Any) -> Callable[[str], bool]:

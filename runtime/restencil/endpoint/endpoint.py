@@ -105,6 +105,8 @@ class Endpoint(Generic[P, R]):
 
     name: str
     side_effect: bool
+    filed_as: str = ""
+    """What stands behind the key where a result is stored: bytes and JSON of one URL are two results."""
     schema: Any
     body: Any
     client: Any
@@ -338,6 +340,7 @@ class Endpoint(Generic[P, R]):
             body_fields=self.body_fields,
             persist=self.persist,
             processes=self.plan.own_process,
+            is_stored=self.content != "stream" or self.side_effect,
             conditional=_is_conditional(self),
             freshness=freshness_of(self.freshness),
             concurrency=_own_concurrency(self),
@@ -361,11 +364,12 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key + PAGE + place, url)
         if located:
             key, url = self.address(args)
-            return Request(self, self.rules, args, key, url)
+            return Request(self, self.rules, args, key + self.filed_as, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
         # What is bound takes no keywords; a `cast` would be a call: "cached read of one entity".
-        return Request(self, self.rules, args, self.key(*args))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        key = self.key(*args)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        return Request(self, self.rules, args, key + self.filed_as)
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from ..base.arguments import HeaderParam
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
+from ..cache.request import CONTENT
 from .bodies import body_digest, body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
@@ -150,6 +151,7 @@ class RestEndpoint(Endpoint[P, R]):
         members["_has_body"] = self.body is not None and (
             bool(self.send_body) or (self.method not in ("GET", "DELETE") and self.method not in BODILESS)
         )
+        members["filed_as"] = "" if self.content in (None, "json") or self.side_effect else CONTENT + str(self.content)
         own = overridden(kind, RestEndpoint, options)
         if self.body_in_key:
             own |= {"key"}
