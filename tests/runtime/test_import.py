@@ -26,7 +26,7 @@ HEAVY = (
     "logging",
     "orjson",
     "restencil.http.adapter",
-    "restencil.http.sending",
+    "restencil.http.senders",
     "restencil.cache.explanation",
     "restencil.client.live",
     "restencil.client.paging",

@@ -31,8 +31,8 @@ from restencil import (
     StatusError,
     TimeoutExceededError,
 )
-from restencil.http.answering import Request, Response, answering_async_client, answering_client
 from restencil.http.library import library_named
+from restencil.http.mock_clients import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
 
 pytestmark = pytest.mark.network

@@ -28,7 +28,7 @@ from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.parted import has_partitions, parted
 from ..endpoint.typing import Awaiting, Blocking
-from ..http.agent import agent_of
+from ..http.user_agent import agent_of
 from ..schema import find_collection
 from .arguments import preparation_of, store_of
 from .blocking import BlockingCore

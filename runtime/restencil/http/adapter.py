@@ -16,9 +16,8 @@ from urllib.request import getproxies
 from ..base.bodies import BodyStart
 from ..base.durations import Timeout, seconds_by_step
 from ..base.transport import ImpliedHeader
-from .agent import Agent
-from .codings import accepted
 from .deadlines import AsyncDeadlineTransport, DeadlineTransport
+from .decompression import accepted
 from .library import (
     AnyClient,
     AsyncClient,
@@ -32,6 +31,7 @@ from .library import (
     library_behind,
     library_of,
 )
+from .user_agent import Agent
 
 _CODING: Final = b"content-encoding"
 _GUARD: Final = "restencil_guard"

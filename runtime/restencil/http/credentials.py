@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from .adapter import add_cookies, sets_cookies, take_cookies
 from .library import AnyClient, Library, RawRequest, RawResponse, Url
-from .order import Headers, Order
+from .outgoing import Headers, Order
 from .redaction import CONNECTION_HEADERS
 
 CREDENTIALS: Final = ("omit", "same-origin", "include")

@@ -11,7 +11,7 @@ from .secrets import hider_of
 
 if TYPE_CHECKING:
     from .library import RawRequest, RawResponse
-    from .order import Order
+    from .outgoing import Order
 
 
 def disclose(order: Order, response: RawResponse) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from ..base.answers import reported, told_by
 from ..base.errors import NetworkError
 from .adapter import content_coding, guard_body, is_read
-from .codings import Coding, codings_of, unpacked
+from .decompression import Coding, codings_of, unpacked
 
 if TYPE_CHECKING:
     from .library import Library, RawResponse

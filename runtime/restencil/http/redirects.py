@@ -8,9 +8,9 @@ from ..base.answers import ORDER
 from ..base.calls import CROSS_ORIGIN_BODY
 from .adapter import auth_after_redirect, bad_redirect, limit_steps, send, send_async
 from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
+from .failures import became_a_read, body_left_origin, could_not_follow, endless, leads_nowhere, refused, status_error
 from .library import rewind
 from .limits import Read
-from .refusals import became_a_read, body_left_origin, could_not_follow, endless, leads_nowhere, refused, status_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..base.steps import Step
     from .library import AnyClient, RawRequest, RawResponse
-    from .order import Order
+    from .outgoing import Order
 
 REDIRECTS: Final = ("follow", "error", "manual")
 MAX_REDIRECTS: Final = 20

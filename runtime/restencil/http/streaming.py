@@ -169,6 +169,6 @@ def _as_network_errors(response: Any) -> Generator[None]:
     try:
         yield
     except read_failures(response) as error:
-        from .refusals import broken_off
+        from .failures import broken_off
 
         raise broken_off(response, error) from error

@@ -25,9 +25,9 @@ from ..base.transport import (
     public_url,
 )
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
-from .agent import NOBODY, Agent
 from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
+from .user_agent import NOBODY, Agent
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
-    from .order import Sender
-    from .sending import AsyncSender, SyncSender
+    from .outgoing import Sender
+    from .senders import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
@@ -260,7 +260,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         return self._sending().client
 
     def _sending(self) -> SyncSender:
-        from .sending import SyncSender
+        from .senders import SyncSender
 
         with self._lock:
             if self._sender is None:
@@ -356,7 +356,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         return self._sending().client
 
     def _sending(self) -> AsyncSender:
-        from .sending import AsyncSender
+        from .senders import AsyncSender
 
         with self._lock:
             if self._sender is None:

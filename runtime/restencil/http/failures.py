@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..base.answers import ErrorTypes
     from .library import RawRequest, RawResponse
-    from .order import Order
+    from .outgoing import Order
 
 _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _SEE_OTHER: Final = 303

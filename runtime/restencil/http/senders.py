@@ -26,18 +26,18 @@ from .cancellation import current_cancellation
 from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, redirect_headers, watch_jar
 from .deadlines import deadline
 from .disclosure import disclose, disclose_failure
+from .failures import failed
 from .limits import read, read_async
-from .order import Sender
+from .outgoing import Sender
 from .redaction import redacted, shown_url
 from .redirects import REDIRECTS, settled
-from .refusals import failed
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
-    from .agent import Agent
     from .cancellation import TracedTransport
     from .library import AnyClient, AsyncClient, Client, Library, RawRequest, RawResponse
-    from .order import Order
+    from .outgoing import Order
+    from .user_agent import Agent
 
 log: Final = logging.getLogger("restencil.transport")
 _CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range")

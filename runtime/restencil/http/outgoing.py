@@ -12,12 +12,12 @@ from ..base.durations import Timeout, whole_of
 from ..base.errors import NetworkError
 from ..base.transport import ImpliedHeader, has_scheme, joined, public_url
 from .adapter import guard_of, merged_headers
-from .agent import Agent
 from .auth import Ready, Unsigned
 from .library import AnyClient, Library, RawHeaders, RawRequest, RawResponse
 from .limits import Guard
 from .redaction import check_values, watch_loggers
 from .secrets import credentials, header_secrets, hider_of, query_secrets
+from .user_agent import Agent
 
 Headers: TypeAlias = dict[str, str]
 
