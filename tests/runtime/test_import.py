@@ -25,7 +25,7 @@ HEAVY = (
     "inspect",
     "logging",
     "orjson",
-    "restencil.http.adapter",
+    "restencil.http.build",
     "restencil.http.senders",
     "restencil.cache.explanation",
     "restencil.client.live",

@@ -101,8 +101,8 @@ class ClientParameters(Protocol):
         """Where the chosen server is."""
         ...
 
-    def told(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
-        """A request with what the client gives it; `home` is where the API is."""
+    def add_to(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
+        """A request with the parameters of the client; `home` is the URL of the API."""
         ...
 
 
@@ -127,11 +127,11 @@ TokensOf: TypeAlias = Callable[[str, Auth, Any], TokenSource]
 
 
 class Unsigned(NamedTuple):
-    """A request as it goes out without the credential that its API asks for; `lacking` says so, and what would help."""
+    """A request that is sent without the credential that its API asks for; `missing` says so, and what would help."""
 
     url: str
     headers: dict[str, str]
-    lacking: str
+    missing: str
 
 
 class Renewable(NamedTuple):
@@ -260,7 +260,7 @@ class Preparation:
         parameters = self.parameters
         if parameters is None:
             return url, init
-        return parameters.told(url, init, self.locate(self._api.url_prefix))
+        return parameters.add_to(url, init, self.locate(self._api.url_prefix))
 
     # one scheme
 
@@ -338,13 +338,13 @@ class Preparation:
     # none
 
     def _unsigned(self, url: str, headers: dict[str, str], use: Use) -> Unsigned:
-        lacking = self._lacking(use)
+        missing = self._missing(use)
         if not self._warned:
             self._warned = True
-            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], lacking)
-        return Unsigned(url, headers, lacking)
+            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], missing)
+        return Unsigned(url, headers, missing)
 
-    def _lacking(self, use: Use) -> str:
+    def _missing(self, use: Use) -> str:
         text = "the request went out without the credential that its API asks for"
         if isinstance(self._api.auth, Auth):
             auth = self._api.auth

@@ -6,6 +6,7 @@ connection pool of httpcore themselves, with a backend that gives each wait what
 and HTTP/1.1 stay httpcore's.
 
 A client of the user's own keeps its transport; there the deadline is checked between the chunks of a body (`limits`).
+The same holds where the environment names a proxy, which a client finds by itself only with its own transports.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
+from urllib.request import getproxies
+
+from .cookies import empty_jar
+from .outgoing import current_request
 
 if TYPE_CHECKING:
-    from .library import Library, RawRequest, RawResponse
-
-deadline: Final[ContextVar[float | None]] = ContextVar("restencil_deadline", default=None)
-"""The time of the monotonic clock at which the attempt of this thread or task has to be over; None: no limit."""
+    from .library import AsyncClient, Client, Library, RawRequest, RawResponse
 
 _MAX_CONNECTIONS: Final = 100
 _MAX_IDLE_CONNECTIONS: Final = 20
@@ -33,9 +34,43 @@ _WRITE_SIZE: Final = 16_384
 """Bytes that one wait for a slow reader sends at least."""
 
 
+def open_client(library: Library) -> Client:
+    """A client for blocking code that keeps no cookies, whose connections respect the deadline of a request."""
+    if _environment_names_proxy():
+        return library.Client(cookies=empty_jar())
+    transport: Any = library.subclass(_Transport, library.BaseTransport)(library)
+    return library.Client(cookies=empty_jar(), transport=transport)
+
+
+def open_async_client(library: Library) -> AsyncClient:
+    """A client for asyncio that keeps no cookies, whose connections respect the deadline of a request."""
+    if _environment_names_proxy():
+        return library.AsyncClient(cookies=empty_jar())
+    transport: Any = library.subclass(_AsyncTransport, library.AsyncBaseTransport)(library)
+    return library.AsyncClient(cookies=empty_jar(), transport=transport)
+
+
+def _environment_names_proxy() -> bool:
+    return not getproxies().keys().isdisjoint(("http", "https", "all"))
+
+
+def limit_steps(request: RawRequest, deadline: float | None) -> None:
+    """Gives each step of a further request of one attempt no more than the attempt has left."""
+    limits: Any = request.extensions.get("timeout")
+    if deadline is not None and limits:
+        left = max(deadline - time.monotonic(), 0.001)
+        steps = {step: left if limit is None else min(left, limit) for step, limit in limits.items()}
+        request.extensions = {**request.extensions, "timeout": steps}
+
+
+def _deadline() -> float | None:
+    in_progress = current_request.get()
+    return None if in_progress is None else in_progress.deadline
+
+
 def _time_left(timeout: float | None, late: type[Exception]) -> float | None:
     """The seconds that a step may take: its own timeout, or what the attempt has left, and `late` is raised without."""
-    end = deadline.get()
+    end = _deadline()
     if end is None:
         return timeout
     left = end - time.monotonic()
@@ -57,7 +92,7 @@ class _Backend:
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> _Stream:
         """A connection to the first address of the host that takes one, all of them tried within the time left."""
         late = self._core.ConnectTimeout
-        if deadline.get() is None:
+        if _deadline() is None:
             return _Stream(self._core, self._backend.connect_tcp(host, port, timeout, **options))
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -158,7 +193,7 @@ class _AsyncStream:
 # --- the transports, as the HTTP library uses them -------------------------------------------------------------------
 
 
-class _Wire:
+class _PoolTransport:
     """What transports of both kinds share: the pool, and requests and errors in the terms of the other library."""
 
     def __init__(self, library: Library, pool: str, backend: Any) -> None:
@@ -194,7 +229,7 @@ class _Wire:
             raise kind(str(error)) from error
 
 
-class DeadlineTransport(_Wire):
+class _Transport(_PoolTransport):
     """The transport of a client for blocking code; made for each library as a subclass of its `BaseTransport`."""
 
     def __init__(self, library: Library) -> None:
@@ -216,14 +251,14 @@ class DeadlineTransport(_Wire):
 
 
 class _Body:
-    """The body of a response of a `DeadlineTransport`."""
+    """The body of a response for blocking code."""
 
-    def __init__(self, wire: _Wire, stream: Any) -> None:
-        self._wire = wire
+    def __init__(self, transport: _PoolTransport, stream: Any) -> None:
+        self._transport = transport
         self._stream = stream
 
     def __iter__(self) -> Iterator[bytes]:
-        with self._wire.errors():
+        with self._transport.errors():
             yield from self._stream
 
     def close(self) -> None:
@@ -231,7 +266,7 @@ class _Body:
         self._stream.close()
 
 
-class AsyncDeadlineTransport(_Wire):
+class _AsyncTransport(_PoolTransport):
     """The transport of a client for asyncio; made for each library as a subclass of its `AsyncBaseTransport`."""
 
     def __init__(self, library: Library) -> None:
@@ -253,14 +288,14 @@ class AsyncDeadlineTransport(_Wire):
 
 
 class _AsyncBody:
-    """The body of a response of an `AsyncDeadlineTransport`."""
+    """The body of a response for asyncio."""
 
-    def __init__(self, wire: _Wire, stream: Any) -> None:
-        self._wire = wire
+    def __init__(self, transport: _PoolTransport, stream: Any) -> None:
+        self._transport = transport
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with self._wire.errors():
+        with self._transport.errors():
             async for chunk in self._stream:
                 yield chunk
 

@@ -1,4 +1,4 @@
-"""What of a request is a secret, and texts without it: servers repeat in their answers what was sent to them."""
+"""Secrets of a request, and texts without them: servers repeat in their responses what was sent to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,20 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from ..base.arguments import ArgumentText
-from .redaction import SHOWN_HEADERS
+from .origins import CONNECTION_HEADERS
+
+SHOWN_HEADERS: Final = frozenset(
+    (
+        *CONNECTION_HEADERS,
+        "accept",
+        "accept-language",
+        "content-length",
+        "content-type",
+        "idempotency-key",
+        "user-agent",
+    )
+)
+"""Headers whose values hold no secret."""
 
 _SECRET_LENGTH: Final = 6
 """A shorter word in a header of one's own is taken for no secret."""

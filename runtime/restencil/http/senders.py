@@ -1,4 +1,4 @@
-"""The senders: they carry orders out through a client of the HTTP library, the user's or one that is opened here."""
+"""The senders: they send requests through a client of the HTTP library, the user's or one that is opened here."""
 
 from __future__ import annotations
 
@@ -8,35 +8,25 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
-from ..base.answers import ORDER
 from ..base.errors import NetworkError
 from ..base.lazy import asyncio
 from ..base.steps import drive, drive_async, receiver
-from .adapter import (
-    auth_of,
-    open_async_client,
-    open_client,
-    request_extensions,
-    send,
-    send_async,
-    with_client_params,
-)
-from .bodies import request_with
+from .build import build_request
 from .cancellation import current_cancellation
-from .credentials import CREDENTIALS, give_cookies, keep_cookies, kept_elsewhere, redirect_headers, watch_jar
-from .deadlines import deadline
-from .disclosure import disclose, disclose_failure
-from .failures import failed
+from .cookies import protect_jar
+from .deadlines import open_async_client, open_client
+from .failures import NOT_REPEATED, failure_of, unusable_location
+from .hooks import BodyNotRepeatableError, add_async_hooks, add_hooks, receive
 from .limits import read, read_async
-from .outgoing import Sender
-from .redaction import redacted, shown_url
-from .redirects import REDIRECTS, settled
+from .outgoing import Sender, current_request
+from .redaction import redact_error, redact_response, redacted, watch_loggers
+from .redirects import follow_redirects
 
 if TYPE_CHECKING:
     from ..base.transport import BlockingTransport
     from .cancellation import TracedTransport
     from .library import AnyClient, AsyncClient, Client, Library, RawRequest, RawResponse
-    from .outgoing import Order
+    from .outgoing import OutgoingRequest
     from .user_agent import Agent
 
 log: Final = logging.getLogger("restencil.transport")
@@ -44,90 +34,109 @@ _CONDITIONAL: Final = ("if-none-match", "if-modified-since", "if-match", "if-unm
 _SENT: Final = "%s %s: %d after %d ms, sent with %s"
 
 
-def _first_request(client: AnyClient, order: Order) -> RawRequest:
-    """The first request of an order, as the client itself would build it but for cookies. Raises ValueError."""
-    init, library = order.init, order.sender.library
-    redirect, credentials = init.get("redirect"), init.get("credentials")
-    if redirect is not None and redirect not in REDIRECTS:
-        raise ValueError(f"redirect is 'follow', 'error' or 'manual', not {redirect!r}")
-    if credentials is not None and credentials not in CREDENTIALS:
-        raise ValueError(f"credentials is 'omit', 'same-origin' or 'include', not {credentials!r}")
-    try:
-        url = library.parsed_url(order.url)
-    except library.InvalidURL as error:
-        raise ValueError(f"not a URL that can be requested: {order.public!r} ({error})") from error
-    request = request_with(
-        library,
-        client,
-        str(init.get("method") or "GET").upper(),
-        url if order.apart else with_client_params(client, url),
-        order.sender.headers(client, order.headers, url.host_header),
-        init.get("body"),
-        request_extensions(client, order.timeout),
-    )
-    if order.apart:
-        redirect_headers(library, request, order.headers, same_origin=False)
-        request.headers.update(order.headers)
-    else:
-        give_cookies(client, order, request, at_home=True)
-    order.request = request
-    return request
+# --- one request -----------------------------------------------------------------------------------------------------
 
 
-def _make_conditional(request: RawRequest, order: Order, transport: object) -> None:
-    """Adds the condition on which there is to be an answer, unless the user set one, or wants one in any case."""
-    told = receiver.get()
-    if told is None or told.condition is None or told.transport is not transport or order.apart:
+class _Send:
+    """A step that sends a request of the HTTP library."""
+
+    __slots__ = ("_auth", "_client", "_outgoing", "_request")
+
+    def __init__(self, client: Any, outgoing: OutgoingRequest, request: RawRequest, auth: Any) -> None:
+        self._client = client
+        self._outgoing = outgoing
+        self._request = request
+        self._auth = auth
+
+    def take(self, transport: object) -> RawResponse:
+        try:
+            return _received(self._outgoing, self._client.send(self._request, **self._options()))
+        except Exception as error:
+            return _stopped(self._outgoing, error)
+
+    async def take_async(self, transport: object) -> RawResponse:
+        try:
+            return _received(self._outgoing, await self._client.send(self._request, **self._options()))
+        except Exception as error:
+            return _stopped(self._outgoing, error)
+
+    def _options(self) -> dict[str, Any]:
+        return {"stream": True, "auth": self._auth, "follow_redirects": False}
+
+
+def _received(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
+    receive(outgoing, response)  # a client whose `send` is the user's own may call no hooks
+    return response
+
+
+def _stopped(outgoing: OutgoingRequest, error: Exception) -> RawResponse:
+    """The last response to a request that cannot be repeated. Raises any other error, or what it means."""
+    if isinstance(error, BodyNotRepeatableError):
+        error.response.extensions[NOT_REPEATED] = error.obstacle
+        return error.response
+    library, redirect = outgoing.sender.library, outgoing.last_response
+    unreadable = isinstance(error, (library.RequestError, library.InvalidURL, UnicodeError))
+    if unreadable and redirect is not None and redirect.has_redirect_location:
+        # httpx reads the Location before it returns the response.
+        raise unusable_location(outgoing, redirect, error) from error
+    raise error
+
+
+def _first_step(client: AnyClient, outgoing: OutgoingRequest, transport: object) -> _Send:
+    """The step that sends the first request of an outgoing one. Raises ValueError for what cannot be sent."""
+    request = build_request(client, outgoing)
+    _make_conditional(request, outgoing, transport)
+    return _Send(client, outgoing, request, None if outgoing.is_bare else outgoing.sender.library.use_client_default)
+
+
+def _make_conditional(request: RawRequest, outgoing: OutgoingRequest, transport: object) -> None:
+    """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
+    recipient = receiver.get()
+    if recipient is None or recipient.condition is None or recipient.transport is not transport or outgoing.is_bare:
         return
     headers = request.headers
     if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
         return
-    name, value = told.condition
+    name, value = recipient.condition
     headers[name] = value
-    order.is_conditional = name != "If-Match"
+    outgoing.is_conditional = name != "If-Match"
 
 
-def _auth_of(client: AnyClient, order: Order) -> Any:
-    """The `auth` of the first request of an order: that of the client, unless it goes to someone else."""
-    library = order.sender.library
-    return library.no_auth if order.apart else auth_of(library, client, order.url, order.guard)
-
-
-def _is_settled(response: RawResponse, order: Order) -> bool:
-    """True for a response of which nothing is to be followed, handed on unread, or refused."""
-    response.extensions[ORDER] = order
-    if not order.apart:
-        keep_cookies(order, response)
+def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
+    """True for a success whose body is to be read: no redirect, no error, no stream."""
     if log.isEnabledFor(logging.DEBUG):
-        method, headers = order.init.get("method"), redacted(response.request.headers)
-        log.debug(_SENT, method, order.public, response.status_code, order.elapsed, headers)
-    return 200 <= response.status_code < 300 and not order.stream
+        headers = redacted(response.request.headers)
+        log.debug(_SENT, outgoing.init.get("method"), outgoing.public, response.status_code, outgoing.elapsed, headers)
+    return 200 <= response.status_code < 300 and not outgoing.stream
 
 
-def _answered(order: Order, response: RawResponse, transport: object) -> RawResponse:
-    """The response to an order as whoever asked may see it; who wants to know the answer of a call is told."""
-    order.end()
-    disclose(order, response)
-    told = receiver.get()
-    if told is not None and told.transport is transport:
-        told.answer = response
+def _finished(outgoing: OutgoingRequest, response: RawResponse, transport: object) -> RawResponse:
+    """The final response as the user may see it; the receiver of a call gets it too."""
+    outgoing.end()
+    redact_response(outgoing, response)
+    recipient = receiver.get()
+    if recipient is not None and recipient.transport is transport:
+        recipient.answer = response
     return response
 
 
-def _disclosed(order: Order, error: BaseException) -> NetworkError:
-    """The error of an order, with what may be shown of its request."""
-    raised = error if isinstance(error, NetworkError) else failed(order, error)
+def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:
+    """The NetworkError for a failure, without secrets in it or its causes."""
+    raised = error if isinstance(error, NetworkError) else failure_of(outgoing, error)
     for failure in (error, error.__cause__, error.__context__):
         if failure is not None:
-            disclose_failure(order, failure)
+            redact_error(outgoing, failure)
     response: Any = raised.response
     if response is not None:
-        disclose(order, response)
+        redact_response(outgoing, response)
     return raised
 
 
+# --- blocking code ---------------------------------------------------------------------------------------------------
+
+
 class SyncSender(Sender):
-    """Carries orders out for blocking code: through the given client, never closed here, or one opened when needed."""
+    """Sends requests for blocking code: through the given client, never closed here, or one opened when needed."""
 
     def __init__(
         self,
@@ -140,20 +149,21 @@ class SyncSender(Sender):
         keeps_cookies: bool,
     ) -> None:
         super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
+        watch_loggers(library)
         self._client = given
         self._lock = threading.Lock()
-        self._beside: SyncSender | None = None
+        self._owner: SyncSender | None = None
         _sync_senders.add(self)
 
-    def beside(self) -> SyncSender:
+    def sibling(self) -> SyncSender:
         """A sender through the client of this one, which alone opens and closes it, that keeps cookies of its own."""
         given = None if self.owns else self._client
-        made = SyncSender(self.library, given, self._base, self.limit, self._agent, keeps_cookies=True)
-        made._beside = self
+        made = SyncSender(self.library, given, self._base, self.limit, self.agent, keeps_cookies=True)
+        made._owner = self
         return made
 
     def forked(self) -> None:
-        """This is a forked process: a client that was opened has the parent's connections, so a new one follows."""
+        """Replaces an opened client in a forked process: its connections belong to the parent."""
         self._lock = threading.Lock()
         if self.owns and self._client is not None:
             _inherited.append(self._client)
@@ -162,42 +172,37 @@ class SyncSender(Sender):
     @property
     def client(self) -> Client:
         """The client that requests go through."""
-        if self._beside is not None:
-            return self._beside.client
+        if self._owner is not None:
+            return self._owner.client
         with self._lock:
             if self._client is None:
                 self._client = open_client(self.library)
             return self._client
 
-    def carry_out(self, order: Order, transport: BlockingTransport) -> RawResponse:
-        """The response to an order of this transport. Raises NetworkError, ValueError."""
+    def send(self, outgoing: OutgoingRequest, transport: BlockingTransport) -> RawResponse:
+        """The final response to a request of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = hidden = limited = None
+        token = None
         try:
             if not self.owns and self.jar is not None:
-                watch_jar(client)
-                elsewhere = kept_elsewhere.set(True)
-            hidden = shown_url.set(order.shown or "")
-            limited = deadline.set(order.deadline)
-            request = _first_request(client, order)
-            _make_conditional(request, order, transport)
-            response = send(client, request, _auth_of(client, order))
-            if _is_settled(response, order):
-                order.guard(response)
+                protect_jar(client)
+            add_hooks(client)
+            token = current_request.set(outgoing)
+            response = _first_step(client, outgoing, transport).take(transport)
+            if _is_final(outgoing, response):
                 read(response)
             else:
-                response = cast("RawResponse", drive(settled(client, order, response), transport))
-            return _answered(order, response, transport)
+                steps = follow_redirects(
+                    client, outgoing, response, lambda request, auth: _Send(client, outgoing, request, auth)
+                )
+                response = cast("RawResponse", drive(steps, transport))
+            return _finished(outgoing, response, transport)
         except self.failures as error:
-            raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
+            raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
-            # No call of a function of ours stands here, so that an interruption at a call leaves nothing set.
-            if elsewhere is not None:
-                kept_elsewhere.reset(elsewhere)
-            if hidden is not None:
-                shown_url.reset(hidden)
-            if limited is not None:
-                deadline.reset(limited)
+            # No call of a function of ours is here, so that an interruption at a call leaves nothing set.
+            if token is not None:
+                current_request.reset(token)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -221,8 +226,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+# --- asyncio ---------------------------------------------------------------------------------------------------------
+
+
 class AsyncSender(Sender):
-    """Carries orders out for asyncio: through the given client, or one for each loop, as connections belong to one."""
+    """Sends requests for asyncio: through the given client, or one for each loop, as connections belong to one."""
 
     def __init__(
         self,
@@ -235,12 +243,13 @@ class AsyncSender(Sender):
         keeps_cookies: bool,
     ) -> None:
         super().__init__(library, given, base, limit, agent, keeps_cookies=keeps_cookies)
+        watch_loggers(library)
         self._client = given
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
-    def beside(self) -> AsyncSender:
+    def sibling(self) -> AsyncSender:
         """A sender through the clients of this one, which opens and closes them, that keeps cookies of its own."""
-        made = AsyncSender(self.library, self._client, self._base, self.limit, self._agent, keeps_cookies=True)
+        made = AsyncSender(self.library, self._client, self._base, self.limit, self.agent, keeps_cookies=True)
         made._clients = self._clients
         return made
 
@@ -255,49 +264,46 @@ class AsyncSender(Sender):
             own = self._clients[loop] = open_async_client(self.library)
         return own
 
-    async def carry_out(self, order: Order, transport: TracedTransport) -> RawResponse:
-        """The response to an order of this transport. Raises NetworkError, ValueError."""
+    async def send(self, outgoing: OutgoingRequest, transport: TracedTransport) -> RawResponse:
+        """The final response to a request of this transport. Raises NetworkError, ValueError."""
         client = self._client or self.client
-        elsewhere = hidden = limited = None
+        token = None
         try:
             if not self.owns and self.jar is not None:
-                watch_jar(client)
-                elsewhere = kept_elsewhere.set(True)
-            hidden = shown_url.set(order.shown or "")
-            limited = deadline.set(order.deadline)
-            request = _first_request(client, order)
-            _make_conditional(request, order, transport)
+                protect_jar(client)
+            add_async_hooks(client)
+            token = current_request.set(outgoing)
+            step = _first_step(client, outgoing, transport)
             cancellation = current_cancellation()
             if cancellation is None:
-                response = await self._answer(client, order, request, transport)
+                response = await self._final(client, outgoing, step, transport)
             else:
-                cancellation.enter(transport, request.extensions)
+                assert outgoing.request is not None
+                cancellation.enter(transport, outgoing.request.extensions)
                 try:
-                    response = await self._answer(client, order, request, transport)
+                    response = await self._final(client, outgoing, step, transport)
                 finally:
                     cancellation.leave()
-            return _answered(order, response, transport)
+            return _finished(outgoing, response, transport)
         except self.failures as error:
-            raise _disclosed(order, error) from error.__cause__ if isinstance(error, NetworkError) else error
+            raise _redacted_failure(outgoing, error) from error.__cause__ if isinstance(error, NetworkError) else error
         finally:
             try:
-                if elsewhere is not None:
-                    kept_elsewhere.reset(elsewhere)
-                if hidden is not None:
-                    shown_url.reset(hidden)
-                if limited is not None:
-                    deadline.reset(limited)
+                if token is not None:
+                    current_request.reset(token)
             except ValueError:
-                pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
+                pass  # an abandoned coroutine is closed in another context, where there is nothing to restore
 
-    async def _answer(
-        self, client: AsyncClient, order: Order, request: RawRequest, transport: TracedTransport
+    async def _final(
+        self, client: AsyncClient, outgoing: OutgoingRequest, step: _Send, transport: TracedTransport
     ) -> RawResponse:
-        response = await send_async(client, request, _auth_of(client, order))
-        if _is_settled(response, order):
-            order.guard(response)
+        response = await step.take_async(transport)
+        if _is_final(outgoing, response):
             return await read_async(response)
-        return cast("RawResponse", await drive_async(settled(client, order, response), transport))
+        steps = follow_redirects(
+            client, outgoing, response, lambda request, auth: _Send(client, outgoing, request, auth)
+        )
+        return cast("RawResponse", await drive_async(steps, transport))
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.charset import charset_of, undecodable
@@ -164,11 +164,25 @@ def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _as_network_errors(response: Any) -> Generator[None]:
-    from .adapter import read_failures
+    from .library import library_of
 
     try:
         yield
-    except read_failures(response) as error:
-        from .failures import broken_off
+    except library_of(response).RequestError as error:
+        from .failures import stream_failure
 
-        raise broken_off(response, error) from error
+        raise stream_failure(response, error) from error
+
+
+def unread_content(response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
+    """The body of a response whose content was asked for before it was read. Raises `error` where it is another one."""
+    from .library import library_behind
+
+    library = library_behind(error)
+    if library is None or not isinstance(error, library.ResponseNotRead):
+        raise error
+    if isinstance(response.stream, library.SyncByteStream):
+        content: bytes = response.read()
+        return content
+    awaitable: Awaitable[bytes] = response.aread()
+    return awaitable

@@ -83,24 +83,24 @@ class TokenRequest:
 
     def take(self, transport: Any) -> Granted:
         """Blocks until the answer is there."""
-        told = receiver.set(None)  # whoever asked is told of the answer of the API
+        token = receiver.set(None)  # the receiver of the call wants the response of the API
         try:
-            return self._granted(transport.send_apart(self._server.url, self._init, _TIMEOUT))
+            return self._granted(transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
         finally:
-            receiver.reset(told)
+            receiver.reset(token)
         raise failure from None
 
     async def take_async(self, transport: Any) -> Granted:
         """Awaits the answer."""
-        told = receiver.set(None)
+        token = receiver.set(None)
         try:
-            return self._granted(await transport.send_apart(self._server.url, self._init, _TIMEOUT))
+            return self._granted(await transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
         finally:
-            receiver.reset(told)
+            receiver.reset(token)
         raise failure from None
 
     def _granted(self, response: Any) -> Granted:

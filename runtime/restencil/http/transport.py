@@ -1,7 +1,6 @@
-"""The transports: who sends the requests of endpoints, through which client, and what is added just before.
+"""The transports that send the requests of endpoints: through which client, and with which credentials.
 
-What needs the HTTP library stands beneath `sending`, which the first request or client imports: that takes longer than
-all the rest.
+`senders`, which needs the HTTP library, is imported by the first request, as that takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
-"""What gives the URL and the headers of a request as they go out; a coroutine function of asyncio alone."""
+"""Gives the URL and the headers of a request as they are sent; under asyncio it may be a coroutine function."""
 
 S = TypeVar("S", bound="Sender")
 
@@ -52,9 +51,9 @@ HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 
 
 class _HttpTransport(Transport):
-    """What transports of both kinds share: library, base URL, timeout (ms), limit of size, reading what comes back.
+    """What transports of both kinds have: library, base URL, timeout (ms), limit of size, reading of responses.
 
-    The library is that of the client; without one that of the name `http`, or of the environment, or what is there.
+    The library is that of the client; without one that of the name `http`, of the environment, or an installed one.
     """
 
     _sender: Any
@@ -91,23 +90,23 @@ class _HttpTransport(Transport):
         self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
-        self._beside: Any = None
+        self._owner: Any = None
         self._has_own_cookies = True
 
-    def beside(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
-        """A transport over the same HTTP client, which this one closes, for requests that are prepared otherwise.
+    def sibling(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
+        """A transport over the same HTTP client, which this one closes, with other credentials.
 
         It keeps cookies of its own, or shares those of this one.
         """
         made = copy(self)
         made._prepare = prepare
         made._lock = threading.Lock()
-        made._beside, made._has_own_cookies = self, own_cookies
+        made._owner, made._has_own_cookies = self, own_cookies
         made._sender = None
         return made
 
     def absolute(self, url: str) -> str:
-        """Where a URL leads that may be relative; it stays so without a base URL here or in the user's client."""
+        """The absolute URL of one that may be relative; it stays so without a base URL here or in the user's client."""
         base = self.base_url or str(getattr(self._given, "base_url", ""))
         return joined(base, url) if base and not has_scheme(url) else url
 
@@ -118,8 +117,8 @@ class _HttpTransport(Transport):
         return library_named(self._http) if self._given is None else library_of(self._given)
 
     def _made(self, kind: Callable[..., S]) -> S:
-        """The sender of this transport: a new one, or one over the client of the transport that it stands beside."""
-        if self._beside is None:
+        """The sender of this transport: a new one, or one over the client of the transport that owns it."""
+        if self._owner is None:
             made = kind(
                 self._library(),
                 self._given,
@@ -129,8 +128,8 @@ class _HttpTransport(Transport):
                 keeps_cookies=self.keeps_cookies,
             )
         else:
-            beside = self._beside._sending()
-            made = beside.beside() if self._has_own_cookies else beside
+            owner = self._owner._ready_sender()
+            made = owner.sibling() if self._has_own_cookies else owner
         made.request_id = self.request_id
         return made
 
@@ -142,7 +141,7 @@ class _HttpTransport(Transport):
         return prepare.add_parameters(prepare.locate(url), init)
 
     def _prepared(self, url: str, init: Mapping[str, Any]) -> Ready | Steps:
-        """The request as it goes out, or the steps that say so."""
+        """The request as it is sent, or the steps that give it."""
         prepare = self._prepare
         if isinstance(prepare, Preparation):
             return prepare.of(url, _headers(init), init.get(USE))
@@ -176,7 +175,7 @@ class _HttpTransport(Transport):
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
         """The body of a response whose content was not there yet; an awaitable where it must be awaited."""
-        from .adapter import unread_content
+        from .streaming import unread_content
 
         return unread_content(response, error)
 
@@ -257,9 +256,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     @property
     def client(self) -> Client:
         """The client that requests go through."""
-        return self._sending().client
+        return self._ready_sender().client
 
-    def _sending(self) -> SyncSender:
+    def _ready_sender(self) -> SyncSender:
         from .senders import SyncSender
 
         with self._lock:
@@ -291,21 +290,19 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, prepared, self._limit(init, timeout), stream)
+        sender = self._sender or self._ready_sender()
+        outgoing = sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is None:
-            return sender.carry_out(order, self)
-        response = AbortableRequest(lambda: sender.carry_out(order, self), signal, self._scheduler).wait()
+            return sender.send(outgoing, self)
+        response = AbortableRequest(lambda: sender.send(outgoing, self), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
-    def send_apart(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
-        """The response to a request to someone else than the API: through the client, without anything of its own."""
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, None, timeout, stream=False)
-        order.apart = True
-        return sender.carry_out(order, self)
+    def send_bare(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
+        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        sender = self._sender or self._ready_sender()
+        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -353,9 +350,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     @property
     def client(self) -> AsyncClient:
         """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
-        return self._sending().client
+        return self._ready_sender().client
 
-    def _sending(self) -> AsyncSender:
+    def _ready_sender(self) -> AsyncSender:
         from .senders import AsyncSender
 
         with self._lock:
@@ -392,19 +389,17 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        sender = self._sender or self._sending()
-        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, timeout), stream), self)
+        sender = self._sender or self._ready_sender()
+        sending = sender.send(sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream), self)
         signal = cast("AbortSignal | None", init.get("signal"))
         return sending if signal is None else _unless_aborted(sending, signal)
 
-    def send_apart(
+    def send_bare(
         self, url: str, init: Mapping[str, Any], timeout: float | Timeout
     ) -> Coroutine[Any, Any, RawResponse]:
-        """The response to a request to someone else than the API: through the client, without anything of its own."""
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, None, timeout, stream=False)
-        order.apart = True
-        return sender.carry_out(order, self)
+        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        sender = self._sender or self._ready_sender()
+        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
