@@ -501,7 +501,7 @@ class Endpoint(Generic[P, R]):
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
             value = asked.perform(bound, transport)
-            if transport.handed_over:
+            if transport.closed_by_stream:
                 stack.pop_all()  # a streamed response closes it
         return value
 

@@ -1,8 +1,8 @@
 """Builds the request of the HTTP library from an outgoing one, with the client's own `build_request`.
 
-URL, headers, body and timeouts are merged by the library. Added to its rules are these: search parameters of a call
-stand over those of the client; an implied `Accept` gives way to the client's; the `User-Agent` names the package; and
-no content coding is asked for that cannot be unpacked within bounds.
+The library merges URL, headers, body and timeouts. Four rules are added to its own: search parameters of a call
+override those of the client; an implied `Accept` gives way to the client's; the `User-Agent` names the package; and no
+content coding is requested that cannot be unpacked within bounds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     _check_choice("redirect", init.get("redirect"), REDIRECTS)
     _check_choice("credentials", init.get("credentials"), CREDENTIALS)
     try:
-        url = library.URL(outgoing.url)
+        url = library.parsed_url(outgoing.url)
     except library.InvalidURL as error:
         raise ValueError(f"not a URL that can be requested: {outgoing.public!r} ({error})") from error
     body = encode_body(init.get("body"), asynchronous=isinstance(client, library.AsyncClient))
@@ -70,23 +70,30 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
-    """The headers of a request that stand over those of its client. Raises ValueError for one that cannot be sent."""
-    own, defaults, sender = outgoing.headers, client.headers, outgoing.sender
+    """The headers of a request that override those of its client. Raises ValueError for one that cannot be sent."""
+    own, sender = outgoing.headers, outgoing.sender
     check_values(own)
+    # The raw headers of the client, as each look-up by name goes through all of them ("direct call").
+    defaults = {name.lower(): value for name, value in client.headers.raw}
     headers: dict[str, Any] = {}
     names: set[str] = set()
     for name, value in own.items():
         lower = name.lower()
-        if lower == "accept" and isinstance(value, ImpliedHeader) and defaults.get("accept", "*/*") != "*/*":
+        if lower == "accept" and isinstance(value, ImpliedHeader) and defaults.get(b"accept", b"*/*") != b"*/*":
             continue
         names.add(lower)
         headers[name] = value if value.isascii() else value.encode("latin-1")
     if "user-agent" not in names:
-        agent = sender.agent.instead_of(defaults.get("user-agent"), sender.library)
+        default = defaults.get(b"user-agent")
+        agent = sender.agent.replacement(None if default is None else default.decode("latin-1"), sender.library)
         if agent is not None:
             headers["User-Agent"] = agent
-    if "accept-encoding" not in names and "accept-encoding" in defaults:
-        headers["Accept-Encoding"] = accepted(defaults["accept-encoding"])
+    codings = defaults.get(b"accept-encoding")
+    if codings is not None and "accept-encoding" not in names:
+        given = codings.decode("latin-1")
+        wanted = accepted(given)
+        if wanted != given:
+            headers["Accept-Encoding"] = wanted
     return headers
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .outgoing import OutgoingRequest
 
 NOT_REPEATED: Final = "restencil_not_repeated"
-"""The extension of a response that holds what of its request could not be read a second time."""
+"""The extension of a response that names the part of its request that could not be read a second time."""
 
 _CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _SEE_OTHER: Final = 303

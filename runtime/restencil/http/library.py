@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
@@ -57,6 +58,8 @@ class Library:
         self.Client: type[httpx.Client] = module.Client
         self.AsyncClient: type[httpx.AsyncClient] = module.AsyncClient
         self.URL: type[httpx.URL] = module.URL
+        #: A URL, parsed once for its repeated requests ("direct call"). Raises `InvalidURL`.
+        self.parsed_url: Callable[[str], httpx.URL] = lru_cache(maxsize=512)(module.URL)
         self.Headers: type[httpx.Headers] = module.Headers
         self.Cookies: type[httpx.Cookies] = module.Cookies
         self.Request: type[httpx.Request] = module.Request

@@ -44,7 +44,7 @@ class BodyLimit:
         self._deadline = deadline
         self._size = 0
         self.whole = True
-        """The body is put together in place, so that it never stands in memory twice."""
+        """Whether the body is collected before it is handed on, so that it is never in memory twice."""
         is_read = response.is_stream_consumed
         try:
             self._codings = [] if is_read else [Coding(name) for name in codings_of(_content_coding(response))]

@@ -1,4 +1,4 @@
-"""Clients that answer from memory, for tests of users; they are of either HTTP library."""
+"""HTTP clients that respond from memory, of either library, for tests of users."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _given(library: Library, response: Response) -> RawResponse:
 
 @contextlib.contextmanager
 def _as_failures(library: Library, request: RawRequest) -> Generator[None]:
-    """What Python raises for a connection is raised as the library has it."""
+    """Raises Python's errors of a connection as those of the library."""
     try:
         yield
     except TimeoutError as error:
@@ -49,7 +49,7 @@ def _as_failures(library: Library, request: RawRequest) -> Generator[None]:
 
 
 def answering_client(library: Library, respond: Callable[[Request], Response], base_url: str = "") -> Client:
-    """A client whose requests are answered by a function; ConnectionError and TimeoutError are failures on the way."""
+    """A client whose responses a function makes; ConnectionError and TimeoutError become errors of the library."""
 
     def handle(request: RawRequest) -> RawResponse:
         with _as_failures(library, request):
@@ -61,8 +61,9 @@ def answering_client(library: Library, respond: Callable[[Request], Response], b
 def answering_async_client(
     library: Library, respond: Callable[[Request], Response | Awaitable[Response]], base_url: str = ""
 ) -> AsyncClient:
-    """An asynchronous client whose requests are answered by a function, which may be a coroutine function;
-    ConnectionError and TimeoutError are failures on the way.
+    """An asynchronous client whose responses a function makes, which may be a coroutine function.
+
+    ConnectionError and TimeoutError become errors of the library.
     """
 
     async def handle(request: RawRequest) -> RawResponse:

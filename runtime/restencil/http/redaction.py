@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from .library import Library, RawRequest, RawResponse
 
 
+_SHOWN_NAMES: Final = frozenset(name.encode("ascii") for name in SHOWN_HEADERS)
+
+
 def redacted(headers: Mapping[str, str]) -> dict[str, str]:
     """Headers as they may be shown: only those that describe the content or the connection keep their value."""
     return {name: value if name.lower() in SHOWN_HEADERS else "[redacted]" for name, value in headers.items()}
 
 
 def check_values(headers: Mapping[str, Any]) -> None:
-    """Raises ValueError for a value that no header can have; the HTTP library would show it, and it may be a secret."""
+    """Raises ValueError for a value that no header can have, before the HTTP library does and shows it."""
     for name, value in headers.items():
         flaw = flaw_in(value) if isinstance(value, str) else None
         if flaw is not None:
@@ -132,7 +135,8 @@ def _redacted_request(outgoing: OutgoingRequest, request: RawRequest) -> RawRequ
             path = text.partition("?")[0]
             text = outgoing.public if path == outgoing.public.partition("?")[0] else path
         url = library.URL(text)
-    hidden = [name for name in request.headers if name not in SHOWN_HEADERS]
+    # By their raw names, as reading others decodes all headers ("direct call").
+    hidden = [name.decode("ascii") for name, _ in request.headers.raw if name.lower() not in _SHOWN_NAMES]
     if not hidden and url is request.url:
         return request
     headers = library.Headers(request.headers)

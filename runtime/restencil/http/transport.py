@@ -59,7 +59,7 @@ class _HttpTransport(Transport):
     _sender: Any
 
     keeps_cookies = True
-    """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
+    """Whether cookies of responses are kept here, so that those who share a client share none, or in the client."""
 
     request_id: str | None = None
     """The header in which the API names its requests, if it is none of the usual ones."""
@@ -174,20 +174,20 @@ class _HttpTransport(Transport):
         return own if own is not None else timeout if timeout is not None else self.timeout
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
-        """The body of a response whose content was not there yet; an awaitable where it must be awaited."""
+        """The body of a response whose content was read too early; an awaitable under asyncio."""
         from .streaming import unread_content
 
         return unread_content(response, error)
 
     def streamed(self, response: Any) -> StreamedResponse:
-        """The response as the user gets it whose body is still to be read."""
+        """The response for the user, its body still to be read."""
         from .streaming import StreamedResponse
 
         return StreamedResponse(response, self if self._for_one_call else None)
 
 
 def _chosen(http: str | None) -> str | None:
-    """The name of a library that an argument gives, else the environment; None where nobody chose.
+    """The name of the library in an argument, else in the environment; None without one.
 
     Raises ValueError for a name that is no library's.
     """
@@ -200,7 +200,7 @@ def _chosen(http: str | None) -> str | None:
 
 
 def library_for(http: str | None) -> Library:
-    """The library of this name, else of the environment's, else what is installed, imported.
+    """The library of this name, of the environment, or the one that is installed; it is imported.
 
     Raises ValueError for a name that is no library's, ImportError for one that is not installed.
     """
@@ -223,8 +223,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     `client` is a Client of httpx or httpx2, `http` names the library of the one that is opened without it. `timeout` is
     in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
     `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in errors and
-    logs. Requests that can be aborted run on threads of the `scheduler`. `for_one_call` says that no other call will
-    use it.
+    logs. Requests that can be aborted run on threads of the `scheduler`. With `for_one_call` no other call will use
+    it.
     """
 
     def __init__(
@@ -269,9 +269,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> RawResponse:
-        """Sends what `init` says and returns the response, its body read unless `stream`.
+        """Sends a request and returns the response, its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
         signal = cast("AbortSignal | None", init.get("signal"))
@@ -363,9 +363,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, RawResponse]:
-        """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
+        """Sends a request; the coroutine gives the response, its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
         signal = cast("AbortSignal | None", init.get("signal"))
@@ -422,7 +422,7 @@ async def _unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: Abo
 def transport_for(client: object) -> SyncTransport | AsyncTransport:
     """The transport of a direct call: over the user's client, or one that opens a client for this call.
 
-    Raises TypeError for something that is no client.
+    Raises TypeError for an object that is no client.
     """
     if client is None:
         return SyncTransport(for_one_call=True)

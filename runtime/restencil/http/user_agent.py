@@ -1,4 +1,4 @@
-"""Who asks: the `User-Agent` of requests, by call, argument, HTTP client, spec, or what this library says of itself."""
+"""The `User-Agent` of requests: that of the call, the client's argument, the HTTP client, the spec, or the default."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _NO_TOKEN: Final = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 class Agent(NamedTuple):
-    """How the requests of one client introduce themselves, where a call names no `User-Agent`.
+    """The `User-Agent` of one client's requests, where a call has none.
 
-    `given` is the argument of the client and stands over what the user's HTTP client says, `declared` is that of the
-    spec; False leaves what the HTTP client says, None says nothing. `product` is the package and its version.
+    `given` is the argument of the client and replaces that of the user's HTTP client, `declared` is that of the spec;
+    False keeps that of the HTTP client, None is not set. `product` is the package and its version.
     """
 
     given: Any = None
     declared: Any = None
     product: str = ""
 
-    def instead_of(self, said: str | None, library: Library) -> str | None:
-        """What is sent where the HTTP client says this; None where its own stays."""
+    def replacement(self, default: str | None, library: Library) -> str | None:
+        """The `User-Agent` to send in place of the HTTP client's; None keeps that."""
         if self.given is not None:
             return self.given or None
-        if said != library.user_agent:
+        if default != library.user_agent:
             return None
         if self.declared is not None:
             return self.declared or None
@@ -44,13 +44,13 @@ class Agent(NamedTuple):
 
 
 NOBODY: Final = Agent()
-"""Requests of no API's client: this library introduces itself."""
+"""The default, without a package."""
 
 
 def agent_of(kind: type, api: Api | None, given: Any) -> Agent:
-    """How the requests of a client of this class introduce themselves.
+    """The agent of a client of this class.
 
-    Raises TypeError for a `User-Agent` that is neither a text nor False, ValueError for one that cannot be sent.
+    Raises TypeError for a `User-Agent` that is neither a string nor False, ValueError for one that cannot be sent.
     """
     _check(given, f"user_agent of {kind.__name__}")
     if api is None:
@@ -62,7 +62,7 @@ def agent_of(kind: type, api: Api | None, given: Any) -> Agent:
 
 
 def _package_of(kind: type) -> str:
-    """The name of the generated package that a client, or what it is derived from, comes from; else nothing."""
+    """The name of the generated package of a client's class, or of one of its bases; else an empty string."""
     home = next((base for base in kind.__mro__ if vars(base).get("_api") is not None), kind)
     package, _, module = home.__module__.rpartition(".")
     return package.rpartition(".")[2] if module == _GENERATED else ""
