@@ -297,7 +297,8 @@ def test_url_prefixes_apply_once() -> None:
     with Blog(client=server.client(), url_prefix=f"{PREFIX}/api", url_prefixes=moved) as blog:
         blog.fetch(Users.get, id=1)
         blog.fetch(Uploads.get, id=1)
-        blog.fetch(RestEndpoint(path="/a", url_prefix=UPLOADS))
+        other: Any = RestEndpoint(path="/a", url_prefix=UPLOADS)
+        blog.fetch(other)
     found = [str(request.url) for request in server.requests]
     assert found == [f"{PREFIX}/api/users/1", f"{UPLOADS}/1", f"{PREFIX}/moved/a"]
 

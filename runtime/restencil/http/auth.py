@@ -33,7 +33,7 @@ class Api(Struct):
 
     `name` and `version` begin the `User-Agent`; without a name it is that of the generated package.
     `user_agent` replaces all of it, False keeps that of the HTTP library.
-    `request_id` is the header in which it names its requests, where that is none of the usual ones.
+    `request_id` is the header in which it names its requests, if that is none of the usual ones.
 
     `inert_headers` are names of headers that do not change its responses, in addition to those that never do: a view
     that sets one with `with_options` shares the store.

@@ -73,7 +73,7 @@ def codings_of(header: str) -> list[str]:
 
 
 def unpacked(chunk: bytes, codings: Sequence[Coding]) -> Iterator[bytes]:
-    """Unpacks a chunk through these codings, of which the last one was applied last."""
+    """Unpacks a chunk through these codings, the last of them first."""
     if not codings:
         yield chunk
         return

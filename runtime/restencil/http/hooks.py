@@ -30,7 +30,7 @@ class BodyNotRepeatableError(Exception):
 
 def receive(outgoing: OutgoingRequest, response: RawResponse) -> None:
     """Limits the body of a response and keeps its cookies; a second call does nothing."""
-    if ORDER in response.extensions:
+    if response.extensions.get(ORDER) is outgoing:
         return
     response.extensions[ORDER] = outgoing
     outgoing.last_response = response

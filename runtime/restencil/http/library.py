@@ -80,7 +80,7 @@ class Library:
         #: Its errors of a connection, by name; those of its core have the same names.
         self.transport_errors: dict[str, type[Exception]] = {
             name: kind
-            for name, kind in vars(module).items()
+            for name, kind in cast("dict[str, Any]", vars(module)).items()
             if isinstance(kind, type) and issubclass(kind, module.TransportError)
         }
         self.DecodingError: type[Exception] = module.DecodingError

@@ -1,7 +1,7 @@
 """Redirects: from the first response to the final one, its body read, or an error.
 
 Where a redirect leads is worked out by the HTTP library (`next_request`). It is followed here, because the libraries
-make a GET of a change without a word, send a body and unknown headers to any origin, and read bodies of any size.
+silently make a GET of a change, send a body and unknown headers to any origin, and read bodies of any size.
 """
 
 from __future__ import annotations
