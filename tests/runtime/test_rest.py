@@ -535,6 +535,11 @@ def test_form_body_null_in_json_is_sent() -> None:
     assert asked.last.content == b"a=%7B%22b%22%3Anull%2C%22c%22%3A%5Bnull%5D%7D"
     styled(body={"a": None})
     assert asked.last.content == b"a=null"
+    inner = styled.extend(form_styles={"a": "form", "b": "json"})
+    inner(body={"a": {"b": None}})
+    assert asked.last.content == b"b=null"
+    with pytest.raises(ValueError, match="has None at 'c'"):
+        inner(body={"a": {"c": None}})
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": {"b": None}, "c": [{"d": None}]}))
     assert b'{"b":null}' in asked.last.content
     assert b'{"d":null}' in asked.last.content

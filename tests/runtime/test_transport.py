@@ -23,13 +23,17 @@ from tests.runtime.servers import Arrived, Reply, Server
 from restencil import (
     AbortController,
     AbortError,
+    Api,
     ConnectionFailedError,
+    Controller,
+    Entity,
     Multipart,
     NetworkError,
     RestEndpoint,
     Retries,
     StatusError,
     TimeoutExceededError,
+    create_resource,
 )
 from restencil.http.library import library_named
 from restencil.http.mock_clients import Request, Response, answering_async_client, answering_client
@@ -279,6 +283,29 @@ def test_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool)
         assert called(RestEndpoint(**given), asynchronous) == {}
         assert called(RestEndpoint(**{**given, "method": "GET"}), asynchronous) == {}
         assert len(other.arrived) == 3
+
+
+def test_redirects_of_an_api_and_a_resource() -> None:
+    """`Api(redirects=…)` allows it for requests that no endpoint describes, the resource for its endpoints."""
+
+    class Thing(Entity):
+        id: int = 0
+
+    with Server() as other, Server(redirecting(lambda: f"{other.url}/to", 307)) as server:
+
+        class Strict(Controller):
+            _api = Api(server.url)
+
+        class Open(Controller):
+            _api = Api(server.url, redirects={"cross_origin_body": True})
+
+        with Strict() as strict, pytest.raises(StatusError, match="a body is not sent to another origin"):
+            strict.request("POST", "/from", body={"a": 1})
+        with Open() as allowed:
+            assert allowed.request("POST", "/from", body={"a": 1}).value == {}
+        given: dict[str, Any] = {"cross_origin_body": True}
+        things: Any = create_resource(path="/from/:id", schema=Thing, redirects=given)
+        assert things.update.redirects == things.create.redirects == given
 
 
 def test_redirects_option_is_checked() -> None:

@@ -24,7 +24,7 @@ Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
 """Key, URL and what else sets a request apart from others in flight."""
 
 CONTENT: Final = " content="
-"""What stands in the key of a stored result before the content that its endpoint asks for, if that is no JSON."""
+"""Separates, in the key of a stored result, the key of the call from a content other than JSON."""
 
 PAGE: Final = " page "
 """Stands between the key of a list and the URL of a page in the key under which the page is kept."""

@@ -105,8 +105,14 @@ def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, own
 
     A field in the style `json`, and an object in a multipart body, is JSON and may hold it.
     """
+    styles = styles or {}
     for name, value in body.items():
-        if (styles or {}).get(name) == "json" or (isinstance(body, Multipart) and is_mapping(value)):
+        style = styles.get(name)
+        if style == "json" or (isinstance(body, Multipart) and is_mapping(value)):
+            continue
+        if style == "form" and is_mapping(value):
+            inner = {member: word for member, word in styles.items() if word != "form"}
+            check_no_null({str(member): item for member, item in value.items()}, inner, owner)
             continue
         place = _place_of_null(str(name), value, in_multipart=isinstance(body, Multipart))
         if place is not None:

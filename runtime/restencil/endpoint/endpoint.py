@@ -106,7 +106,7 @@ class Endpoint(Generic[P, R]):
     name: str
     side_effect: bool
     filed_as: str = ""
-    """What stands behind the key where a result is stored: bytes and JSON of one URL are two results."""
+    """The suffix of the key under which results are stored: bytes and JSON of one URL are two results."""
     schema: Any
     body: Any
     client: Any

@@ -52,7 +52,7 @@ def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
 def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
     """The fields of a form as they are sent: names with texts, or with the list of them.
 
-    Without a style, lists are written as `repeat` has it and objects as `brackets` has it; null stands in the style
+    Without a style, lists are written as `repeat` has it and objects as `brackets` has it; null is written by the style
     `json` alone. Raises TypeError for a value that its style cannot write.
     """
     if styles is None and not any(is_mapping(value) or _holds_more(value) for value in fields.values()):
