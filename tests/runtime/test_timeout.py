@@ -14,10 +14,18 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.patience import eventually
+from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 
-from restencil import AsyncController, Controller, RestEndpoint, Timeout, TimeoutExceededError
+from restencil import (
+    AsyncController,
+    ConnectionFailedError,
+    Controller,
+    RestEndpoint,
+    Timeout,
+    TimeoutExceededError,
+)
+from restencil.http.deadlines import addresses_of
 
 pytestmark = pytest.mark.network
 
@@ -269,6 +277,53 @@ def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
         ended.set()
         assert "within 500 ms (write)" in str(sending)
         assert "within 300 ms (connect)" in str(connecting)
+
+
+def test_timeout_bounds_the_lookup_of_a_host_name() -> None:
+    """A name is looked up in a thread, which nobody waits for once the time is over; an address needs none."""
+    asked: list[str] = []
+    release = threading.Event()
+
+    def look_up(host: str, *args: Any, **options: Any) -> list[Any]:
+        asked.append(threading.current_thread().name)
+        if options.get("flags") == socket.AI_NUMERICHOST:
+            return socket.getaddrinfo(host, *args, **options)
+        release.wait(PATIENCE)
+        if host == "wrong.test":
+            raise socket.gaierror("not known")
+        return [(host,)]
+
+    assert addresses_of("127.0.0.1", 80, 1, look_up)[0][-1] == ("127.0.0.1", 80)
+    assert asked == [threading.current_thread().name]
+    with pytest.raises(TimeoutError, match="the address of 'slow.test' was not found within the timeout"):
+        addresses_of("slow.test", 80, 0.1, look_up)
+    release.set()
+    assert addresses_of("slow.test", 80, PATIENCE, look_up) == [("slow.test",)]
+    with pytest.raises(socket.gaierror, match="not known"):
+        addresses_of("wrong.test", 80, PATIENCE, look_up)
+    assert asked[-1] == "restencil-lookup"
+
+
+@BOTH
+def test_timeout_allows_host_names(asynchronous: bool) -> None:
+    """A host with several addresses is reached at the first that takes a connection; one without is an error."""
+
+    async def run(one: Any) -> Any:
+        async with AsyncController(timeout="10s") as controller:
+            return await controller.fetch(one)
+
+    def fetched(one: Any) -> Any:
+        if asynchronous:
+            return asyncio.run(run(one))
+        with Controller(timeout="10s") as controller:
+            return controller.fetch(one)
+
+    with Server() as server:
+        port = server.url.rpartition(":")[2]
+        endpoint: Any = RestEndpoint(path="/a", url_prefix=f"http://localhost:{port}")
+        assert fetched(endpoint) == {}
+        with pytest.raises(ConnectionFailedError):
+            fetched(endpoint.extend(url_prefix="http://no-such-host.invalid"))
 
 
 def test_what_a_timeout_cannot_be_is_told() -> None:

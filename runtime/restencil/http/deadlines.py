@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 import time
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from urllib.request import getproxies
@@ -79,6 +80,36 @@ def _time_left(timeout: float | None, late: type[Exception]) -> float | None:
     return left if timeout is None else min(timeout, left)
 
 
+def addresses_of(
+    host: str, port: int, timeout: float | None, look_up: Callable[..., list[Any]] = socket.getaddrinfo
+) -> list[Any]:
+    """The addresses of a host, as `getaddrinfo` gives them. Raises TimeoutError after `timeout` seconds.
+
+    The lookup of a name cannot be interrupted, so it runs in a thread, which ends when the operating system answers.
+    """
+    try:
+        return look_up(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:  # it is a name
+        pass
+    found: list[Any] = []
+    errors: list[Exception] = []
+
+    def work() -> None:
+        try:
+            found.extend(look_up(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="restencil-lookup", daemon=True)
+    thread.start()
+    thread.join(timeout)
+    if errors:
+        raise errors[0]
+    if not found:
+        raise TimeoutError(f"the address of {host!r} was not found within the timeout")
+    return found
+
+
 # --- the network, as httpcore uses it --------------------------------------------------------------------------------
 
 
@@ -95,7 +126,9 @@ class _Backend:
         if _deadline() is None:
             return _Stream(self._core, self._backend.connect_tcp(host, port, timeout, **options))
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = addresses_of(host, port, _time_left(timeout, late))
+        except TimeoutError as error:
+            raise late(str(error)) from error
         except OSError as error:
             raise self._core.ConnectError(str(error)) from error
         problem: Exception = self._core.ConnectError("the host has no address")
