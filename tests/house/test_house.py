@@ -21,8 +21,8 @@ ONE_FILE = {
     "jinja2": "generator/restencil_generator/codegen/render.py",
     "black": "generator/restencil_generator/codegen/format.py",
     "click": "generator/restencil_generator/cli/main.py",
-    "jsonpath_rfc9535": "generator/restencil_generator/openapi/json_path.py",
-    "ruamel": "generator/restencil_generator/openapi/round_trip.py",
+    "jsonpath_rfc9535": "generator/restencil_generator/openapi/document/json_path.py",
+    "ruamel": "generator/restencil_generator/openapi/merge/yaml_edit.py",
 }
 """The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
 

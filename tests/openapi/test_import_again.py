@@ -14,7 +14,7 @@ import pytest
 from tests.openapi.documents import document
 
 from restencil_generator.cli.main import run
-from restencil_generator.openapi.settling import split_files
+from restencil_generator.openapi.merge.resolve import split_files
 from restencil_generator.spec.load import load_spec
 
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from restencil_generator.diagnostics.format import Format
     from restencil_generator.diagnostics.model import Problem, Sources
     from restencil_generator.diff.rules import Class, Column
-    from restencil_generator.openapi.changes import Class as Upstream
-    from restencil_generator.openapi.exported_types import Version
-    from restencil_generator.openapi.importing import Imported, Job
+    from restencil_generator.openapi.export.types import Version
+    from restencil_generator.openapi.import_job import Imported, Job
+    from restencil_generator.openapi.merge.upstream_changes import Class as Upstream
     from restencil_generator.output.drift import Difference
     from restencil_generator.project.config import Project
     from restencil_generator.project.packages import Made
@@ -186,11 +186,15 @@ class _Console:
         for line in text.splitlines():
             self.say(self.style(line, colours[line[0]]) if line[:1] in colours else line)
 
-    def remarks(self, problems: Sequence[Problem]) -> None:
-        """Prints what is told beside a result, one line each: the first of them, and how many more there are."""
+    def remarks(self, problems: Sequence[Problem], *, every: bool) -> None:
+        """Prints what is told beside a result, one line each: `every` one, or the first and how many more there are."""
         from restencil_generator.diagnostics.format import brief
+        from restencil_generator.diagnostics.model import LIMIT
 
-        click.echo(brief(problems, color=_colours(sys.stderr)), nl=False, err=True, color=_colours(sys.stderr))
+        limit = len(problems) if every else LIMIT
+        click.echo(
+            brief(problems, color=_colours(sys.stderr), limit=limit), nl=False, err=True, color=_colours(sys.stderr)
+        )
 
     def refused(self, problems: Sequence[Problem], sources: Sources) -> None:
         """Prints why an import wrote nothing: conflicts, or mistakes of the merged spec."""
@@ -705,6 +709,7 @@ def diff(
     click.option("--ours", multiple=True, metavar="NODE", help="Settle a conflict: keep what the spec says. * is all."),
     click.option("--theirs", multiple=True, metavar="NODE", help="Settle a conflict: take what the document says."),
     click.option("--again", is_flag=True, help="Import although nothing changed."),
+    click.option("--verbose", is_flag=True, help="List every finding, those of one kind too."),
     click.option("--diff", is_flag=True, help="Print what would change as a unified diff; write nothing."),
     click.option("--check", is_flag=True, help="Say what the document changed since the last import; write nothing."),
     click.option(
@@ -725,6 +730,7 @@ def import_(
     diff: bool,
     check: bool,
     fail_on: Upstream | None,
+    verbose: bool,
     **given: Any,
 ) -> Exit:
     """Write a spec from an OpenAPI document (2.0 to 3.2, JSON or YAML): a file, an address, or - for stdin.
@@ -739,9 +745,9 @@ def import_(
       restencil import --check --fail-on breaking
     """
     _need("what imports need", "import", "ruamel", "jsonpath_rfc9535")
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
 
-    jobs = importing.jobs(source, config, out, given)
+    jobs = import_job.jobs(source, config, out, given)
     if out == "-" and console.prints_documents:
         raise click.UsageError("--out - prints the spec, and --format json the summary: both want stdout")
     if len(jobs) > 1 and (out is not None or given["package"]):
@@ -753,68 +759,69 @@ def import_(
     if check:
         found = [_check_import(console, job, fail_on or "documentation") for job in jobs]
     else:
-        found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
+        found = [_import(console, job, stdout=out == "-", diff=diff, verbose=verbose) for job in jobs]
     if console.prints_documents:
         _print_imports(console, found, several=len(jobs) > 1)
     return NO if any("refused" in one or one.get("fails") for one in found) else YES
 
 
-def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
+def _import(console: _Console, job: Job, *, stdout: bool, diff: bool, verbose: bool) -> dict[str, Any]:
     """Carries out one import, and gives what `--format json` says of it."""
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
 
     with console.steps() as step:
-        same = None if stdout or diff else importing.unchanged(job)
-        imported = importing.prepare(job, step) if same is None else None
+        same = None if stdout or diff else import_job.unchanged(job)
+        imported = import_job.prepare(job, step) if same is None else None
     if imported is None:
         assert same is not None
         if not console.prints_documents:
             console.note(f"{same}: nothing changed in {job.source}")
         return {"file": same.as_posix(), "source": job.source, "unchanged": True}
     if not stdout:
-        return _settle(console, job, imported, diff=diff)
+        return _settle(console, job, imported, diff=diff, verbose=verbose)
     console.say(imported.text, end="")
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
-        console.remarks(imported.findings)
+        console.remarks(imported.shown(verbose=verbose), every=verbose)
     return imported.data()
 
 
 def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, Any]:
     """Says what a document changed since the last import, and gives what `--format json` says of it."""
-    from restencil_generator.openapi import changes, importing
+    from restencil_generator.openapi import import_job
+    from restencil_generator.openapi.merge import upstream_changes
 
     with console.steps() as step:
-        same = importing.unchanged(job)
-        imported = importing.prepare(job, step) if same is None else None
+        same = import_job.unchanged(job)
+        imported = import_job.prepare(job, step) if same is None else None
     if imported is None:
         assert same is not None
         if not console.prints_documents:
             console.say(f"{same}: nothing changed in {job.source}")
-        return {**changes.data_of(changes.NOTHING, same.as_posix(), job.source), "fails": False}
-    found = changes.changes(imported.theirs, imported.out)
+        return {**upstream_changes.data_of(upstream_changes.NOTHING, same.as_posix(), job.source), "fails": False}
+    found = upstream_changes.changes(imported.theirs, imported.out)
     if not console.prints_documents:
-        console.say(changes.text_of(found), end="")
-    return {**changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
+        console.say(upstream_changes.text_of(found), end="")
+    return {**upstream_changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
 
 
-def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
+def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool, verbose: bool) -> dict[str, Any]:
     """Writes what was imported, or shows it, and gives what `--format json` says of it."""
     from restencil_generator.diagnostics.format import as_json
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
 
-    settlement = importing.settle(imported, job)
+    settlement = import_job.settle(imported, job)
     if settlement.refused:
         if not console.prints_documents:
             console.refused(settlement.refused, settlement.sources)
         return {**imported.data(), "refused": [as_json(problem) for problem in settlement.refused]}
     if diff:
-        console.unified(importing.diff(settlement))
+        console.unified(import_job.diff(settlement))
     else:
-        importing.publish(imported, settlement)
+        import_job.publish(imported, settlement)
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
-        console.remarks([*settlement.told, *imported.findings])
+        console.remarks([*settlement.told, *imported.shown(verbose=verbose)], every=verbose)
     return {**imported.data(), "told": [as_json(problem) for problem in settlement.told]}
 
 
@@ -862,9 +869,9 @@ def export_openapi(
       restencil export openapi specs/blog.yaml --openapi 3.0 --format yaml --plain
     """
     from restencil_generator.api import load_all
-    from restencil_generator.openapi.export import export as document_of
-    from restencil_generator.openapi.export import text_of
-    from restencil_generator.openapi.keeping import write_file
+    from restencil_generator.openapi.export.document import export as document_of
+    from restencil_generator.openapi.export.document import text_of
+    from restencil_generator.openapi.merge.state import write_file
     from restencil_generator.spec.load import written_values
 
     paths = project().specs
