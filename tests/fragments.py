@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from restencil_generator.config import find_imports
 from restencil_generator.diff.settings import load_settings
-from restencil_generator.loading import load_text
+from restencil_generator.project.config import find_imports
+from restencil_generator.spec.load import load_text
 from tests.generator.mutations import json_of_text
 from tests.generator.places import AROUND
 

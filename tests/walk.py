@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 
 from blog import AsyncBlog, Blog
 from restencil import AsyncController, Controller
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 from tests.fragments import check
 from tests.mocked import mocked, served
 from tests.patience import PATIENCE, eventually

@@ -38,7 +38,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             file=sys.stderr,
         )
         return 2
-    from restencil_generator.cli import run
+    from restencil_generator.cli.main import run
 
     # A spec is a tree: looking for rings in it is an eighth of a run ("check, nothing changed" and its like).
     gc.set_threshold(200_000, 50, 100)

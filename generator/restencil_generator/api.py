@@ -11,16 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restencil_generator.compare import Cause, Difference, compare, read_manifest, read_text
-from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure, SpecError
-from restencil_generator.loading import load_spec
-from restencil_generator.problems import Place, Problem, Related, has_errors
-from restencil_generator.publish import Published, Refused, publish
+from restencil_generator.diagnostics.model import Place, Problem, Related, has_errors
+from restencil_generator.exceptions import Failure, SpecError
+from restencil_generator.output.drift import Cause, Difference, compare, read_manifest, read_text
+from restencil_generator.output.write import Published, Refused, publish
+from restencil_generator.spec.load import load_spec
+from restencil_generator.spec.model import Spec
 
 if TYPE_CHECKING:
-    from restencil_generator.package import Package
-    from restencil_generator.pipeline import Progress
+    from restencil_generator.output.manifest import Package
+    from restencil_generator.output.pipeline import Progress
 
 __all__ = [
     "Cause",
@@ -65,7 +65,7 @@ def generate(spec: Spec | Path | str, *, templates: Path | str | None = None) ->
     The texts are in the order of the paths; the manifest, which lists what the package owns, comes last.
     Raises `SpecError` for mistakes of the spec, and `Failure` where a template fails or gives no Python.
     """
-    from restencil_generator.pipeline import build
+    from restencil_generator.output.pipeline import build
 
     declaration = _declaration(spec)
     return dict(build(declaration, declaration.file, templates=_folder(templates)).files)
@@ -101,7 +101,7 @@ def package_for(
 
     `source` is the spec as messages show it.
     """
-    from restencil_generator.pipeline import build  # what changes nothing needs no templates
+    from restencil_generator.output.pipeline import build  # what changes nothing needs no templates
 
     known, read = read_manifest(directory), partial(read_text, directory)
     return build(spec, source, templates=templates, known=known, read=read, progress=progress)

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator import commands, explained, kinds, language
-from restencil_generator.language import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
+from restencil_generator.cli import reference_page
+from restencil_generator.diagnostics import explanations
+from restencil_generator.spec.grammar import keys, value_kinds
+from restencil_generator.spec.grammar.keys import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
 
@@ -38,6 +40,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "server_freshness",
         "concurrency",
         "search_style",
+        "redirects",
         "options",
     ),
     "Entities": ("entity", "entity_field", "object_field"),
@@ -67,7 +70,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 def pages() -> dict[str, str]:
     """The reference pages by the names of their files."""
     return {
-        "commands.md": commands.page(_MADE.format(source="the options of `cli.py`")),
+        "commands.md": reference_page.page(_MADE.format(source="the options in `cli/main.py`")),
         "language.md": language_page(),
         "problems.md": problems_page(),
     }
@@ -76,8 +79,8 @@ def pages() -> dict[str, str]:
 def language_page() -> str:
     """Every place of the spec language with its keys, and the types."""
     parts = [
-        f"# The spec language, version {language.VERSION}\n",
-        _MADE.format(source="the table in `language.py`"),
+        f"# The spec language, version {keys.VERSION}\n",
+        _MADE.format(source="the table in `spec/grammar/keys.py`"),
         _INTRODUCTION,
     ]
     for chapter, places in _CHAPTERS.items():
@@ -90,19 +93,19 @@ def language_page() -> str:
 
 def problems_page() -> str:
     """Every code that is reported, with its rule; each leads to its page."""
-    found = explained.explained().values()
+    found = explanations.explained().values()
     parts = [
         "# Problems\n",
-        _MADE.format(source="`codes.py`"),
+        _MADE.format(source="`diagnostics/codes.py`"),
         (
             "What is wrong in a spec, or could be better, has a code, and so has what `restencil check`, `diff` and "
             "`import` find. Codes are stable, so tools may name them. `restencil explain CODE` says of one what stands "
             "here, and on its page.\n"
         ),
     ]
-    for kind in explained.KINDS:
+    for kind in explanations.KINDS:
         codes = (
-            (f"`{one.code}`" if kind is explained.CHANGE else f"[`{one.code}`](problems/{one.code}.md)", one.rule)
+            (f"`{one.code}`" if kind is explanations.CHANGE else f"[`{one.code}`](problems/{one.code}.md)", one.rule)
             for one in found
             if one.kind is kind
         )
@@ -112,8 +115,8 @@ def problems_page() -> str:
 
 def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
     """What is said of a code; with an example, of a spec that has the problem and what is printed for it."""
-    head, said = explained.explained()[code].text.split("\n\n", 1)
-    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explained.py`')}\n{said}"
+    head, said = explanations.explained()[code].text.split("\n\n", 1)
+    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explanations.py` of `diagnostics`')}\n{said}"
     if example is not None:
         spec, printed = example
         text += f"\n## Example\n\n<!-- not run: it is wrong -->\n```yaml\n{spec}```\n\n```text\n{printed}```\n"
@@ -196,29 +199,29 @@ def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     return line(head) + line("---" for _ in head) + "".join(map(line, lines))
 
 
-def _rule(rule: kinds.Rule) -> str:
+def _rule(rule: value_kinds.Rule) -> str:
     match rule:
-        case kinds.ExactlyOne(keys):
+        case value_kinds.ExactlyOne(keys):
             return f"Exactly one of {_codes(keys, 'and')} is given."
-        case kinds.OneOrMore(keys):
+        case value_kinds.OneOrMore(keys):
             return f"{_codes(keys, 'or')} is given." if len(keys) > 1 else f"{_codes(keys, 'or')} is required."
-        case kinds.OnlyWith(key, other, values):
+        case value_kinds.OnlyWith(key, other, values):
             return f"`{key}` is given where `{other}` is {_codes(values, 'or')}, and nowhere else."
-        case kinds.OnlyBeside(key, other):
+        case value_kinds.OnlyBeside(key, other):
             return f"`{key}` is given beside `{other}`, and nowhere else."
-        case kinds.NotBoth(one, other):
+        case value_kinds.NotBoth(one, other):
             return f"`{one}` and `{other}` are not both true."
-        case kinds.OnlyWithMapping(key, other):
+        case value_kinds.OnlyWithMapping(key, other):
             return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
-        case kinds.Together(first, second, instead):
+        case value_kinds.Together(first, second, instead):
             return f"`{first}` and `{second}` are given together, or `{instead}` without them."
-        case kinds.OnlyOf(keys, others):
+        case value_kinds.OnlyOf(keys, others):
             return f"Without {_codes(keys, 'and')} there is none of {_codes(others, 'and')}."
-        case kinds.ParameterUnless(key, flag):
+        case value_kinds.ParameterUnless(key, flag):
             return f"`{key}` has at least one parameter, unless it is written `{flag}: true`."
-        case kinds.Excludes(key, others):
+        case value_kinds.Excludes(key, others):
             return f"Beside `{key}` stands none of {_codes(others, 'and')}."
-        case kinds.MappingWith(key, other):
+        case value_kinds.MappingWith(key, other):
             return f"`{key}` is a mapping where `{other}` is given, and a text elsewhere."
 
 
@@ -230,7 +233,7 @@ def _codes(words: Iterable[str], last: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------- kinds
 
 
-def phrase(kind: kinds.Kind) -> str:
+def phrase(kind: value_kinds.Kind) -> str:
     """What a kind is, for the second column of a table."""
     return KINDS[type(kind)](kind)
 
@@ -241,71 +244,74 @@ def _link(place: str) -> str:
     return f"[{title.lower() if title[0].isalpha() else title}](#{kept.replace(' ', '-')})"
 
 
-def _duration(kind: kinds.Duration) -> str:
+def _duration(kind: value_kinds.Duration) -> str:
     return f"milliseconds, or `500ms`, `30s`, `5m`, `1h`{'; not zero' if kind.least else ''}"
 
 
-def _words(kind: kinds.Texts) -> str:
+def _words(kind: value_kinds.Texts) -> str:
     return f"a list of {_codes(kind.words, 'and')}" if kind.words else f"a list of {kind.noun}s"
 
 
-def _fields(kind: kinds.Fields) -> str:
+def _fields(kind: value_kinds.Fields) -> str:
     back = "; `null` takes one back, or all" if kind.back else ""
     return f"a mapping from names to types, or to what describes {_link(kind.position)}{back}"
 
 
-def _or(kinds_: Iterable[kinds.Kind]) -> str:
+def _or(kinds_: Iterable[value_kinds.Kind]) -> str:
     return ", or ".join(phrase(kind) for kind in kinds_)
 
 
-def _table_of(kind: kinds.Table) -> str:
+def _table_of(kind: value_kinds.Table) -> str:
     return f"a mapping from names to {phrase(kind.values)}"
 
 
-KINDS: Final[Mapping[type[kinds.Kind], Callable[[Any], str]]] = {
-    kinds.Text: lambda kind: "a text" if kind.empty else "a text that is not empty",
-    kinds.Flag: lambda kind: "`true` or `false`",
-    kinds.Yes: lambda kind: "`true`",
-    kinds.No: lambda kind: "`false`",
-    kinds.Whole: lambda kind: f"a whole number from {kind.least} on",
-    kinds.Version: lambda kind: f"`{kind.number}`",
-    kinds.Duration: _duration,
-    kinds.Word: lambda kind: _codes(kind.words, "or"),
-    kinds.Literal: lambda kind: "a text, a whole number, `true` or `false`",
-    kinds.Code: lambda kind: "`python:package.module:name`",
-    kinds.Reason: lambda kind: "`true`, `false` or the reason",
-    kinds.Name: lambda kind: "a name",
-    kinds.Texts: _words,
-    kinds.Headers: lambda kind: "a mapping from names of headers to texts",
-    kinds.Pairs: lambda kind: f"a mapping from {_codes(kind.names, 'or') if kind.names else 'names'} to texts",
-    kinds.Json: lambda kind: "a mapping" if kind.mapping else "any JSON",
-    kinds.Section: lambda kind: _link(kind.place),
-    kinds.OrNull: lambda kind: f"{phrase(kind.kind)}; or `null`",
-    kinds.Either: lambda kind: _or(kind.kinds),
-    kinds.Table: _table_of,
-    kinds.EnumValues: lambda kind: "a list of texts and whole numbers, or a mapping from names of constants to them",
-    kinds.EntityName: lambda kind: "a name" if kind.new else "the name of an entity",
-    kinds.EntityOrChoices: lambda kind: "the name of an entity, or a mapping from values to entities",
-    kinds.Type: lambda kind: "a type",
-    kinds.Fields: _fields,
-    kinds.Members: lambda kind: "a mapping from names to types",
-    kinds.Names: lambda kind: "a mapping from members to names",
-    kinds.Alternatives: lambda kind: "a list of two or more types",
-    kinds.SomeValues: lambda kind: "a list of two or more texts and whole numbers",
-    kinds.Choices: lambda kind: "a mapping from values to names of entities",
-    kinds.OneEntity: lambda kind: "the name of an entity, `{entity: …}` or `{union: …}`",
-    kinds.Items: lambda kind: "`[Entity]` or `{values: Entity}`",
-    kinds.Source: lambda kind: _or_forms(kind.forms),
-    kinds.Nest: lambda kind: "a mapping from arguments to fields",
-    kinds.PathText: lambda kind: "a path such as `/items/:id`",
-    kinds.Body: lambda kind: (
-        f"a name, a mapping of fields, `[X]`, {_or_forms(rows('body'))}, {_codes(language.BODY_WORDS, 'or')}; or `null`"
+KINDS: Final[Mapping[type[value_kinds.Kind], Callable[[Any], str]]] = {
+    value_kinds.Text: lambda kind: "a text" if kind.empty else "a text that is not empty",
+    value_kinds.Flag: lambda kind: "`true` or `false`",
+    value_kinds.Yes: lambda kind: "`true`",
+    value_kinds.No: lambda kind: "`false`",
+    value_kinds.Whole: lambda kind: f"a whole number from {kind.least} on",
+    value_kinds.Version: lambda kind: f"`{kind.number}`",
+    value_kinds.Duration: _duration,
+    value_kinds.Word: lambda kind: _codes(kind.words, "or"),
+    value_kinds.Literal: lambda kind: "a text, a whole number, `true` or `false`",
+    value_kinds.Code: lambda kind: "`python:package.module:name`",
+    value_kinds.Reason: lambda kind: "`true`, `false` or the reason",
+    value_kinds.Name: lambda kind: "a name",
+    value_kinds.Texts: _words,
+    value_kinds.Headers: lambda kind: "a mapping from names of headers to texts",
+    value_kinds.Pairs: lambda kind: f"a mapping from {_codes(kind.names, 'or') if kind.names else 'names'} to texts",
+    value_kinds.Json: lambda kind: "a mapping" if kind.mapping else "any JSON",
+    value_kinds.Section: lambda kind: _link(kind.place),
+    value_kinds.OrNull: lambda kind: f"{phrase(kind.kind)}; or `null`",
+    value_kinds.Either: lambda kind: _or(kind.kinds),
+    value_kinds.Table: _table_of,
+    value_kinds.EnumValues: lambda kind: (
+        "a list of texts and whole numbers, or a mapping from names of constants to them"
     ),
-    kinds.Errors: lambda kind: (
+    value_kinds.EntityName: lambda kind: "a name" if kind.new else "the name of an entity",
+    value_kinds.EntityOrChoices: lambda kind: "the name of an entity, or a mapping from values to entities",
+    value_kinds.Type: lambda kind: "a type",
+    value_kinds.Fields: _fields,
+    value_kinds.Members: lambda kind: "a mapping from names to types",
+    value_kinds.Names: lambda kind: "a mapping from members to names",
+    value_kinds.Alternatives: lambda kind: "a list of two or more types",
+    value_kinds.SomeValues: lambda kind: "a list of two or more texts and whole numbers",
+    value_kinds.Choices: lambda kind: "a mapping from values to names of entities",
+    value_kinds.OneEntity: lambda kind: "the name of an entity, `{entity: …}` or `{union: …}`",
+    value_kinds.Items: lambda kind: "`[Entity]` or `{values: Entity}`",
+    value_kinds.Source: lambda kind: _or_forms(kind.forms),
+    value_kinds.Nest: lambda kind: "a mapping from arguments to fields",
+    value_kinds.PathText: lambda kind: "a path such as `/items/:id`",
+    value_kinds.Body: lambda kind: (
+        f"a name, a mapping of fields, `[X]`, {_or_forms(rows('body'))}, {_codes(keys.BODY_WORDS, 'or')}; or `null`"
+    ),
+    value_kinds.Errors: lambda kind: (
         f"a mapping from statuses to names of objects, {_link('error_choice')}, `any` or `null`"
     ),
-    kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ") + "a list of schemes and of lists of them",
-    kinds.Response: lambda kind: "a type or a form; or `null`",
+    value_kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ")
+    + "a list of schemes and of lists of them",
+    value_kinds.Response: lambda kind: "a type or a form; or `null`",
 }
 """What each kind is called."""
 

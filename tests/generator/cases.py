@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from restencil_generator.explained import CHANGE, explained
-from restencil_generator.loading import Loaded, load_spec
+from restencil_generator.diagnostics.explanations import CHANGE, explained
+from restencil_generator.diagnostics.format import render
 from restencil_generator.reference import problem_page
-from restencil_generator.report import render
+from restencil_generator.spec.load import Loaded, load_spec
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 FOLDER = Path(__file__).with_name("mistakes")

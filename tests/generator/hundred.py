@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 import restencil_generator as generator
-from restencil_generator.package import MANIFEST, digest
+from restencil_generator.output.manifest import MANIFEST, digest
 
 FILES: Final = 104
 """How many files the package has."""
 
-DIGEST: Final = "9efb4e5ecb399b975770183e6b9036dfac8478e61c828851a524293a5eb3927e"
+DIGEST: Final = "57d289c3a26f685ac13210e334026cbdf2cc162066fe216f2b78ec926d7cfe9a"
 """The SHA-256 of its manifest, and so of every byte in it."""
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from restencil_generator.declaration import Json
-from restencil_generator.loading import read_tree
-from restencil_generator.reading import Reader
+from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.load import read_tree
+from restencil_generator.spec.model import Json
 
 ROOT = Path(__file__).parents[2]
 LOADING = Path(__file__).parent / "loading"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.language import FORMS, form_place
+from restencil_generator.spec.grammar.keys import FORMS, form_place
 
 AROUND = {
     "spec": "{}",
@@ -19,6 +19,7 @@ AROUND = {
     "error_choice": "errors: {{404: {}}}",
     "request": "resources: {{articles: {{path: /a/:id, schema: Todo, request: {}}}}}",
     "response": "resources: {{articles: {{path: /a/:id, schema: Todo, response: {}}}}}",
+    "redirects": "redirects: {}",
     "freshness": "options: {{freshness: {}}}",
     "server_freshness": "options: {{freshness: {{server: {}}}}}",
     "concurrency": "options: {{concurrency: {}}}",

@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from restencil_generator import declaration as d
-from restencil_generator.loading import load_text
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 
 HOSTILE = "\"'\\\n\r\t#{}%$`()[]:;,*?é\u202e\u2066\u200b\u0007\u001b\u0000\u0085\u2028\ufeff😀 abc"
 

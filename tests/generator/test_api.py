@@ -12,7 +12,7 @@ from tests.patience import PATIENCE
 
 import restencil_generator
 from restencil_generator import Cause, Failure, Refused, Spec, SpecError, api, check, generate, load, write
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 
 SPECS = Path(__file__).parents[2] / "specs"
 BLOG = SPECS / "blog.yaml"

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator import cache
-from restencil_generator.cli import run
-from restencil_generator.package import MANIFEST, Manifest, digest
+from restencil_generator.cli.main import run
+from restencil_generator.output import build_cache
+from restencil_generator.output.manifest import MANIFEST, Manifest, digest
 
 SPEC = """\
 restencil: 1
@@ -63,9 +63,9 @@ def test_an_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) 
     recorded = Manifest.parse(manifest.read_text())
     assert recorded is not None
     manifest.write_text(Manifest(recorded.spec, {**recorded.digests, "posts.py": digest(posts.read_text())}).text())
-    key = cache.key_of(Path("blog.yaml"), None)
+    key = build_cache.key_of(Path("blog.yaml"), None)
     assert key is not None
-    cache.remember(key, cache.Entry("blog", manifest.read_text()))
+    build_cache.remember(key, build_cache.Entry("blog", manifest.read_text()))
     capsys.readouterr()
     assert run(["check", "blog.yaml"]) == 1
     assert "blog/posts.py: generator changed" in capsys.readouterr().out
@@ -105,6 +105,33 @@ def test_a_spec_that_changes_while_it_is_read_is_not_remembered(monkeypatch: pyt
     monkeypatch.setattr(api, "load_all", meanwhile)
     assert run(["generate", "blog.yaml"]) == 0
     assert entries() == []
+
+
+# -------------------------------------------------------------------------------------------------------------- folder
+
+
+def test_trimming_leaves_files_of_others_alone() -> None:
+    """In a folder that others use too, only entries of its own go when there are too many, the oldest first."""
+    folder = Path("cache")
+    folder.mkdir()
+    others = [folder / name for name in ("notes.txt", "a" * 64, ".new-x", "b" * 63 + ".restencil", ".restencil")]
+    for age, path in enumerate([*others, folder / "sub"]):
+        path.mkdir() if path.name == "sub" else path.write_text("mine")
+        os.utime(path, (age, age))
+    old = [folder / f"{number:064x}.restencil" for number in range(70)]
+    for age, path in enumerate(old):
+        path.write_text("")
+        os.utime(path, (1000 + age, 1000 + age))
+    left = folder / ".restencil-new-abc"
+    left.write_text("of a run that was killed")
+    os.utime(left, (999, 999))
+    assert run(["generate", "blog.yaml"]) == 0
+    assert all(path.exists() for path in others)
+    assert (folder / "sub").is_dir()
+    assert not left.exists()
+    kept = {path for path in entries() if path.is_file()} - set(others)
+    assert len(kept) == 64
+    assert kept & set(old) == set(old[7:])
 
 
 # ------------------------------------------------------------------------------------------------------------ templates

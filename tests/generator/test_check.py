@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from restencil_generator import declaration as d
-from restencil_generator.loading import load_text
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 
 INTEGER, STRING = d.Scalar("integer"), d.Scalar("string")
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.effort import tries
 from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text_of
 
-from restencil_generator.lint import lint
-from restencil_generator.loading import Loaded, load_text
-from restencil_generator.problems import has_errors
-from restencil_generator.report import Format, render
+from restencil_generator.diagnostics.format import Format, render
+from restencil_generator.diagnostics.model import has_errors
+from restencil_generator.lint.advice import lint
+from restencil_generator.spec.load import Loaded, load_text
 
 FORMATS: tuple[Format, ...] = ("text", "json", "github", "sarif")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.generator.cases import REFERENCE, cases, expected_file, loaded, output, pages
 
-from restencil_generator.codes import ADVICE, CODES, DRIFT, ERRORS, IMPORTED
-from restencil_generator.compare import Cause
-from restencil_generator.explained import MORE, explained
-from restencil_generator.problems import Place, in_order
+from restencil_generator.diagnostics.codes import ADVICE, CODES, DRIFT, ERRORS, IMPORTED
+from restencil_generator.diagnostics.explanations import MORE, explained
+from restencil_generator.diagnostics.model import Place, in_order
+from restencil_generator.output.drift import Cause
 
 # These need something else than a spec; they have tests of their own in test_load.py.
 ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader"}

@@ -18,9 +18,9 @@ import pytest
 from tests.patience import PATIENCE
 
 from restencil_generator import __main__
-from restencil_generator.cli import cli, run
-from restencil_generator.failure import Failure, SpecError
-from restencil_generator.problems import Place, Problem
+from restencil_generator.cli.main import cli, run
+from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.exceptions import Failure, SpecError
 
 SPEC = """\
 restencil: 1
@@ -576,8 +576,8 @@ def test_a_mistake_of_restencil_is_exit_code_3_and_asks_for_a_report(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What nobody foresaw is an internal error, told apart from drift and from bad input."""
-    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", None)
-    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", type(sys)("broken"))
+    monkeypatch.setitem(sys.modules, "restencil_generator.project.scaffold", None)
+    monkeypatch.setitem(sys.modules, "restencil_generator.project.scaffold", type(sys)("broken"))
     assert run(["init"]) == 3
     error = capsys.readouterr().err
     assert "restencil: internal error: ImportError: " in error
@@ -617,7 +617,7 @@ def test_each_kind_of_error_has_its_exit_code(
 
     broken = ModuleType("broken")
     broken.scaffold = scaffold  # type: ignore[attr-defined]  # a double of the module
-    monkeypatch.setitem(sys.modules, "restencil_generator.scaffold", broken)
+    monkeypatch.setitem(sys.modules, "restencil_generator.project.scaffold", broken)
     assert run(["init"]) == code
     shown = capsys.readouterr()
     assert shown.out == ""

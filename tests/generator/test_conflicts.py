@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from tests.effort import tries
 
-from restencil_generator.cli import run
-from restencil_generator.compare import Cause, compare, way_out
-from restencil_generator.conflicts import is_conflict_marker
-from restencil_generator.loading import load_text
-from restencil_generator.package import HEADER, MANIFEST, Package, assemble
-from restencil_generator.publish import Refused, publish
+from restencil_generator.cli.main import run
+from restencil_generator.codegen.header import HEADER
+from restencil_generator.output.drift import Cause, compare, way_out
+from restencil_generator.output.manifest import MANIFEST, Package, assemble
+from restencil_generator.output.write import Refused, publish
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 
 SPEC = """\
 restencil: 1

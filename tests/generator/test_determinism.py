@@ -19,11 +19,11 @@ import yaml
 from tests.effort import IS_NIGHT, tries
 from tests.patience import PATIENCE
 
-from restencil_generator.compare import compare, read_manifest, read_text
-from restencil_generator.loading import load_spec, load_text
-from restencil_generator.package import Package
-from restencil_generator.pipeline import build
-from restencil_generator.publish import publish
+from restencil_generator.output.drift import compare, read_manifest, read_text
+from restencil_generator.output.manifest import Package
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
+from restencil_generator.spec.load import load_spec, load_text
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "specs"

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil_generator import declaration as d
 from restencil_generator.api import generate
-from restencil_generator.declaration import shape_at
-from restencil_generator.errors import BASE, CLASSES, covers, laid_over
-from restencil_generator.loading import load_text
+from restencil_generator.spec import model as d
+from restencil_generator.spec.error_classes import BASE, CLASSES, covers, laid_over
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.model import shape_at
 
 HEAD = """
 restencil: 1

@@ -19,7 +19,7 @@ from tests.patience import PATIENCE
 
 import market
 import restencil
-from restencil_generator.errors import BASE, CLASSES
+from restencil_generator.spec.error_classes import BASE, CLASSES
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,14 +16,14 @@ from tests.effort import some, tries
 from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
 
-from restencil_generator.cli import cli
-from restencil_generator.declaration import Spec
-from restencil_generator.loading import load_spec, load_text, written_in, written_values
+from restencil_generator.cli.main import cli
 from restencil_generator.mock import create_app
-from restencil_generator.openapi.embedding import restored
-from restencil_generator.openapi.export import export, text_of
-from restencil_generator.openapi.tree import Tree
-from restencil_generator.openapi.writer import write
+from restencil_generator.openapi.export.document import export, text_of
+from restencil_generator.openapi.export.embed import restored
+from restencil_generator.openapi.spec_tree import Tree
+from restencil_generator.openapi.spec_writer import write
+from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
+from restencil_generator.spec.model import Spec
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -292,10 +293,16 @@ def test_the_mock_serves_its_documents_and_a_page() -> None:
             assert flow["tokenUrl"] == "http://mock.test:81/token"
     page = asked(app, "/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert '"validatorUrl": null' in page.text
-    assert '"url": "openapi-3.0.json"' in page.text
+    start = asked(app, "/docs/start.js")
+    assert start.headers["content-type"].startswith("text/javascript")
+    assert '"validatorUrl": null' in start.text
+    assert '"url": "openapi-3.0.json"' in start.text
     assert "http://" not in page.text
     assert "https://" not in page.text
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; ")
+    assert "unsafe" not in policy.partition("script-src")[2].partition(";")[0]
+    assert re.findall("<script[^>]*>(.*?)</script>", page.text, re.DOTALL) == ["", ""]
     for name, kind in (("swagger-ui.css", "text/css"), ("swagger-ui-bundle.js", "text/javascript")):
         asset = asked(app, f"/docs/{name}")
         assert asset.headers["content-type"].startswith(kind)

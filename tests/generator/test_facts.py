@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from restencil_generator import declaration as d
-from restencil_generator.facts import Shape, facts, zero_of
-from restencil_generator.language import SCALARS
-from restencil_generator.values import fits_scalar
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCALARS
+from restencil_generator.spec.type_info import Shape, facts, zero_of
+from restencil_generator.spec.validate_value import fits_scalar
 
 TEXT = d.Scalar("string")
 USER = d.EntityRef("User")

@@ -24,12 +24,12 @@ from tests.mocked import mocked
 from tests.patience import PATIENCE
 
 import restencil
-from restencil_generator import declaration as d
-from restencil_generator.cli import run
-from restencil_generator.compare import compare
-from restencil_generator.loading import load_spec
-from restencil_generator.package import MANIFEST, digest
-from restencil_generator.pipeline import build
+from restencil_generator.cli.main import run
+from restencil_generator.output.drift import compare
+from restencil_generator.output.manifest import MANIFEST, digest
+from restencil_generator.output.pipeline import build
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"

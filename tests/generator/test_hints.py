@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restencil_generator.loading import load_text
+from restencil_generator.spec.load import load_text
 
 HEAD = "restencil: 1\npackage: x\n"
 RESOURCE = "resources:\n  posts:\n    path: /posts/:id\n"

@@ -13,10 +13,11 @@ import pytest
 from tests.generator.mutations import json_of_text
 from tests.generator.places import AROUND
 
-from restencil_generator import declaration as d
-from restencil_generator import kinds, language, reading, reference, schema
-from restencil_generator.checking.rows import CHECKS
-from restencil_generator.language import (
+from restencil_generator import reference
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar import json_schema, keys, read, value_kinds
+from restencil_generator.spec.grammar.key_checks import CHECKS
+from restencil_generator.spec.grammar.keys import (
     FORMS,
     LIST_FORMS,
     PLACES,
@@ -28,9 +29,9 @@ from restencil_generator.language import (
     relatives,
     rows,
 )
-from restencil_generator.loading import load_text
-from restencil_generator.reading import Reader
-from restencil_generator.tree import Entry, MappingNode, ScalarNode
+from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
@@ -92,24 +93,24 @@ def test_every_place_can_be_reached() -> None:
     """A place is the spec, a form, or what the kind of some row leads to."""
     reached = {"spec", *(form_place(word) for word in FORMS)}
 
-    def follow(kind: kinds.Kind) -> None:
+    def follow(kind: value_kinds.Kind) -> None:
         match kind:
-            case kinds.Section(place):
+            case value_kinds.Section(place):
                 reached.add(place)
-            case kinds.Fields(position):
+            case value_kinds.Fields(position):
                 reached.add(position)
-            case kinds.Body():
+            case value_kinds.Body():
                 reached.update(("body", "body_field"))
-            case kinds.Errors():
+            case value_kinds.Errors():
                 reached.add("error_choice")
-            case kinds.OrNull(form):
+            case value_kinds.OrNull(form):
                 follow(form)
-            case kinds.Table(_, values):
+            case value_kinds.Table(_, values):
                 follow(values)
-            case kinds.Either(forms):
+            case value_kinds.Either(forms):
                 for form in forms:
                     follow(form)
-            case kinds.OrNull(inner):
+            case value_kinds.OrNull(inner):
                 follow(inner)
             case _:
                 pass
@@ -122,15 +123,15 @@ def test_every_place_can_be_reached() -> None:
 def test_every_kind_is_read_and_told() -> None:
     """A kind has a meaning for the reader (or for the check), for the JSON Schema and for the pages."""
 
-    def below(kind: type[kinds.Kind]) -> set[type[kinds.Kind]]:
+    def below(kind: type[value_kinds.Kind]) -> set[type[value_kinds.Kind]]:
         return {kind} | {inner for child in kind.__subclasses__() for inner in below(child)}
 
-    structures = below(kinds.Structure)
-    alone = below(kinds.Kind) - structures - {kinds.Kind}
+    structures = below(value_kinds.Structure)
+    alone = below(value_kinds.Kind) - structures - {value_kinds.Kind}
     # Dataclasses with slots are made anew: of two classes with one name the first is no kind that a row could have.
     used = {kind.__name__ for kind in (*alone, *structures)} - {"Structure"}
-    assert {kind.__name__ for kind in reading.READERS} == {kind.__name__ for kind in alone}
-    assert {kind.__name__ for kind in schema.KINDS} == used
+    assert {kind.__name__ for kind in read.READERS} == {kind.__name__ for kind in alone}
+    assert {kind.__name__ for kind in json_schema.KINDS} == used
     assert {kind.__name__ for kind in reference.KINDS} == used
 
 
@@ -144,8 +145,8 @@ def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
     assert set(rows("options")) == set(d.Options.__slots__)
     assert set(rows("request")) == set(d.Request.__slots__)
     assert set(rows("response")) == set(d.Response.__slots__)
-    assert set(language.SCALARS) == set(get_args(d.ScalarName))
-    assert set(language.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
+    assert set(keys.SCALARS) == set(get_args(d.ScalarName))
+    assert set(keys.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
     assert set(reference.pages()) == {"commands.md", "language.md", "problems.md"}
 
 
@@ -155,7 +156,7 @@ def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
 @pytest.mark.parametrize(("place", "key"), [*everywhere()])
 def test_the_reader_knows_every_key(place: str, key: str) -> None:
     """No key of the table is unknown in its place, and none is passed over: nonsense in it is a mistake."""
-    nonsense = NO_JSON if rows(place)[key].kind == kinds.Json() else NONSENSE
+    nonsense = NO_JSON if rows(place)[key].kind == value_kinds.Json() else NONSENSE
     text = holding(place, {key: nonsense})
     problems = load_text(text).problems
     assert all(quote(key) not in problem.message for problem in problems)
@@ -184,7 +185,7 @@ def test_an_unknown_key_gives_the_near_one(place: str) -> None:
 @pytest.mark.parametrize("place", [place for place in PLACES if place != "body"])
 def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
     """What people write for a key is answered with the key, however different the words are."""
-    for word, key in language.also(place).items():
+    for word, key in keys.also(place).items():
         problems = load_text(holding(place, {word: "x"})).problems
         known = [problem.hint for problem in problems if quote(word) in problem.message]
         assert known == [f"did you mean '{key}'?"] or word in relatives(place), (place, word)
@@ -195,11 +196,11 @@ def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Adds rows to the table for the length of a test."""
 
     def forget() -> None:
-        for looked_up in (rows, relatives, language.also):
+        for looked_up in (rows, relatives, keys.also):
             looked_up.cache_clear()
 
     def add(*more: Row) -> None:
-        monkeypatch.setattr(language, "ROWS", (*ROWS, *more))
+        monkeypatch.setattr(keys, "ROWS", (*ROWS, *more))
         forget()
 
     yield add
@@ -208,7 +209,7 @@ def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
 
 def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     """With its row a key is read, judged, suggested, described in the JSON Schema and told on the page."""
-    more_rows(Row("pagination", "most", kinds.Whole(least=1), "How many pages there are at most.", default=9))
+    more_rows(Row("pagination", "most", value_kinds.Whole(least=1), "How many pages there are at most.", default=9))
     assert said(holding("pagination", {"style": "page", "most": "3", "size": "{param: n, value: 5}"})) == [
         (
             "missing-key",
@@ -222,7 +223,7 @@ def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     )
     hints = [problem.hint for problem in load_text(holding("pagination", {"style": "page", "mots": "3"})).problems]
     assert "did you mean 'most'?" in hints
-    described = schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
+    described = json_schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
     assert described["description"] == "How many pages there are at most."
     assert (described["minimum"], described["default"]) == (1, 9)
     line = "| `most` | a whole number from 1 on | `9` | How many pages there are at most. |"
@@ -233,7 +234,7 @@ def test_a_deprecated_key_is_read_and_advised_against(
     monkeypatch: pytest.MonkeyPatch, more_rows: Callable[..., None]
 ) -> None:
     """A key that is going away keeps its meaning, and the advice says what to write instead."""
-    more_rows(Row("old", "size", kinds.Whole(), "Its size.", deprecated="write 'length'"))
+    more_rows(Row("old", "size", value_kinds.Whole(), "Its size.", deprecated="write 'length'"))
     monkeypatch.setitem(PLACES, "old", Place("Old", "Old.", ""))
     mapping = MappingNode("f", 0, 0)
     mapping.entries["size"] = Entry(ScalarNode("f", 0, 0, 0, 4, "size", True), ScalarNode("f", 0, 6, 0, 7, "3", True))
@@ -269,7 +270,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
     for row in ROWS:
         helps.setdefault(row.key, set()).add(row.help.replace("`", "'"))
     found: dict[str, set[str]] = {}
-    whole = schema.language_schema()
+    whole = json_schema.language_schema()
     names = {*d.STANDARD, *d.EXTENDERS} - {*d.ASKED_FOR}  # endpoints that every resource has: names, no keys
     endpoints = whole["$defs"].pop("endpoints")
     assert set(endpoints["properties"]) == names
@@ -285,7 +286,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
 def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
     """An unknown key is refused by the JSON Schema wherever the reader refuses it."""
     spec = json_of_text(holding(place, {"nothing_of_that_name": "x"}))
-    assert not jsonschema.Draft202012Validator(schema.language_schema()).is_valid(spec)
+    assert not jsonschema.Draft202012Validator(json_schema.language_schema()).is_valid(spec)
 
 
 # ------------------------------------------------------------------------------------------------------------ the pages

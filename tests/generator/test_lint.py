@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from restencil.tier.rows import SECRETS as KEPT_OUT
-from restencil_generator import declaration as d
-from restencil_generator.codes import ADVICE
-from restencil_generator.lint import lint
-from restencil_generator.lint_storage import SECRETS
-from restencil_generator.loading import Loaded, load_spec, load_text
-from restencil_generator.problems import Problem
-from restencil_generator.values import misfits
+from restencil_generator.diagnostics.codes import ADVICE
+from restencil_generator.diagnostics.model import Problem
+from restencil_generator.lint.advice import lint
+from restencil_generator.lint.storage import SECRETS
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import Loaded, load_spec, load_text
+from restencil_generator.spec.validate_value import misfits
 
 ROOT = Path(__file__).parents[2]
 HEAD = "restencil: 1\npackage: shop\n"
@@ -225,12 +225,114 @@ def test_an_inherited_option_is_no_misunderstanding() -> None:
     assert of_resource("options: {poll_frequency: 1m}") == []
 
 
-def test_what_a_mutation_changes_should_change_in_the_cache() -> None:
-    """An update without a schema, and a delete that invalidates nothing, leave old data behind."""
-    assert of_resource("endpoints: {update: {schema: null}, delete: {schema: Item}}") == [
-        ("stale-after-write", "'update' of resource 'items' has no schema: what is cached stays as it was"),
-        ("stale-after-write", "'delete' of resource 'items' invalidates nothing: lists go on showing the entity"),
-    ]
+def test_key_not_in_path_ambiguous_path_names_the_field() -> None:
+    """An outer parameter with the key's name is never the key of what the path leads to."""
+    text = """
+        entities: {Export: {fields: {id: integer, title: string}}}
+        resources:
+          exports: {path: "/projects/:id/exports/:export_pk", schema: Export, members: [get, get_list, delete]}
+        """
+    message = (
+        "the path of 'get' of resource 'exports' ends with ':export_pk', which is not the primary key 'id' of entity "
+        "'Export'; ':id' before it is that of something else: the cache finds the entity by this URL alone"
+    )
+    assert advice(text) == [("key-not-in-path", message)]
+    (problem,) = lint(load_text(HEAD + textwrap.dedent(text)), import_hooks=False)
+    assert problem.hint == "write 'params: {export_pk: {field: id}}' if it is the field 'id'"
+    assert problem.place.line == 6
+    mapped = text.replace("schema:", "params: {export_pk: {field: id}}, schema:")
+    assert advice(mapped) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "keys", "found"),
+    [
+        ("/items/:id", "", False),
+        ("/shops/:shop/items/:id", "", False),
+        ("/items/:item", "", True),
+        ("/items/:item", "params: {item: {field: id}}", False),
+        ("/items/:item/last", "", False),
+        ("/items/by-name/:name", "", True),
+        ("/items/by-name/:name", "params: {name: {field: name}}", False),
+    ],
+)
+def test_key_not_in_path_last_parameter_counts(path: str, keys: str, found: bool) -> None:
+    """It is the key, or `field` says which field it is; a path that ends otherwise says nothing about records."""
+    text = f"""
+        entities: {{Item: {{fields: {{id: integer, name: string}}}}}}
+        resources:
+          items:
+            path: /items/:id
+            schema: Item
+            members: [get]
+            endpoints: {{one: {{path: "{path}", {keys}}}}}
+        """
+    assert [code for code, _ in advice(text)] == ["key-not-in-path"] * found
+
+
+def test_key_not_in_path_compound_key() -> None:
+    """The last parameter is a part of the key; what the others are not is another matter."""
+    text = """
+        entities: {Line: {pk: [order, number], fields: {order: integer, number: integer}}}
+        resources: {lines: {path: "/orders/:order/lines/:%s", schema: Line, members: [get]}}
+        """
+    assert advice(text % "number") == []
+    assert [code for code, _ in advice(text % "no")] == ["key-not-in-path"]
+
+
+@pytest.mark.parametrize(
+    ("member", "fits"),
+    [
+        ("title: string", True),
+        ("title: integer", False),
+        ("title: [string]", False),
+        ("due: string", True),
+        ("state: string", True),
+        ("points: number", True),
+        ("points: any", True),
+        ("owner: integer", True),
+        ("owner: string", False),
+        ("owner: {object: {id: integer}}", True),
+        ("assignees: [integer]", True),
+        ("assignees: [string]", False),
+        ("labels: [string]", False),
+        ("labels: {one_of: [string, boolean]}", False),
+        ("other: string", True),
+        ("login: {type: string, field: owner}", False),
+    ],
+)
+def test_body_member_misfit_compares_json_kinds(member: str, fits: bool) -> None:
+    """A member is compared with the field of its name; a reference may be sent as its key."""
+    text = f"""
+        enums: {{State: [open, closed]}}
+        objects: {{Label: {{name: string}}}}
+        entities:
+          User: {{fields: {{id: integer, login: string}}}}
+          Issue:
+            fields:
+              {{id: integer, title: string, due: date?, state: State, points: integer, owner: User?, assignees: [User],
+              labels: [Label]}}
+        resources:
+          users: {{path: /users/:id, schema: User, members: [get]}}
+          issues:
+            {{path: /issues/:id, schema: Issue, members: [get, partial_update], optimistic: true, body: {{{member}}}}}
+        """
+    found = advice(text)
+    assert [code for code, _ in found] == ([] if fits else ["body-member-misfit"])
+
+
+def test_body_member_misfit_names_member_and_field() -> None:
+    """The message says what does not fit and what follows."""
+    text = """
+        entities: {Item: {fields: {id: integer, tags: [integer]}}}
+        resources: {items: {path: /items/:id, schema: Item, members: [update], optimistic: %s, body: {tags: [string]}}}
+        """
+    message = (
+        "the body member 'tags' of 'update' of resource 'items' has another type than the field 'tags' of entity "
+        "'Item': it does not show before the server has answered"
+    )
+    assert advice(text % "true") == [("body-member-misfit", message)]
+    assert advice(text % "false") == []
 
 
 def test_a_whole_list_should_not_be_polled_often() -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil_generator import declaration as d
-from restencil_generator.declaration import Json
-from restencil_generator.digest import digest as digest_of
-from restencil_generator.loading import Loaded, load_spec, load_text
-from restencil_generator.problems import Place
-from restencil_generator.reading import Reader
-from restencil_generator.tree import Entry, MappingNode, ScalarNode, SequenceNode
+from restencil_generator.diagnostics.model import Place
+from restencil_generator.spec import model as d
+from restencil_generator.spec.digest import digest as digest_of
+from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.load import Loaded, load_spec, load_text
+from restencil_generator.spec.model import Json
+from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode, SequenceNode
 
 ROOT = Path(__file__).parents[2]
 BLOG = ROOT / "specs" / "blog.yaml"
@@ -160,7 +160,7 @@ def test_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None
     (tmp_path / "yaml").mkdir()
     (tmp_path / "yaml" / "__init__.py").write_text("class YAMLError(Exception): ...\n")
     (tmp_path / "shop.yaml").write_text(SMALL)
-    code = "from restencil_generator.loading import load_spec; print(load_spec('shop.yaml').problems[0].message)"
+    code = "from restencil_generator.spec.load import load_spec; print(load_spec('shop.yaml').problems[0].message)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "generator")])}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
@@ -364,7 +364,7 @@ def test_durations_count_by_their_length() -> None:
 def test_the_digest_is_the_same_in_every_process() -> None:
     """Neither the hash seed nor the working directory nor the locale has a say."""
     code = (
-        "import sys; from restencil_generator.loading import load_spec; "
+        "import sys; from restencil_generator.spec.load import load_spec; "
         "print(load_spec(sys.argv[1]).declaration.digest)"
     )
     found: set[str] = set()

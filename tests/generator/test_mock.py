@@ -10,11 +10,11 @@ import pytest
 from tests.libraries import httpx
 
 import restencil
-from restencil_generator import declaration as d
-from restencil_generator.declaration import PathText, Spec
-from restencil_generator.loading import load_spec, load_text
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.model import PathText, Spec
 
 BLOG = """
 restencil: 1
@@ -1013,24 +1013,60 @@ def test_an_empty_or_foreign_credential_is_none(credential: str) -> None:
     assert api("GET", "/items", headers={"Authorization": credential}).status_code == 401
 
 
-def test_web_pages_of_any_origin_may_call(blog: Api) -> None:
-    """CORS is on: preflights are answered, without a credential, and headers of pages can be read."""
+@pytest.mark.parametrize(
+    "origin", ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "http://a.localhost"]
+)
+def test_cors_pages_of_this_machine_may_call(blog: Api, origin: str) -> None:
+    """Preflights are answered without a credential, and headers of responses can be read."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"))
-    preflight = api(
-        "OPTIONS",
-        "/items",
-        headers={
-            "Origin": "http://page.test",
-            "Access-Control-Request-Method": "PATCH",
-            "Access-Control-Request-Headers": "Authorization",
-        },
-    )
+    preflight = api("OPTIONS", "/items", headers=PREFLIGHT | {"Origin": origin})
     assert preflight.status_code == 200
+    assert preflight.headers["Access-Control-Allow-Origin"] == origin
     assert "PATCH" in preflight.headers["Access-Control-Allow-Methods"]
     assert preflight.headers["Access-Control-Allow-Headers"] == "Authorization"
-    answer = blog("GET", "/articles", headers={"Origin": "http://page.test"})
-    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    answer = blog("GET", "/articles", headers={"Origin": origin})
+    assert answer.headers["Access-Control-Allow-Origin"] == origin
     assert answer.headers["X-Total-Count"] == "25"
+
+
+PREFLIGHT = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "Authorization"}
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://page.test", "http://localhost.page.test", "http://127.0.0.1.page.test", "null"]
+)
+def test_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
+    """Pages from elsewhere can read nothing, and their preflights fail."""
+    preflight = blog("OPTIONS", "/articles", headers=PREFLIGHT | {"Origin": origin})
+    assert preflight.status_code == 400
+    for answer in (preflight, blog("GET", "/articles", headers={"Origin": origin})):
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "browser", [{"Origin": "http://page.test"}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "none"}]
+)
+@pytest.mark.parametrize("kind", ["text/plain", "Text/Plain; charset=UTF-8", ""])
+def test_content_type_json_as_text_from_a_browser_is_rejected(browser: dict[str, str], kind: str) -> None:
+    """A page of any origin may send text without a preflight, so it is no JSON here; nothing is changed."""
+    api = Api(MINIMAL.format(package="api", auth="{bearer: true}"), auth=False)
+    before = api.get("/items")
+    headers = browser | ({"Content-Type": kind} if kind else {})
+    answer = api("POST", "/items", content='{"id": 77}', headers=headers)
+    sent = "as text/plain" if kind else "without a content type"
+    message = f"the body came from a browser {sent}; send it with the header Content-Type: application/json"
+    assert (answer.status_code, answer.json()["message"]) == (415, message)
+    assert api.get("/items") == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Content-Type": "text/plain"}, {"Content-Type": "application/json", "Origin": "http://localhost:3000"}, {}],
+)
+def test_content_type_other_clients_and_json_are_read(headers: dict[str, str]) -> None:
+    """Programs may send what they like, and browsers JSON that says so."""
+    api = Api(MINIMAL.format(package="api", auth="{bearer: true}"), auth=False)
+    assert api("POST", "/items", content='{"id": 77}', headers=headers).status_code == 201
 
 
 def test_several_specs_stand_under_the_names_of_their_packages() -> None:
@@ -1078,3 +1114,48 @@ def test_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
                 # The first text of a declared error is its message; of one that is not declared it is called so.
                 assert answer.is_success or any(isinstance(part, str) for part in answer.json().values()), where
                 assert name != "get_list" or answer.json(), "a list has something to show"
+
+
+# -------------------------------------------------------------------------------------------------- fields of arguments
+
+RPC = """\
+restencil: 1
+package: models
+objects: {Info: {run_id: string}}
+resources:
+  runs:
+    schema: {entity: Run, pk: info.run_id, fields: {info: Info, status: string, note: string?}}
+    path: /runs/:run
+    members: [get]
+    examples:
+      all:
+        response:
+          - {info: {run_id: a}, status: done, note: first}
+          - {info: {run_id: b}, status: open}
+    endpoints:
+      all: {path: /runs, schema: [Run], search_params: {run: {type: string?, field: info.run_id, filter: equals}}}
+      get: {path: /runs/get, search_params: {run: {type: string, field: info.run_id}}}
+      set: {method: POST, path: /runs/update, body: {run: {type: string, field: info.run_id}, status: string}}
+      drop:
+        {method: POST, path: /runs/delete, schema: {invalidate: Run}, body: {run: {type: string, field: info.run_id}}}
+"""
+
+
+def test_field_of_a_search_parameter_selects_records() -> None:
+    """Lists and single records are found by the field, whatever the parameter is called."""
+    api = Api(RPC)
+    assert api.get("/runs/get?run=b")["status"] == "open"
+    assert [one["info"]["run_id"] for one in api.get("/runs?run=a")] == ["a"]
+    assert api("GET", "/runs/get?run=c").status_code == 404
+
+
+def test_field_of_a_body_member_names_the_record() -> None:
+    """A change in RPC style is that of the record that the body names; another one is not touched."""
+    api = Api(RPC)
+    changed = api("POST", "/runs/update", json={"run": "b", "status": "closed"})
+    assert (changed.status_code, changed.json()["info"], changed.json()["status"]) == (200, {"run_id": "b"}, "closed")
+    assert api.get("/runs/get?run=a")["status"] == "done"
+    assert api("POST", "/runs/delete", json={"run": "a"}).status_code in (200, 204)
+    assert [one["info"]["run_id"] for one in api.get("/runs")] == ["b"]
+    refused = api("POST", "/runs/update", json={"run": "a", "status": "x"})
+    assert (refused.status_code, refused.json()["message"]) == (404, "there is no Run with info.run_id='a'")

@@ -256,7 +256,7 @@ def answer_of(connection: socket.socket) -> bytes:
     return found
 
 
-POST = b"POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+POST = b"POST /things HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def _ask(connection: socket.socket) -> None:
     file = connection.makefile("rb")
     for method, target, kind, body in requests(11, 800):
         length = str(len(body)).encode()
-        head = method.encode() + b" " + target + b" HTTP/1.1\r\nHost: x\r\nContent-Type: " + kind + b"\r\n"
+        head = method.encode() + b" " + target + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + kind + b"\r\n"
         connection.sendall(head + b"Content-Length: " + length + b"\r\n\r\n" + body)
         status = file.readline()
         fields = dict(line.lower().split(b": ", 1) for line in iter(lambda: file.readline().rstrip(), b""))

@@ -62,12 +62,42 @@ def test_a_signal_right_after_the_address_ends_the_server(spec: Path) -> None:
         assert process.wait(timeout=PATIENCE) == 0
 
 
+@pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "api.localhost", "127.0.0.1", "127.1.2.3:80", "[::1]:9"])
+def test_host_loopback_names_are_answered(spec: Path, host: str) -> None:
+    """Each name of this machine leads here, with any port."""
+    with running(spec, "--port", "0") as (_, address):
+        assert httpx.get(f"{address}/items", headers={"Host": host}, timeout=PATIENCE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["page.test", "localhost.page.test:80", "127.0.0.1.page.test", "10.0.0.1", "x@localhost"]
+)
+def test_host_other_names_are_rejected(spec: Path, host: str) -> None:
+    """A name that a page could let point here is answered by 421, and nothing is carried out."""
+    with running(spec, "--port", "0") as (process, address):
+        answer = httpx.request("DELETE", f"{address}/items/1", headers={"Host": host}, timeout=PATIENCE)
+        port = ":80" if host.endswith(":80") else ""
+        message = f"the host {host!r} is no name of this machine; send requests to http://localhost{port}"
+        assert (answer.status_code, answer.json()) == (421, {"error": "misdirected_request", "message": message})
+        assert httpx.get(f"{address}/items/1", timeout=PATIENCE).status_code == 200
+        process.terminate()
+        assert process.communicate(timeout=PATIENCE)[1] == "GET /items/1 200\n"
+
+
+def test_host_the_address_that_was_asked_for_is_answered(spec: Path) -> None:
+    """`--host NAME` is a name of the server, too."""
+    with running(spec, "--port", "0", "--host", "0.0.0.0") as (_, address):
+        local = address.replace("0.0.0.0", "127.0.0.1")
+        assert httpx.get(f"{local}/items", headers={"Host": "0.0.0.0"}, timeout=PATIENCE).status_code == 200
+        assert httpx.get(f"{local}/items", headers={"Host": "page.test"}, timeout=PATIENCE).status_code == 421
+
+
 def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
     """Who is being answered when the signal comes gets the answer."""
     with running(spec, "--port", "0") as (process, address):
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
-            connection.sendall(b"POST /items HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+            connection.sendall(b"POST /items HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
             httpx.get(f"{address}/items", timeout=PATIENCE)  # the head of the other request has arrived by now
             process.send_signal(signal.SIGTERM)
             connection.sendall(b"}")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.generator.test_mock import Api
 
 from restencil import RestEndpoint
-from restencil_generator import declaration as d
-from restencil_generator.loading import load_text
 from restencil_generator.mock import styles
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 
 SPEC = """
 restencil: 1

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 
-from restencil_generator.loading import load_text
 from restencil_generator.mock import create_app
 from restencil_generator.mock.validators import matches
+from restencil_generator.spec.load import load_text
 
 WIKI = """
 restencil: 1

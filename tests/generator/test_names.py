@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import restencil
 from restencil.endpoint.path import parse as runtime_parse
 from restencil.endpoint.path import shorten_path
-from restencil_generator.declaration import PathParameter, WireNames
-from restencil_generator.names import (
+from restencil_generator.spec.model import PathParameter, WireNames
+from restencil_generator.spec.names import (
     CLIENT_MEMBERS,
     ENTITY_MEMBERS,
     KEYWORDS,
@@ -26,7 +26,7 @@ from restencil_generator.names import (
     suggested_identifier,
     wire_name,
 )
-from restencil_generator.template import TemplateError, list_path, parse_path, route
+from restencil_generator.spec.path_template import TemplateError, list_path, parse_path, route
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ from tests.generator.specs_at_random import loaded, specs
 
 from restencil.cache.terms import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
-from restencil_generator import declaration as d
 from restencil_generator.api import load
-from restencil_generator.failure import Failure
-from restencil_generator.loading import load_spec, load_text
-from restencil_generator.names import python_name
-from restencil_generator.pipeline import build
-from restencil_generator.publish import publish
+from restencil_generator.exceptions import Failure
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.names import python_name
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -564,43 +564,32 @@ def test_a_default_inside_of_a_default_comes_first() -> None:
 def test_what_follows_from_the_resource_is_not_written() -> None:
     """A standard member without overrides is `rest()`."""
     text = resource("members: [get, get_list, push, unshift, update, partial_update, delete]\n")
-    assert text.count("@restencil.rest()\n") == 3
-    assert '@restencil.rest(needs=("name", "other_name"))\n    def get(' in text
+    assert text.count("@restencil.rest()\n") == 4
     assert "@restencil.rest_list(push=_push)\n" in text
     assert "    create = restencil.push_of(get_list)\n" in text
 
 
-def test_get_needs_what_a_whole_record_has() -> None:
-    """Neither what may be null or has a default, nor the pk; what the spec writes replaces it, `[]` with nothing."""
-    entity = """
+def test_needs_is_all_unless_the_spec_says_otherwise() -> None:
+    """The class has what its resource needs; members say only where they need something else."""
+    text = """
         entities:
-          Thing:
-            pk: no
-            fields:
-              no: integer
-              kind: {const: thing}
-              title: string
-              seen_at: datetime
-              note: string?
-              state: {type: string, default: new}
-              tags: [string]
+          Thing: {fields: {id: integer, class: string, note: string?}}
         resources:
           things:
-            path: /t/:no
+            path: /t/:id
             schema: Thing
-            members: [get, get_list]
+            members: [get]
+            options: {%s}
             endpoints:
-              current: {extends: get, path: /t/current}
-              other: {path: /o/:no}
-              found: {path: /f/:no, needs: [title, note]}
-              get: {options: {timeout: 1s}%s}
+              found: {path: /f/:id, options: {needs: [class, note]}}
+              bare: {path: /b/:id, options: {needs: []}}
         """
-    text = made(entity % "")["things.py"]
-    assert text.count('needs=("title", "seen_at", "tags")') == 1
-    assert '@restencil.rest(extends="get", path="/t/current")\n' in text
-    assert '@restencil.rest(path="/o/:no")\n' in text
-    assert '@restencil.rest(path="/f/:no", needs=("title", "note"))\n' in text
-    assert "@restencil.rest(timeout=1000)\n    def get(" in made(entity % ", needs: []")["things.py"]
+    things = made(text % "")["things.py"]
+    assert things.count('    needs="all",\n') == 1
+    assert '@restencil.rest(path="/f/:id", needs=("class_", "note"))\n' in things
+    assert '@restencil.rest(path="/b/:id", needs=())\n' in things
+    assert "@restencil.rest()\n    def get(" in things
+    assert made(text % "needs: required")["things.py"].count('    needs="required",\n') == 1
 
 
 def test_overrides_are_written_where_they_differ() -> None:
@@ -613,7 +602,7 @@ def test_overrides_are_written_where_they_differ() -> None:
           delete: {options: {timeout: 5s}}
         """)
     assert "    error_policy=restencil.always_soft,\n    timeout=5000,\n" in text
-    assert '@restencil.rest(timeout=1000, needs=("name", "other_name"))\n    def get(' in text
+    assert "@restencil.rest(timeout=1000)\n    def get(" in text
     assert '@restencil.rest(method="POST", error_policy=None)\n    def update(' in text
     assert "@restencil.rest()\n    def delete(" in text
 
@@ -1001,7 +990,7 @@ def test_nothing_repeats_a_name() -> None:
     assert "class Thing(restencil.Entity):\n    id: int = 0\n" in files["_entities.py"]
     assert "class Other(Thing):\n    pass\n" in files["_entities.py"]
     assert "class Point(restencil.Record):\n    x: int = 0\n" in files["_objects.py"]
-    own = "    strict=True,\n"
+    own = '    invalid_if_stale=True,\n    needs="all",\n    consistency="strict",\n    strict=True,\n'
     lines = f'    schema=schema.Lazy("._entities:Thing", __name__),\n{own}):\n    @restencil.rest()\n'
     assert lines in files["things.py"]
     assert "AsyncController):\n    _api = _API\n" in files["_client.py"]

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil_generator.explained import explained
-from restencil_generator.problems import (
+from restencil_generator.diagnostics.explanations import explained
+from restencil_generator.diagnostics.format import render, summary
+from restencil_generator.diagnostics.model import (
     LIMIT,
     Place,
     Problem,
@@ -25,7 +26,6 @@ from restencil_generator.problems import (
     select,
     visible,
 )
-from restencil_generator.report import render, summary
 
 FILE = "specs/blog.yaml"
 LINES = ("restencil: 1", "entities:", "  Article:", "    fields:", "        title: strng")

@@ -7,7 +7,7 @@ import threading
 
 from tests.patience import PATIENCE
 
-from restencil_generator.progress import steps
+from restencil_generator.cli.progress import steps
 
 
 class Terminal(io.StringIO):

@@ -12,14 +12,24 @@ from hypothesis import strategies as st
 from tests.effort import tries
 from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 
-from restencil_generator.code import Call, Expression, Items, Lambda, Parameter, Table, literal, natural, string
-from restencil_generator.format import format_all, format_statements, format_text
-from restencil_generator.layout import docstring, fits, head, import_names, signature, statement
-from restencil_generator.loading import load_spec
-from restencil_generator.pipeline import build
-from restencil_generator.plan import plan
-from restencil_generator.render import Renderer
-from restencil_generator.verify import verify
+from restencil_generator.codegen.format import format_all, format_statements, format_text
+from restencil_generator.codegen.layout import docstring, fits, head, import_names, signature, statement
+from restencil_generator.codegen.plan import plan
+from restencil_generator.codegen.pyexpr import (
+    Call,
+    Expression,
+    Items,
+    Lambda,
+    Parameter,
+    Table,
+    literal,
+    natural,
+    string,
+)
+from restencil_generator.codegen.render import Renderer
+from restencil_generator.codegen.verify import verify
+from restencil_generator.output.pipeline import build
+from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.effort import tries
 from tests.generator.specs_at_random import hostile, loaded
 
-from restencil_generator.pipeline import build
-from restencil_generator.publish import publish
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
 
 _numbers = itertools.count()
 

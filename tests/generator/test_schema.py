@@ -12,8 +12,8 @@ from tests.effort import tries
 from tests.generator.cases import cases
 from tests.generator.mutations import BASES, json_of, mutated, text_of
 
-from restencil_generator.loading import load_text
-from restencil_generator.schema import FILE, language_schema, schema_text
+from restencil_generator.spec.grammar.json_schema import FILE, language_schema, schema_text
+from restencil_generator.spec.load import load_text
 
 BEYOND = {
     "unknown-type": "a type may name what another part of the spec declares",
@@ -103,7 +103,7 @@ def test_the_schema_is_a_schema() -> None:
 def test_the_published_file_is_what_the_generator_makes() -> None:
     """An editor that names the file gets the schema of this version.
 
-    Write it anew with `restencil schema > generator/restencil_generator/spec.schema.json`.
+    Write it anew with `restencil schema > generator/restencil_generator/spec/grammar/spec.schema.json`.
     """
     assert FILE.read_text("utf-8") == schema_text()
 

@@ -19,7 +19,7 @@ from tests.storage.servers import ValkeyServer, needs_server
 
 from restencil import SQLiteStorage, ValkeyStorage
 from restencil.base.values import Meta
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 
 PLACE = "https://api.shop.example"
 KEY = f"GET {PLACE}/orders?tag=x"

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from restencil_generator.compare import compare, read_manifest, read_text
-from restencil_generator.failure import Failure
-from restencil_generator.format import format_text
-from restencil_generator.loading import load_text
-from restencil_generator.package import Manifest
-from restencil_generator.pipeline import build
-from restencil_generator.plan import CONTEXT_VERSION
-from restencil_generator.publish import publish
+from restencil_generator.codegen.format import format_text
+from restencil_generator.codegen.plan import CONTEXT_VERSION
+from restencil_generator.exceptions import Failure
+from restencil_generator.output.drift import compare, read_manifest, read_text
+from restencil_generator.output.manifest import Manifest
+from restencil_generator.output.pipeline import build
+from restencil_generator.output.write import publish
+from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = ROOT / "templates" / "restencil_templates"
@@ -71,7 +71,7 @@ def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path)
     laid_out = first.files["posts.py"].replace("X = 1", "X = (1)")
     (target / "posts.py").write_text(laid_out)
     manifest = read_manifest(target)
-    from restencil_generator.package import digest
+    from restencil_generator.output.manifest import digest
 
     known = Manifest(manifest.spec, {**manifest.digests, "posts.py": digest(laid_out)}, manifest.rendered)
     again = build(SPEC, "blog.yaml", templates=folder, known=known, read=lambda path: read_text(target, path))
@@ -116,7 +116,7 @@ def test_the_version_is_checked_before_anything_is_rendered(folder: Path, first:
     [
         (
             "x = 1\n{{ module.zz }}\n",
-            "resource.py.jinja:3: 'restencil_generator.plan.Module object' has no attribute 'zz'",
+            "resource.py.jinja:3: 'restencil_generator.codegen.plan.Module object' has no attribute 'zz'",
         ),
         ("x = 1\n\n{% if %}\n", "resource.py.jinja:4: Expected an expression"),
         ("{{ module.path.zz() }}\n", "resource.py.jinja:2: "),
@@ -167,7 +167,7 @@ def test_the_documentation_names_every_member_of_the_context() -> None:
     """CONTEXT.md names all members of a module and of what it is made of."""
     import dataclasses
 
-    from restencil_generator import members, plan, scope
+    from restencil_generator.codegen import imports, plan, resource_class
 
     documented = (TEMPLATES / "CONTEXT.md").read_text()
     for kind in (
@@ -178,10 +178,10 @@ def test_the_documentation_names_every_member_of_the_context() -> None:
         plan.Constant,
         plan.ClientClass,
         plan.ClientMember,
-        members.ResourceClass,
-        members.Method,
-        members.Assignment,
-        scope.Import,
+        resource_class.ResourceClass,
+        resource_class.Method,
+        resource_class.Assignment,
+        imports.Import,
     ):
         for field in dataclasses.fields(kind):
             assert f"`{field.name}`" in documented, (kind.__name__, field.name)

@@ -12,10 +12,11 @@ import pytest
 from tests.effort import IS_NIGHT
 from tests.patience import PATIENCE
 
-from restencil_generator.compare import Cause, as_recorded, compare, diff, read_manifest
-from restencil_generator.failure import Failure
-from restencil_generator.package import HEADER, MANIFEST, Manifest, Package, assemble, digest
-from restencil_generator.publish import Refused, publish
+from restencil_generator.codegen.header import HEADER
+from restencil_generator.exceptions import Failure
+from restencil_generator.output.drift import Cause, as_recorded, compare, diff, read_manifest
+from restencil_generator.output.manifest import MANIFEST, Manifest, Package, assemble, digest
+from restencil_generator.output.write import Refused, publish
 
 SPEC = "a" * 64
 OTHER_SPEC = "b" * 64
@@ -312,7 +313,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
 
 def test_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Path) -> None:
     """Where the folder cannot be exchanged (it is a mount point, say) the result is the same."""
-    from restencil_generator.publish import _replace_one_by_one
+    from restencil_generator.output.write import _replace_one_by_one
 
     fresh = target.parent / "fresh"
     fresh.mkdir()
@@ -343,7 +344,7 @@ import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from tests.generator.test_write import big
-from restencil_generator.publish import publish
+from restencil_generator.output.write import publish
 target = Path({target!r})
 print("ready", flush=True)
 for turn in range(100000):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from restencil_generator.openapi.again import Merged, merge
-from restencil_generator.openapi.merging import Settled
-from restencil_generator.report import render
+from restencil_generator.diagnostics.format import render
+from restencil_generator.openapi.merge.merge import Merged, merge
+from restencil_generator.openapi.merge.three_way import Settled
 
 HEAD = """\
 # Imported by restencil from museum.yaml. Edits survive the next import; "check:" marks what was guessed.
@@ -44,7 +44,7 @@ resources:
     collection: {non_filter_arguments: [limit, sort]}
     endpoints:
       cancel: {method: POST, path: "/tickets/:id/cancel", schema: Ticket}
-      get: {needs: [price]}
+      get: {options: {needs: [price]}}
   visits:
     path: /visits/:code
     schema: Visit
@@ -155,7 +155,7 @@ def test_what_both_changed_differently_is_a_conflict() -> None:
     ours, theirs = changed((PRICE, "      price: decimal\n")), changed((PRICE, "      price: string\n"))
     found = merge(BASE, {"museum.yaml": ours}, theirs, upstream=lambda path: "openapi.yaml:398")
     lines = ours.split("\n")
-    from restencil_generator.problems import Source
+    from restencil_generator.diagnostics.model import Source
 
     assert render(found.conflicts, {"museum.yaml": Source("museum.yaml", tuple(lines))}) == (
         "museum.yaml:18:14: error[import-conflict]: entities.Ticket.fields.price changed here and upstream\n"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.openapi.documents import document
 
-from restencil_generator.cli import run
-from restencil_generator.loading import load_spec
-from restencil_generator.openapi.settling import split_files
+from restencil_generator.cli.main import run
+from restencil_generator.openapi.merge.resolve import split_files
+from restencil_generator.spec.load import load_spec
 
 
 def answer(schema: Any) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def test_an_unchanged_source_writes_nothing_whatever_was_edited() -> None:
     edit(("total: number", "total: nmbr"))
     before = kept()
     script = (
-        "import sys; from restencil_generator.cli import run; code = run(['import', 'openapi.json']); "
+        "import sys; from restencil_generator.cli.main import run; code = run(['import', 'openapi.json']); "
         "sys.exit(10 if any(name.startswith('ruamel') for name in sys.modules) else code)"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0

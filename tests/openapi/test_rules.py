@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
-from restencil_generator.loading import load_text
-from restencil_generator.openapi.making import Made
+from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.options import Options
+from restencil_generator.output.pipeline import build
+from restencil_generator.spec.load import load_text
 
 # ------------------------------------------------------------------------------------------------ paths to resources
 
@@ -82,9 +84,68 @@ def test_the_last_parameter_takes_the_name_of_the_key() -> None:
 
 def test_what_is_addressed_by_something_else_keeps_its_parameter() -> None:
     """`/issues/{index}` with the key `id` keeps `index`, and says that it is to be checked."""
+    result = made({"/issues/{nick}": {"get": operation(record("id", id="integer", index="integer"))}})
+    assert whole(result)["resources"]["issues"]["path"] == "/issues/:nick"
+    assert "check: {nick} does not look like one" in comment(result, "entities.Issue.fields.id")
+
+
+def test_the_last_parameter_of_a_nested_path_is_the_record_s() -> None:
+    """`/repos/{repo}/issues/{index}` with members `id` and `index` counts per repository, which is to be checked."""
     result = made({"/repos/{repo}/issues/{index}": {"get": operation(record("id", id="integer", index="integer"))}})
     assert whole(result)["resources"]["issues"]["path"] == "/repos/:repo/issues/:index"
-    assert "check: {index} does not look like one" in comment(result, "entities.Issue.fields.id")
+    assert whole(result)["entities"]["Issue"]["pk"] == ["repo", "index"]
+    assert comment(result, "entities.Issue.pk") == "check: pk: counts per {repo}"
+
+
+def test_the_last_word_of_a_nested_parameter_is_mapped_to_the_field() -> None:
+    """`issue_number` beside a member `number` is `{field: number}`."""
+    answer = record("id", id="integer", number="integer")
+    found = spec({"/repos/{repo}/issues/{issue_number}": {"get": operation(answer)}})
+    assert found["resources"]["issues"]["path"] == "/repos/:repo/issues/:issue_number"
+    assert found["resources"]["issues"]["params"] == {"issue_number": {"field": "number"}}
+    assert found["entities"]["Issue"]["pk"] == ["repo", "number"]
+
+
+def test_an_outer_parameter_is_never_the_key() -> None:
+    """`/projects/{id}/exports/{export_pk}` with the key `id` calls the outer parameter otherwise."""
+    found = spec({"/projects/{id}/exports/{export_pk}": {"get": operation(record("id", id="integer", title="string"))}})
+    assert found["resources"]["exports"]["path"] == "/projects/:project_id/exports/:id"
+
+
+def test_a_component_that_is_found_by_id_and_by_name_is_one_entity() -> None:
+    """`/flows/name/{name}` is an endpoint of `/flows/{id}`, and its name is a string whatever the key is."""
+    key = {"type": "string", "format": "uuid"}
+    schemas = {"Flow": record("id", "name", id=key, name="string")}
+    paths = {
+        "/flows/": {"get": operation(many(ref("Flow"))), "post": operation(ref("Flow"), body=record(name="string"))},
+        "/flows/{id}": {
+            "get": operation(ref("Flow"), parameters=[{"name": "id", "in": "path", "required": True, "schema": key}])
+        },
+        "/flows/name/{name}": {"get": operation(ref("Flow"))},
+    }
+    found = spec(paths, schemas)
+    assert list(found["entities"]) == ["Flow"]
+    assert found["resources"]["flows"]["endpoints"]["name"] == {
+        "path": "/flows/name/:name",
+        "params": {"name": {"field": "name"}},
+        "schema": "Flow",
+    }
+
+
+def test_a_component_below_two_owners_is_found_by_its_key_where_that_is_in_a_path() -> None:
+    """A resource whose path holds another field than the key of its component names that field."""
+    team = record("id", "slug", id="integer", slug="string")
+    paths = {
+        "/teams/{team_id}": {"get": operation(ref("Team"))},
+        "/orgs/{org}/teams": {"get": operation(many(ref("Team")))},
+        "/orgs/{org}/teams/{team_slug}": {"get": operation(ref("Team")), "patch": operation(ref("Team"))},
+    }
+    found = spec(paths, {"Team": team})
+    assert list(found["entities"]) == ["Team"]
+    assert "pk" not in found["entities"]["Team"]
+    nested = next(each for each in found["resources"].values() if each["path"].startswith("/orgs"))
+    assert (nested["path"], nested["params"]) == ("/orgs/:org/teams/:team_slug", {"team_slug": {"field": "slug"}})
+    assert nested["members"] == ["get", "get_list", "partial_update"]
 
 
 def test_a_thing_is_taken_for_its_id_where_both_have_one_type() -> None:
@@ -274,15 +335,144 @@ def test_other_answers_make_endpoints_of_ones_own() -> None:
     assert found["create"]["expires"] == ["get_list"]
 
 
-def test_a_post_that_reads_has_no_side_effect() -> None:
-    """Its name begins or ends with a word of reading, and it answers 200 with a schema."""
-    paths = {
-        "/search": {"post": operation(many({"type": "string"}), body=record(text="string"), operationId="searchAll")}
-    }
-    found = made(paths)
-    endpoint = whole(found)["resources"]["search"]["endpoints"]["search_all"]
+def by_post(body: Any = None, status: str = "200", answer: Any = None, **more: Any) -> Any:
+    """What an import makes of `POST /flows/filter` beside the items of its list."""
+    flow = record("id", id="string", name="string")
+    post = operation(answer or many(ref("Flow")), body=body or record(names=many({"type": "string"})), status=status)
+    paths = {"/flows/{id}": {"get": operation(ref("Flow"))}, "/flows/filter": {"post": {**post, **more}}}
+    result = made(paths, {"Flow": flow})
+    assert not [each for each in result.document.findings if each.code.startswith("import-")]
+    (endpoint,) = whole(result)["resources"]["flows"]["endpoints"].items()
+    return endpoint[1], comment(result, f"resources.flows.endpoints.{endpoint[0]}.side_effect")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"operationId": "read_flows_flows_filter_post", "summary": "Read Flows"},
+        {"answer": record(count="integer", results=many(ref("Flow")))},
+    ],
+)
+def test_a_list_by_post_is_a_read_that_is_to_be_checked(more: dict[str, Any]) -> None:
+    """A POST that is called like a read and answers a list of entities has no side effect, and its body is its key."""
+    endpoint, said = by_post(**more)
     assert (endpoint["side_effect"], endpoint["request"]) == (False, {"in_key": True})
-    assert comment(found, "resources.search.endpoints.search_all.side_effect").startswith("check: ")
+    assert said == "check: its name says that it reads"
+    held = endpoint["schema"] if "answer" not in more else endpoint["schema"]["results"]
+    assert held == ["Flow"]  # nothing is added to a list that a body selects
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"operationId": "bulk_delete_flows"},
+        {"summary": "Find flows and update them"},
+        {"operationId": "listOrCreate"},
+        {"status": "201"},
+        {"answer": ref("Flow")},
+        {"answer": many({"type": "string"})},
+        {"body": ref("Flow")},
+    ],
+)
+def test_a_post_that_may_change_something_stays_a_change(more: dict[str, Any]) -> None:
+    """A changing verb, another status than 200, another answer than a list or an entity as body make it a change."""
+    endpoint, _ = by_post(**more)
+    assert "side_effect" not in endpoint
+
+
+def test_a_post_without_a_word_of_reading_stays_a_change() -> None:
+    """A POST that is not called like a read is a change, whatever it answers."""
+    paths = {
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+        "/flows/start": {"post": operation(many(ref("Flow")), body=record(a="string"))},
+    }
+    found = spec(paths, {"Flow": record("id", id="string")})
+    assert "side_effect" not in found["resources"]["flows"]["endpoints"]["start"]
+
+
+@pytest.mark.parametrize(
+    ("description", "vague"),
+    [
+        ("Whether it is done", False),
+        ("The owner, by its id", False),
+        ("Those whose title contains it", True),
+        ("A prefix of the name", True),
+        ("Rank of at least this", True),
+        ("Created after this day", True),
+        ("A regex", True),
+    ],
+)
+def test_a_filter_whose_description_is_no_equality_is_unknown(description: str, vague: bool) -> None:
+    """A filter that is called like a field says `filter: unknown` where its description names another comparison."""
+    done = {"name": "done", "in": "query", "schema": {"type": "boolean"}, "description": description}
+    other = {"name": "q", "in": "query", "schema": {"type": "string"}, "description": "Title contains it"}
+    answer = record("id", id="string", done="boolean")
+    paths = {
+        "/flows": {"get": operation(many(ref("Flow")), parameters=[done, other])},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    params = spec(paths, {"Flow": answer})["resources"]["flows"]["search_params"]
+    written = {"type": "boolean?", "description": description}
+    assert params["done"] == ({**written, "filter": "unknown"} if vague else written)
+    assert "filter" not in params["q"]  # it is no field, so it selects nothing exactly anyway
+
+
+def test_pages_of_django_rest_framework() -> None:
+    """`count`, `next`, `previous` and `results` say where pages end and how many items there are."""
+    page = record("count", "results", count="integer", next="string", previous="string", results=many(ref("Flow")))
+    paths = {
+        "/flows": {"get": operation(page, query={"page": "integer"})},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
+    assert (found["pagination_field"], found["pagination"]) == (
+        "page",
+        {"style": "page", "more": "next", "total": "count"},
+    )
+
+
+def test_of_two_totals_the_selected_one_counts() -> None:
+    """Where an answer tells all items and the selected ones, the latter are the total, which is to be checked."""
+    meta = record(total_count="integer", filter_count="integer")
+    paths = {
+        "/flows": {"get": operation(record(data=many(ref("Flow")), meta=meta), query={"page": "integer"})},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    result = made(paths, {"Flow": record("id", id="string")})
+    assert whole(result)["resources"]["flows"]["pagination"] == {"style": "page", "total": "meta.filter_count"}
+    assert comment(result, "resources.flows.pagination") == "check: filter_count is taken for the total"
+
+
+def test_link_header_beside_a_page_parameter() -> None:
+    """A declared `Link` header names the next page, and the page parameter stays one."""
+    get = operation(many(ref("Flow")), query={"page": "integer", "per_page": "integer"})
+    get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
+    paths = {"/flows": {"get": get}, "/flows/{id}": {"get": operation(ref("Flow"))}}
+    found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
+    assert (found["pagination_field"], found["pagination"]) == ("page", {"style": "link"})
+
+
+@pytest.mark.parametrize("name", ["True", "None", "typing", "restencil", "class", "_client", "Any", "list", "Client"])
+def test_names_that_generated_modules_use_give_way(name: str) -> None:
+    """Paths, tags, components and properties may be called like words of Python or like what modules import."""
+    schema = record("id", **{"id": "integer", f"{name}_": "string", "other": ref(name)})
+    paths = {
+        f"/{name}": {
+            "get": operation(many(ref(name)), query={name: "string"}),
+            "post": operation(ref(name), body=ref(name)),
+        },
+        f"/{name}/{{id}}": {"get": operation(ref(name)), "patch": operation(ref(name), body=ref(name))},
+        "/run": {"post": operation({"type": "string"}, body=record(a="string"), tags=[name])},
+    }
+    result = made(paths, {name: schema})
+    assert not [each for each in result.document.findings if each.code.startswith("import-")]
+    loaded = load_text(result.text, "small.yaml").declaration
+    assert loaded is not None
+    files = build(loaded, "small.yaml").files
+    for path, text in files.items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
 
 
 # --------------------------------------------------------------------------------------------------------- parameters
@@ -427,15 +617,23 @@ def test_a_key_from_the_path() -> None:
 
 
 def test_two_resources_share_an_entity_where_their_keys_are_one() -> None:
-    """With another key the second has an entity of its own, called like the resource."""
+    """One component is one entity; a path that finds it by another field is an endpoint of its resource."""
     schemas = {"User": record("id", "name", id="string", name="string")}
     get = {"get": operation(ref("User"))}
     same = spec({"/users/{id}": get, "/members/{id}": {"get": operation(ref("User"))}}, schemas)
     assert list(same["entities"]) == ["User"]
     other = spec({"/admins/{id}": get, "/by_name/{name}": {"get": operation(ref("User"))}}, schemas)
-    assert {name: each.get("pk", "id") for name, each in other["entities"].items()} == {
-        "User": "id",
-        "ByNameData": "name",
+    assert list(other["entities"]) == ["User"]
+    assert "pk" not in other["entities"]["User"]
+    assert other["resources"] == {
+        "admins": {
+            "path": "/admins/:id",
+            "schema": "User",
+            "members": ["get"],
+            "endpoints": {
+                "by_name": {"path": "/by_name/:name", "params": {"name": {"field": "name"}}, "schema": "User"}
+            },
+        }
     }
 
 
@@ -476,7 +674,7 @@ def test_an_envelope_that_most_have_stands_at_the_top() -> None:
 
 
 def test_summary_and_detail_are_one_entity() -> None:
-    """What the items of a list lack is optional, and `get` needs what the detail requires of it."""
+    """What the items of a list lack is optional."""
     schemas = {
         "Detail": record("id", "body", "at", id="string", body="string", at="string", extra="string"),
         "Summary": record("id", id="string", extra="string"),
@@ -489,7 +687,7 @@ def test_summary_and_detail_are_one_entity() -> None:
         "at": "string?",
         "extra": "string?",
     }
-    assert found["resources"]["posts"]["endpoints"]["get"] == {"needs": ["body", "at"]}
+    assert "endpoints" not in found["resources"]["posts"]
 
 
 def test_items_of_another_kind_stay_objects() -> None:
@@ -878,8 +1076,8 @@ def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str
 
 def test_a_name_once_given_stays() -> None:
     """What the last import called something keeps its name, whatever is added upstream."""
-    from restencil_generator.openapi.last import Last
-    from restencil_generator.openapi.making import make
+    from restencil_generator.openapi.infer.build import make
+    from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 
     def paths(*more: str) -> dict[str, Any]:
         return {
@@ -890,7 +1088,7 @@ def test_a_name_once_given_stays() -> None:
     first, second = made(paths()), made(paths("/users/{user}/repos/{id}"))
     assert list(whole(first)["resources"]) == ["repos"]
     given = {origin.identity: path[-1] for path, origin in first.tree.origins.items()}
-    again = make(second.document, Options(), "small", Last(given))
+    again = make(second.document, Options(), "small", PreviousChoices(given))
     assert sorted(whole(again)["resources"]) == ["repos", "user_repos"]
 
 
@@ -934,3 +1132,41 @@ def test_examples() -> None:
     assert {name: each.get("examples") for name, each in found.items()} == {
         "a": {"get": {"response": {"id": "1", "made_on": "2024-01-31"}}}, "b": None, "c": None, "d": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scheme", "prefix", "checked"),
+    [
+        ({"x-fern-header": {"name": "api_key", "prefix": "Token "}}, "Token ", False),
+        ({"description": "Send `Authorization: Token <your-token>` with each request."}, "Token ", False),
+        ({"description": "curl -H 'Authorization: Bearer abc'"}, "Bearer ", False),
+        ({"description": "The key, after the prefix `Token `"}, "Token ", False),
+        ({"bearerFormat": "Bearer"}, "Bearer ", False),
+        ({"x-example": "Authorization: Bearer 123"}, "Bearer ", False),
+        ({"description": "Your personal key. Tokens expire."}, None, True),
+        ({}, None, True),
+        ({"name": "X-API-Key", "description": "Your key"}, None, False),
+    ],
+)
+def test_the_prefix_of_a_key_in_a_header(scheme: dict[str, Any], prefix: str | None, checked: bool) -> None:
+    """It is what the description, an extension or an example says; else that is to be checked of `Authorization`."""
+    found = {"type": "apiKey", "in": "header", "name": "Authorization", **scheme}
+    result = made({"/a": {"get": operation()}}, security=[{"key": []}], components={"securitySchemes": {"key": found}})
+    assert whole(result)["auth"].get("prefix") == prefix
+    assert ("check: " in comment(result, "auth")) is checked
+
+
+def test_operations_that_mostly_say_nothing_of_authentication() -> None:
+    """Where the document and most operations say nothing, they use the scheme, which is to be checked once."""
+    schemes = {"key": {"type": "http", "scheme": "bearer"}}
+    paths = {f"/a{index}": {"get": operation({"type": "string"})} for index in range(9)}
+    paths["/b"] = {"get": operation({"type": "string"}, security=[{"key": []}])}
+    for security in ([{"key": []}], None):
+        if security is None:
+            del paths["/b"]["get"]["security"]
+        result = made(copy.deepcopy(paths), components={"securitySchemes": schemes})
+        assert "auth: none" not in result.text
+        assert comment(result, "auth").count("check: ") == 1
+    few = {**{f"/b{index}": {"get": operation({"type": "string"}, security=[{"key": []}])} for index in range(9)}}
+    few["/login"] = {"get": operation({"type": "string"})}
+    assert "auth: none" in made(few, components={"securitySchemes": schemes}).text  # here it says that it is open

@@ -23,12 +23,16 @@ class Arrived:
 
 @dataclass
 class Reply:
-    """What the server says; `raw` is sent instead of everything else, a `held` body not before the server ends."""
+    """What the server says; `raw` is sent instead of everything else, a `held` body not before the server ends.
+
+    Behind `raw` the bytes of `drip` follow one by one, every 20 ms.
+    """
 
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     raw: bytes | None = None
+    drip: bytes = b""
     held: bool = False
 
 
@@ -94,6 +98,10 @@ class Server:
     def _answer(self, connection: socket.socket, reply: Reply) -> bool:
         if reply.raw is not None:
             connection.sendall(reply.raw)
+            for byte in reply.drip:
+                if self._ended.wait(0.02):
+                    break
+                connection.sendall(bytes([byte]))
             return False
         headers = {"Content-Type": "application/json", "Content-Length": str(len(reply.body)), **reply.headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

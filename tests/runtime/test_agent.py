@@ -17,7 +17,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 import restencil
 from blog import AsyncBlog, Blog
 from restencil import Api, AsyncController, Controller, RestEndpoint
-from restencil.http.agent import VERSION
+from restencil.http.user_agent import VERSION
 
 pytestmark = pytest.mark.network
 

@@ -189,8 +189,8 @@ def test_what_a_request_lacks_is_said_once_and_with_its_refusal(
         ({"tokn": "t"}, "Shop has no argument 'tokn'; did you mean 'token'?"),
         (
             {"zzzz": "t"},
-            "Shop has no argument 'zzzz'; it takes store, token, url_prefix, share, client, http, user_agent, "
-            "base_url, managers, retries, timeout, max_response_bytes, key, app, sid, sig, user",
+            "Shop has no argument 'zzzz'; it takes store, token, url_prefix, url_prefixes, share, client, http, "
+            "user_agent, base_url, managers, retries, timeout, max_response_bytes, key, app, sid, sig, user",
         ),
         ({"key": 7}, "key of Shop is of type int; give a text (for basic auth 'user:password'), or a function"),
         ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; give a text"),

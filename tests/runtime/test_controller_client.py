@@ -12,7 +12,18 @@ import pytest
 from tests.libraries import httpx
 
 import restencil
-from restencil import Api, AsyncController, Auth, Controller, Endpoint, Entity, NetworkError, create_resource
+from restencil import (
+    Api,
+    AsyncController,
+    Auth,
+    Controller,
+    Endpoint,
+    Entity,
+    NetworkError,
+    RestEndpoint,
+    Store,
+    create_resource,
+)
 
 pytestmark = pytest.mark.network
 
@@ -256,6 +267,66 @@ def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
         other: Any = create_resource(url_prefix=PREFIX + "0", path="/users/:id", schema=User)
         blog.fetch(other.get, id="1")
         assert server.urls[1] == PREFIX + "0/users/1"
+
+
+UPLOADS = "https://uploads.blog.test/v2"
+Uploads: Any = create_resource(url_prefix=UPLOADS, path="/users/:id", schema=User)
+
+
+def test_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
+    """`url_prefix` replaces the prefix of the spec alone; `url_prefixes` replaces those of single endpoints."""
+    server = Server()
+    with Blog(client=server.client(), url_prefix="http://here") as blog:
+        blog.fetch(Users.get, id=1)
+        blog.fetch(Uploads.get, id=1)
+        assert [str(request.url) for request in server.requests] == ["http://here/users/1", f"{UPLOADS}/users/1"]
+    server = Server()
+    with Blog(client=server.client(), url_prefixes={UPLOADS: "http://there/up/"}) as blog:
+        blog.fetch(Users.get, id=1)
+        blog.fetch(Uploads.get, id=1)
+        assert [str(request.url) for request in server.requests] == [f"{PREFIX}/users/1", "http://there/up/users/1"]
+        assert Uploads(blog).get.url(id=1) == "http://there/up/users/1"
+        assert Uploads(blog).get.key(id=1) == f"GET {UPLOADS}/users/1"
+        assert blog.cached(Uploads.get, id=1) is not None
+
+
+def test_url_prefixes_apply_once() -> None:
+    """What replaces one prefix is not replaced again, and the longest prefix counts."""
+    server = Server()
+    moved = {UPLOADS: f"{PREFIX}/moved", f"{UPLOADS}/users": UPLOADS}
+    with Blog(client=server.client(), url_prefix=f"{PREFIX}/api", url_prefixes=moved) as blog:
+        blog.fetch(Users.get, id=1)
+        blog.fetch(Uploads.get, id=1)
+        other: Any = RestEndpoint(path="/a", url_prefix=UPLOADS)
+        blog.fetch(other)
+    found = [str(request.url) for request in server.requests]
+    assert found == [f"{PREFIX}/api/users/1", f"{UPLOADS}/1", f"{PREFIX}/moved/a"]
+
+
+def test_url_prefixes_are_checked() -> None:
+    """A replacement has a scheme, and what it replaces is a prefix of the spec's endpoints."""
+
+    class Declared(Controller):
+        _api = Api(url_prefix=PREFIX, url_prefixes=(UPLOADS,))
+
+    with Declared(url_prefixes={UPLOADS: "http://there"}):
+        pass
+    with pytest.raises(ValueError, match="has 'https://x.test', which is the prefix of no endpoint; those of the spec"):
+        Declared(url_prefixes={"https://x.test": "http://there"})
+    with pytest.raises(
+        ValueError, match="'https://uploads.blog.test/v2' in url_prefixes of Blog is 'there', which has"
+    ):
+        Blog(url_prefixes={UPLOADS: "there"})
+    with pytest.raises(ValueError, match="the prefix of the spec itself; give url_prefix"):
+        Blog(url_prefixes={PREFIX: "http://there"})
+    with pytest.raises(TypeError, match="url_prefixes of Blog is a str; expected a dict"):
+        Blog(url_prefixes="http://there")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="token, url_prefix and url_prefixes belong to generated clients"):
+        Controller(url_prefixes={UPLOADS: "http://there"})
+    store = Store()
+    Blog(store, url_prefixes={UPLOADS: "http://there"})
+    with pytest.raises(ValueError, match="this store has what"):
+        Blog(store)
 
 
 def test_a_slash_at_the_end_of_another_url_prefix_is_not_doubled() -> None:

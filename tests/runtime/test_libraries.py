@@ -597,3 +597,66 @@ def test_a_program_over_an_async_client_with_auth_redirects_streams_and_cookies(
         assert [request.target for request in files] == ["/large"]
         assert {"access-token", "cookie", "x-team"}.isdisjoint(files[0].headers)
         assert files[0].headers["user-agent"].startswith(f"python-{name_in_use()}/")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: bool) -> None:
+    """Limits and cookies of a controller hold for its requests; what the user asks through the client is as before."""
+    seen: list[str] = []
+
+    def note(response: httpx.Response) -> None:
+        seen.append(str(response.request.url.path))
+
+    async def note_async(response: httpx.Response) -> None:
+        note(response)
+
+    endpoint: Any = RestEndpoint(path="/limited", url_prefix="")
+
+    async def run(url: str) -> bytes:
+        async with httpx.AsyncClient(event_hooks={"response": [note_async]}) as client:
+            async with AsyncController(client=client, max_response_bytes=10) as controller:
+                with pytest.raises(NetworkError, match="larger than max_response_bytes"):
+                    await controller.fetch(endpoint.extend(url_prefix=url))
+                return (await client.get(f"{url}/free")).content
+
+    with Server(lambda request: Reply(body=b'"' + b"x" * 100 + b'"')) as server:
+        if asynchronous:
+            content = asyncio.run(run(server.url))
+        else:
+            hooks: Any = {"response": [note]}
+            with httpx.Client(event_hooks=hooks) as client:
+                with Controller(client=client, max_response_bytes=10) as controller:
+                    for _ in range(2):
+                        with pytest.raises(NetworkError, match="larger than max_response_bytes"):
+                            controller.fetch(endpoint.extend(url_prefix=server.url))
+                content = client.get(f"{server.url}/free").content
+                assert len(client.event_hooks["response"]) == 2
+    assert len(content) == 102
+    assert seen[-1] == "/free" and seen.count("/limited") == len(seen) - 1
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_proxy_of_the_environment_is_used_by_clients_that_are_opened(asynchronous: bool) -> None:
+    """As the HTTP library's own clients use it."""
+    endpoint: Any = RestEndpoint(path="/a", url_prefix="http://far.test")
+
+    async def run() -> Any:
+        async with AsyncController() as controller:
+            return await controller.fetch(endpoint)
+
+    before = os.environ.get("HTTP_PROXY")
+    with Server() as proxy:
+        os.environ["HTTP_PROXY"] = proxy.url
+        try:
+            if asynchronous:
+                assert asyncio.run(run()) == {}
+            else:
+                with Controller() as controller:
+                    assert controller.fetch(endpoint) == {}
+        finally:
+            os.environ.pop("HTTP_PROXY")
+            if before is not None:
+                os.environ["HTTP_PROXY"] = before
+    assert [request.target for request in proxy.arrived] == ["http://far.test/a"]

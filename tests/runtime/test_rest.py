@@ -10,6 +10,7 @@ import enum
 import inspect
 import io
 import math
+import re
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -416,7 +417,7 @@ class Address(Record):
         ("plain words", b"plain words", "text/plain; charset=utf-8"),
         (b"\x00\x01", b"\x00\x01", None),
         (bytearray(b"x"), b"x", None),
-        (Form({"a": [1, True], "b": None, "c": "ä b"}), b"a=1&a=true&c=%C3%A4+b", "application/x-www-form-urlencoded"),
+        (Form({"a": [1, True], "b": "", "c": "ä b"}), b"a=1&a=true&b=&c=%C3%A4+b", "application/x-www-form-urlencoded"),
         (True, b"true", "application/json"),
         (0, b"0", "application/json"),
         (1.5, b"1.5", "application/json"),
@@ -484,8 +485,10 @@ def test_body_format_sends_a_dict_as_a_form() -> None:
     """A declared form takes a plain dict, in wire form."""
     asked = Asked()
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article, body_format="form", client=asked.sync)
-    endpoint.extend(schema=None, body=Article)(body={"written_at": None, "title": "x y"})
-    assert asked.last.content == b"title=x+y"
+    endpoint.extend(schema=None, body=Article)(
+        body={"written_at": datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "title": "x y"}
+    )
+    assert asked.last.content == b"writtenAt=2026-01-02T00%3A00%3A00Z&title=x+y"
     assert asked.last.headers["content-type"] == "application/x-www-form-urlencoded"
 
 
@@ -504,13 +507,51 @@ def test_a_form_field_without_text_is_named() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        (Form({"title": "t", "name": None}), "name"),
+        (Form({"tags": ["a", None]}), "tags[1]"),
+        (Form({"owner": {"name": None}}), "owner.name"),
+        (Multipart({"name": None, "file": b"x"}), "name"),
+        (Multipart({"tags": ["a", None]}), "tags[1]"),
+    ],
+)
+def test_form_body_null_is_rejected_before_sending(body: Any, place: str, asynchronous: bool) -> None:
+    """None in a form is a ValueError with its place, and nothing is sent."""
+    asked = Asked()
+    client = asked.asynchronous if asynchronous else asked.sync
+    endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=client)
+    with pytest.raises(ValueError, match=re.escape(f"body of endpoint 'a.create' has None at {place!r}, and a form")):
+        asyncio.run(endpoint({}, body))
+    assert not asked.requests
+
+
+def test_form_body_null_in_json_is_sent() -> None:
+    """A field of a form in the style json, and an object in a multipart body, can say null."""
+    asked = Asked()
+    styled = RestEndpoint(path="/a", method="POST", body_format="form", form_styles={"a": "json"}, client=asked.sync)
+    styled(body={"a": {"b": None, "c": [None]}})
+    assert asked.last.content == b"a=%7B%22b%22%3Anull%2C%22c%22%3A%5Bnull%5D%7D"
+    styled(body={"a": None})
+    assert asked.last.content == b"a=null"
+    inner = styled.extend(form_styles={"a": "form", "b": "json"})
+    inner(body={"a": {"b": None}})
+    assert asked.last.content == b"b=null"
+    with pytest.raises(ValueError, match="has None at 'c'"):
+        inner(body={"a": {"c": None}})
+    RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": {"b": None}, "c": [{"d": None}]}))
+    assert b'{"b":null}' in asked.last.content
+    assert b'{"d":null}' in asked.last.content
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_multipart_body_sends_texts_and_files(asynchronous: bool) -> None:
     """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
     asked = Asked()
     body = {
         "title": "t",
         "tags": ["a", "b"],
-        "none": None,
         "raw": b"\x00",
         "file": io.BytesIO(b"in a file"),
         "named": ("n.txt", b"named", "text/x"),
@@ -524,7 +565,6 @@ def test_a_multipart_body_sends_texts_and_files(asynchronous: bool) -> None:
     assert content.count(b'name="tags"') == 2
     for part in (b'name="title"\r\n\r\nt\r\n', b"in a file", b'filename="n.txt"\r\nContent-Type: text/x\r\n\r\nnamed'):
         assert part in content
-    assert b"none" not in content
 
 
 def test_a_multipart_body_without_files_is_multipart_all_the_same() -> None:

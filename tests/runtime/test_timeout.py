@@ -5,13 +5,27 @@ from __future__ import annotations
 import asyncio
 import datetime
 import math
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.runtime.servers import Reply, Server
+from tests.patience import PATIENCE, eventually
+from tests.runtime.servers import Arrived, Reply, Server
 
-from restencil import AsyncController, Controller, RestEndpoint, Timeout, TimeoutExceededError
+from restencil import (
+    AsyncController,
+    ConnectionFailedError,
+    Controller,
+    RestEndpoint,
+    Timeout,
+    TimeoutExceededError,
+)
+from restencil.http.deadlines import addresses_of
 
 pytestmark = pytest.mark.network
 
@@ -110,6 +124,206 @@ def test_a_total_cuts_off_a_body_that_drips() -> None:
         assert controller.fetch(endpoint.extend(timeout=Timeout(read=200))) == {}
         with pytest.raises(TimeoutExceededError, match="within 150 ms"):
             controller.fetch(endpoint.extend(timeout=Timeout(total=150, read="1s")))
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
+DRIPS: dict[str, Reply] = {
+    "status line": Reply(raw=b"", drip=b"HTTP/1.1 200 " + b"O" * 500),
+    "headers": Reply(raw=OK, drip=b"X-Long: " + b"a" * 500),
+    "chunk extensions": Reply(raw=OK + b"Transfer-Encoding: chunked\r\n\r\n2;", drip=b"a" * 500),
+    "body": Reply(raw=OK + b"Content-Length: 500\r\n\r\n", drip=b" " * 500),
+}
+"""Responses of 10 seconds, of which a byte comes every 20 ms."""
+
+
+def answer_slowly(drip: str) -> Server:
+    """A server whose `/slow` drips, and all else is answered at once."""
+    return Server(lambda request: DRIPS[drip] if request.target == "/slow" else Reply())
+
+
+def timed_out(call: Callable[[], Any], *, within: float) -> TimeoutExceededError:
+    """The error of a call that has to raise one, and how long that took at most, in seconds."""
+    began = time.monotonic()
+    with pytest.raises(TimeoutExceededError) as caught:
+        call()
+    assert time.monotonic() - began < within
+    return caught.value
+
+
+@pytest.mark.parametrize("drip", DRIPS)
+def test_timeout_bounds_a_dripping_response(drip: str) -> None:
+    """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
+    with answer_slowly(drip) as server, Controller(timeout=300) as controller:
+        endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+        controller.fetch(endpoint, what="fast")  # its connection is kept, and used again
+        error = timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+        assert "GET " + server.url + "/slow: no answer within 300 ms (read)" in str(error)
+        assert controller.fetch(endpoint, what="fast") == {}
+
+
+@pytest.mark.parametrize("drip", DRIPS)
+def test_timeout_bounds_a_dripping_response_under_asyncio(drip: str) -> None:
+    """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
+
+    async def run() -> None:
+        with answer_slowly(drip) as server:
+            endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+            async with AsyncController(timeout=300) as controller:
+                await controller.fetch(endpoint, what="fast")
+                began = time.monotonic()
+                with pytest.raises(TimeoutExceededError, match=r"/slow: no answer within 300 ms \(read\)"):
+                    await controller.fetch(endpoint, what="slow")
+                assert time.monotonic() - began < 2
+                assert await controller.fetch(endpoint, what="fast") == {}
+
+    asyncio.run(run())
+
+
+def test_timeout_leaves_no_connection_in_use() -> None:
+    """More requests than a pool has connections time out, and the next one finds a free connection."""
+
+    async def run() -> None:
+        with answer_slowly("status line") as server:
+            endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+            async with AsyncController() as controller:
+                slow = endpoint.extend(timeout=500, body_in_key=False, method="POST")
+                found = await asyncio.gather(
+                    *(controller.fetch(slow, what="slow") for _ in range(120)), return_exceptions=True
+                )
+                assert {type(error) for error in found} == {TimeoutExceededError}
+                assert await controller.fetch(endpoint.extend(timeout="10s"), what="fast") == {}
+
+    asyncio.run(run())
+
+
+def test_timeout_leaves_no_thread_behind() -> None:
+    """A blocking call waits in its own thread, and its connection is closed when it ends."""
+    with answer_slowly("headers") as server, Controller(timeout=200) as controller:
+        endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+        timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+        before = {*threading.enumerate()}
+        for _ in range(3):
+            timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+        assert not [thread for thread in threading.enumerate() if thread not in before and "_serve" not in thread.name]
+        eventually(lambda: all(_is_gone(connection) for connection in server.connections))
+
+
+def _is_gone(connection: socket.socket) -> bool:
+    try:
+        return connection.fileno() == -1 or connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+@BOTH
+def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
+    """Each response of a chain comes in time, the last one does not."""
+
+    def answer(request: Arrived) -> Reply:
+        time.sleep(0.15)
+        return Reply(302, headers={"Location": f"{request.target}x"})
+
+    with Server(answer) as server:
+        endpoint: Any = RestEndpoint(path="/a", url_prefix=server.url, timeout=400)
+        if asynchronous:
+
+            async def run() -> None:
+                async with AsyncController() as controller:
+                    await controller.fetch(endpoint)
+
+            timed_out(lambda: asyncio.run(run()), within=1.5)
+        else:
+            with Controller() as controller:
+                timed_out(lambda: controller.fetch(endpoint), within=1.5)
+
+
+@BOTH
+def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
+    """A server that reads a body slowly, and one that never answers a TLS handshake, are both too late."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ended = threading.Event()
+
+        def read_slowly() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    threading.Thread(target=drain, args=(connection,), daemon=True).start()
+
+        def drain(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                while not ended.wait(0.02) and connection.recv(50_000):
+                    pass
+
+        threading.Thread(target=read_slowly, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        endpoint: Any = RestEndpoint(path="/a", url_prefix=f"http://{address}", method="POST", timeout=500)
+        secure: Any = RestEndpoint(path="/a", url_prefix=f"https://{address}", timeout=300)
+        body = b"x" * 50_000_000
+        if asynchronous:
+
+            async def run(one: Any, *args: Any) -> None:
+                async with AsyncController() as controller:
+                    await controller.fetch(one, *args)
+
+            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)), within=3)
+            connecting = timed_out(lambda: asyncio.run(run(secure)), within=3)
+        else:
+            with Controller() as controller:
+                sending = timed_out(lambda: controller.fetch(endpoint, {}, body), within=3)
+                connecting = timed_out(lambda: controller.fetch(secure), within=3)
+        ended.set()
+        assert "within 500 ms (write)" in str(sending)
+        assert "within 300 ms (connect)" in str(connecting)
+
+
+def test_timeout_bounds_the_lookup_of_a_host_name() -> None:
+    """A name is looked up in a thread, which nobody waits for once the time is over; an address needs none."""
+    asked: list[str] = []
+    release = threading.Event()
+
+    def look_up(host: str, *args: Any, **options: Any) -> list[Any]:
+        asked.append(threading.current_thread().name)
+        if options.get("flags") == socket.AI_NUMERICHOST:
+            return socket.getaddrinfo(host, *args, **options)
+        release.wait(PATIENCE)
+        if host == "wrong.test":
+            raise socket.gaierror("not known")
+        return [(host,)]
+
+    assert addresses_of("127.0.0.1", 80, 1, look_up)[0][-1] == ("127.0.0.1", 80)
+    assert asked == [threading.current_thread().name]
+    with pytest.raises(TimeoutError, match="the address of 'slow.test' was not found within the timeout"):
+        addresses_of("slow.test", 80, 0.1, look_up)
+    release.set()
+    assert addresses_of("slow.test", 80, PATIENCE, look_up) == [("slow.test",)]
+    with pytest.raises(socket.gaierror, match="not known"):
+        addresses_of("wrong.test", 80, PATIENCE, look_up)
+    assert asked[-1] == "restencil-lookup"
+
+
+@BOTH
+def test_timeout_allows_host_names(asynchronous: bool) -> None:
+    """A host with several addresses is reached at the first that takes a connection; one without is an error."""
+
+    async def run(one: Any) -> Any:
+        async with AsyncController(timeout="10s") as controller:
+            return await controller.fetch(one)
+
+    def fetched(one: Any) -> Any:
+        if asynchronous:
+            return asyncio.run(run(one))
+        with Controller(timeout="10s") as controller:
+            return controller.fetch(one)
+
+    with Server() as server:
+        port = server.url.rpartition(":")[2]
+        endpoint: Any = RestEndpoint(path="/a", url_prefix=f"http://localhost:{port}")
+        assert fetched(endpoint) == {}
+        with pytest.raises(ConnectionFailedError):
+            fetched(endpoint.extend(url_prefix="http://no-such-host.invalid"))
 
 
 def test_what_a_timeout_cannot_be_is_told() -> None:

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import logging
+import re
 import socket
 import threading
 import time
@@ -22,14 +23,20 @@ from tests.runtime.servers import Arrived, Reply, Server
 from restencil import (
     AbortController,
     AbortError,
+    Api,
     ConnectionFailedError,
+    Controller,
+    Entity,
+    Multipart,
     NetworkError,
     RestEndpoint,
     Retries,
+    StatusError,
     TimeoutExceededError,
+    create_resource,
 )
-from restencil.http.answering import Request, Response, answering_async_client, answering_client
 from restencil.http.library import library_named
+from restencil.http.mock_clients import Request, Response, answering_async_client, answering_client
 from restencil.http.transport import AsyncTransport, SyncTransport
 
 pytestmark = pytest.mark.network
@@ -246,6 +253,66 @@ def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -
         assert second.headers["access-token"] == "s3cret"
         assert second.headers["authorization"].startswith("Basic ")
         assert "own=s3cret" in second.headers["cookie"]
+
+
+@BOTH
+@pytest.mark.parametrize("status", [307, 308])
+def test_redirect_with_body_stays_at_its_origin(status: int, asynchronous: bool) -> None:
+    """A body is not sent to another origin, whoever redirects there; the error names both origins."""
+    with Server() as other, Server(redirecting(lambda: f"{other.url}/to", status)) as server:
+        endpoint = RestEndpoint(path="/from", url_prefix=server.url, method="POST")
+        said = f"redirected from {server.url} to {other.url}, and a body is not sent to another origin"
+        with pytest.raises(StatusError, match=re.escape(said)) as caught:
+            called(endpoint, asynchronous, {}, {"a": 1})
+        assert (caught.value.status, other.arrived) == (status, [])
+        with pytest.raises(StatusError, match=re.escape(said)):
+            called(endpoint, asynchronous, {}, Multipart({"file": b"in a file"}))
+        assert other.arrived == []
+
+
+@BOTH
+def test_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool) -> None:
+    """`redirects={"cross_origin_body": True}` sends the body on, without credentials; without a body none is needed."""
+    with Server() as other, Server(redirecting(lambda: f"{other.url}/to", 308)) as server:
+        given: dict[str, Any] = {"path": "/from", "url_prefix": server.url, "method": "POST"}
+        allowed = Token(**given, redirects={"cross_origin_body": True})
+        assert called(allowed, asynchronous, {}, {"a": 1}) == {}
+        assert (other.arrived[0].method, other.arrived[0].body) == ("POST", b'{"a":1}')
+        assert "access-token" not in other.arrived[0].headers
+        assert "authorization" not in other.arrived[0].headers
+        assert called(RestEndpoint(**given), asynchronous) == {}
+        assert called(RestEndpoint(**{**given, "method": "GET"}), asynchronous) == {}
+        assert len(other.arrived) == 3
+
+
+def test_redirects_of_an_api_and_a_resource() -> None:
+    """`Api(redirects=…)` allows it for requests that no endpoint describes, the resource for its endpoints."""
+
+    class Thing(Entity):
+        id: int = 0
+
+    with Server() as other, Server(redirecting(lambda: f"{other.url}/to", 307)) as server:
+
+        class Strict(Controller):
+            _api = Api(server.url)
+
+        class Open(Controller):
+            _api = Api(server.url, redirects={"cross_origin_body": True})
+
+        with Strict() as strict, pytest.raises(StatusError, match="a body is not sent to another origin"):
+            strict.request("POST", "/from", body={"a": 1})
+        with Open() as allowed:
+            assert allowed.request("POST", "/from", body={"a": 1}).value == {}
+        given: dict[str, Any] = {"cross_origin_body": True}
+        things: Any = create_resource(path="/from/:id", schema=Thing, redirects=given)
+        assert things.update.redirects == things.create.redirects == given
+
+
+def test_redirects_option_is_checked() -> None:
+    """Its one member is cross_origin_body, which is true or false."""
+    for wrong in (True, {}, {"cross_origin_body": 1}, {"cross_origin": True}):
+        with pytest.raises(ValueError, match="redirects of endpoint .*; expected {'cross_origin_body': True}"):
+            RestEndpoint(path="/a", redirects=wrong)
 
 
 def test_credentials_that_were_dropped_do_not_come_back() -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.diff.finding import Finding
+from restencil_generator.diff.change import Finding
 from restencil_generator.diff.rules import RULES, Rule
 from restencil_generator.diff.spec import compare
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
-from restencil_generator import declaration as d
+from restencil_generator.diff.change import Change, Finding, found_at
 from restencil_generator.diff.fields import FIELD, Fields, described, hook, paired
-from restencil_generator.diff.finding import Change, Finding, found_at
 from restencil_generator.diff.types import Kind, Names, shown
-from restencil_generator.names import constant_name
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import constant_name
 
 Use: TypeAlias = "tuple[str, ...]"
 """A place where a type is used."""

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, cast
 
-from restencil_generator import declaration as d
+from restencil_generator.diff.change import Change
 from restencil_generator.diff.fields import ARGUMENT, BODY, RESULT, Fields, described, hook, paired
-from restencil_generator.diff.finding import Change
 from restencil_generator.diff.types import Names, bare, shown
+from restencil_generator.spec import model as d
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ OPTIONS: Final[Mapping[str, str]] = {
     "error_expiry_length": "freshness-changed",
     "poll_frequency": "freshness-changed",
     "invalid_if_stale": "freshness-changed",
+    "needs": "freshness-changed",
     "conditional": "freshness-changed",
     "freshness": "freshness-changed",
     "concurrency": "concurrency-changed",
@@ -123,10 +124,6 @@ class Endpoints:
             was = by_name.get(field.name) or (old.params[index] if len(old.params) == len(new.params) else None)
             if was is not None and not self._follows_field(was, field, renamed=was.name != field.name):
                 alike = dataclasses.replace(was, name=field.name, wire=field.wire)
-                if was.of != field.of:
-                    text = f"field {was.of or was.name} → {field.of or field.name}"
-                    places = (was.place, field.place)
-                    yield Keyed(Change("identity-arguments-changed", field.name, text, was.of or was.name, *places))
                 for change in self.fields.field(ARGUMENT, _asked(alike), _asked(field)):
                     if change.rule not in ("argument-required", "argument-optional"):
                         yield Keyed(change)
@@ -376,28 +373,16 @@ class Endpoints:
             yield _value("optimistic-changed", "get_optimistic_response", was, now)
         if old.follow_see_other != new.follow_see_other:
             yield _value("answers-changed", "follow_see_other", old.follow_see_other, new.follow_see_other)
-        expires = tuple(self._called(target) for target in old.expires)
+        expires = old.expires if old.expires == d.NOTHING else tuple(self._called(target) for target in old.expires)
         if set(expires) != set(new.expires):
-            texts = [f"[{', '.join(names)}]" for names in (old.expires, new.expires)]
-            yield _value("freshness-changed", "expires", texts[0], texts[1])
-        if "needs" in old.written | new.written:
-            yield from self._needs(old, new)
+            yield _value("freshness-changed", "expires", old.expires, new.expires)
+        if old.cross_origin_body != new.cross_origin_body:
+            yield _value("answers-changed", "redirects", old.cross_origin_body, new.cross_origin_body)
 
     def _called(self, target: str) -> str:
         """What `expires` names, by the new name of its resource."""
         resource, dot, member = target.partition(".")
         return f"{self.new_resource.name}{dot}{member}" if dot and resource == self.old_resource.name else target
-
-    def _needs(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """Other fields are needed; those that came and went are told as fields."""
-        known = [
-            {field.python for name in resource.entities for field in spec.entities[name].all_fields}
-            for spec, resource in ((self.old, self.old_resource), (self.new, self.new_resource))
-        ]
-        both = known[0] & known[1]
-        was, now = (sorted(set(one.needs) & both) for one in (old, new))
-        if was != now:
-            yield _value("freshness-changed", "needs", f"[{', '.join(was)}]", f"[{', '.join(now)}]")
 
     def _told(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
         for change in described(old, new, "", None, None):
@@ -419,6 +404,8 @@ def _value(
 def _text(value: object) -> str:
     if value is None:
         return "–"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, cast('tuple[object, ...]', value)))}]"
     return str(value).lower() if isinstance(value, bool) else str(value) or '""'
 
 

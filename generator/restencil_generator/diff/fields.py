@@ -11,10 +11,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from restencil_generator import declaration as d
-from restencil_generator.diff.finding import Change
+from restencil_generator.diagnostics.model import Place
+from restencil_generator.diff.change import Change
 from restencil_generator.diff.types import bare, relation, shown
-from restencil_generator.problems import Place
+from restencil_generator.spec import model as d
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -271,6 +271,11 @@ class Fields:
             yield Change(role.format, sub, text, f"format {formats[0]}", *places)
         if old.env != new.env and (old.env is None) == (new.env is None):
             yield Change("argument-default-changed", sub, f"env {old.env} → {new.env}", f"env {old.env}", *places)
+        if old.of != new.of:
+            was = old.of or old.name
+            yield Change("identity-arguments-changed", sub, f"field {was} → {new.of or new.name}", was, *places)
+        if old.filter != new.filter:
+            yield Change("freshness-changed", sub, _values(old.filter, new.filter), "", *places)
         if old.persist != new.persist:
             yield Change("persist-changed", sub, _values(old.persist, new.persist), "", *places)
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from restencil_generator import declaration as d
+from restencil_generator.diagnostics.model import Place
+from restencil_generator.diff.change import Finding, found_at
 from restencil_generator.diff.endpoints import Endpoints, Keyed
 from restencil_generator.diff.fields import Fields, described
-from restencil_generator.diff.finding import Finding, found_at
 from restencil_generator.diff.types import Names
-from restencil_generator.names import pascal_case
-from restencil_generator.problems import Place
-from restencil_generator.template import route
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import pascal_case
+from restencil_generator.spec.path_template import route
 
 _LIST_MEMBERS = frozenset((*d.EXTENDERS, "create"))
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from restencil_generator.declaration import Spec
-from restencil_generator.failure import Failure, SpecError
-from restencil_generator.loading import SUFFIXES, Loaded, load_contents, load_spec
-from restencil_generator.problems import Place, Problem
+from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.exceptions import Failure, SpecError
+from restencil_generator.spec.load import SUFFIXES, Loaded, load_contents, load_spec
+from restencil_generator.spec.model import Spec
 
 
 def load_sides(old: str, new: str) -> tuple[Spec, Spec]:

@@ -13,11 +13,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, cast
 
-from restencil_generator.config import find_table
-from restencil_generator.diff.finding import Finding
+from restencil_generator.diagnostics.model import Place, Problem, did_you_mean
+from restencil_generator.diff.change import Finding
 from restencil_generator.diff.rules import CLASSES, RULES, Class
-from restencil_generator.failure import Failure
-from restencil_generator.problems import Place, Problem, did_you_mean
+from restencil_generator.exceptions import Failure
+from restencil_generator.project.config import find_table
 
 _TABLE: Final = "[tool.restencil.diff]"
 KEYS: Final = ("fail_on", "ignore")

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from restencil_generator.diff.finding import Finding
+from restencil_generator.diagnostics.format import Format, as_json, dump, github, sarif, where
+from restencil_generator.diagnostics.model import Problem, Related, Selection, visible
+from restencil_generator.diagnostics.model import Severity as Level
+from restencil_generator.diff.change import Finding
 from restencil_generator.diff.rules import CLASSES, COLUMNS, SEVERITIES, Class, Column, Severity
 from restencil_generator.diff.settings import Ignored, Settings
-from restencil_generator.problems import Problem, Related, Selection, visible
-from restencil_generator.problems import Severity as Level
-from restencil_generator.report import Format, as_json, dump, github, sarif, where
 
 Version: TypeAlias = Literal["major", "minor", "patch"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from restencil_generator import declaration as d
+from restencil_generator.diff.change import Finding, found_at
 from restencil_generator.diff.declared import Declared, renamed_types
 from restencil_generator.diff.endpoints import use_text
 from restencil_generator.diff.fields import CLIENT, VARIABLE, Fields, described, paired
-from restencil_generator.diff.finding import Finding, found_at
 from restencil_generator.diff.resources import Resources, renamed_resources
 from restencil_generator.diff.rules import SEVERITIES
-from restencil_generator.names import pascal_case
+from restencil_generator.spec import model as d
+from restencil_generator.spec.names import pascal_case
 
 
 def compare(old: d.Spec, new: d.Spec) -> list[Finding]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from restencil_generator import declaration as d
+from restencil_generator.spec import model as d
 
 Relation: TypeAlias = Literal["same", "narrower", "wider", "other"]
 """What a new type is beside the old one. It is *narrower* where each value of it is one of the old type."""

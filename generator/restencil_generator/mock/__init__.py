@@ -1,13 +1,13 @@
 """`restencil mock`: a server that behaves as a spec says, with data that it keeps while it runs.
 
 `create_app` makes the ASGI application (for tests in process), `serve` runs it. Of the generator this folder knows the
-loaded spec, `declaration`, and nothing else. Needs the extra `[mock]`.
+loaded spec, `spec.model`, and nothing else. Needs the extra `[mock]`.
 
-A request goes through it in this order: `app` reads HTTP, `routes` finds the endpoint, `failures` say whether an error
-is asked for and what its body is, `answer` lets `body` judge what
-was sent, `records` choose what the call is about, `pages` cut it, `changes` write, and `shape` put together what the
-spec declares. `tables` keep the data as rows, `intake` brings JSON into them, `show` brings it back, `seed` fills them
-first, with the spec's examples and with what `made_up` invents.
+A request goes through it in this order: `app` reads HTTP, `routes` finds the endpoint, `failures` decides whether an
+error was asked for, `answer` has `body` validate the request, `records` selects what the call is about, `pages` cuts
+it, `changes` writes, and `respond` builds the response that the spec declares. `tables` keeps the data as rows,
+`store_json` stores JSON in them, `serialize` turns them into JSON, and `seed` fills them first: with examples of the
+spec and with what `fake_values` invents.
 """
 
 from restencil_generator.mock.app import create_app

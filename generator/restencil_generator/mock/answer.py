@@ -12,7 +12,7 @@ from restencil_generator.mock.changes import Changes, Outcome
 from restencil_generator.mock.errors import Misfit, Refusal
 from restencil_generator.mock.kinds import entity_part, is_list
 from restencil_generator.mock.records import Records
-from restencil_generator.mock.shape import Shape
+from restencil_generator.mock.respond import Shape
 from restencil_generator.mock.tables import Tables
 
 

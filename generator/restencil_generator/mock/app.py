@@ -8,23 +8,23 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qsl, quote
 
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from restencil_generator.declaration import MISSING, Endpoint, Json, Spec
 from restencil_generator.mock.answer import answer
 from restencil_generator.mock.auth import authorize, without_secrets
+from restencil_generator.mock.browsers import check_content_type, with_cors
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.documents import HOME, Documents
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.failures import Failure, Failures, add_all, body, phrase, preferred
+from restencil_generator.mock.parse_body import parse, unwrapped
 from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
-from restencil_generator.mock.sent import parse, unwrapped
 from restencil_generator.mock.token_server import TokenServers
 from restencil_generator.mock.validators import Validators, matches, tag_of
+from restencil_generator.spec.model import MISSING, Endpoint, Json, Spec
 
 Log = Callable[[str], None]
 
@@ -63,9 +63,7 @@ def create_app(
         mounts[prefix] = _Api(spec, prefix, auth=auth, auth_server=auth_server, max_body=max_body)
     add_all(fail, [api.failures for api in mounts.values()])
     app = _Root(mounts, log)
-    return CORSMiddleware(
-        app, allow_origins=["*"], allow_methods=["*"], allow_headers=["*"], expose_headers=["*"], max_age=600
-    )
+    return with_cors(app)
 
 
 class _Root:
@@ -187,6 +185,8 @@ class _Api:
         endpoint = found.route.endpoint
         self._check_headers(request, endpoint)
         self._check_length(request)
+        if endpoint.has_body:
+            check_content_type(request, endpoint)
         sent = (
             parse(self._spec, endpoint.body, request.headers.get("content-type", ""), await self._read(request))
             if endpoint.has_body

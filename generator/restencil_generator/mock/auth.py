@@ -6,8 +6,8 @@ import base64
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from restencil_generator.declaration import Auth, Endpoint, Scheme, Use
 from restencil_generator.mock.errors import Refusal
+from restencil_generator.spec.model import Auth, Endpoint, Scheme, Use
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

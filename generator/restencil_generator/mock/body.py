@@ -13,7 +13,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from restencil_generator.declaration import (
+from restencil_generator.mock.kinds import choice_of, is_same
+from restencil_generator.mock.moments import is_moment
+from restencil_generator.spec.model import (
     AdderOf,
     AllOf,
     AnyOf,
@@ -39,8 +41,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock.kinds import choice_of, is_same
-from restencil_generator.mock.moments import is_moment
 
 At: TypeAlias = tuple[str | int, ...]
 """Where a value stands in the body."""

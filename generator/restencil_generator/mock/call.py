@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from restencil_generator.declaration import MISSING, Endpoint, Json, Missing, Resource
 from restencil_generator.mock.routes import Route
+from restencil_generator.spec.model import MISSING, Endpoint, Json, Missing, Resource
 
 Sent: TypeAlias = "Json | bytes | Missing"
 """A body as it came: parsed JSON, bytes, or none."""
@@ -46,8 +46,9 @@ class Call:
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """The (dotted) fields that parameters of the path are, where their names do not say it."""
-        return {field.name: field.of for field in (*self.resource.params, *self.endpoint.params) if field.of}
+        """The (dotted) fields that parameters of path and query are, where their names do not say it."""
+        in_path = {field.name: field.of for field in (*self.resource.params, *self.endpoint.params) if field.of}
+        return in_path | {field.wire: field.of for field in self.endpoint.search_params if field.of}
 
     def list_params(self) -> Mapping[str, str]:
         """The path's parameters that restrict a list. Those of another template's query are search arguments."""

@@ -7,7 +7,16 @@ import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import fake_values
+from restencil_generator.mock.body import lacks, misfits
+from restencil_generator.mock.call import Call, Sent
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
+from restencil_generator.mock.records import Records
+from restencil_generator.mock.serialize import show
+from restencil_generator.mock.store_json import Intake
+from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
+from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
     EntityRef,
@@ -24,15 +33,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import lacks, misfits
-from restencil_generator.mock.call import Call, Sent
-from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.intake import Intake
-from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
-from restencil_generator.mock.records import Records
-from restencil_generator.mock.show import show
-from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,8 +66,11 @@ class Changes:
         of = entity_part(self.call.endpoint.schema)
         if of is None:
             return self._perform_without_entity()
+        named = self.records.named_by_body(of)
         if self.call.endpoint.method == "DELETE" or isinstance(self.call.endpoint.schema, InvalidateOf):
-            return self._delete(of)
+            return self._delete(of, named)
+        if named is not None:
+            return self._change(named)
         owner = self.records.owner()
         if owner is not None and self.tables.is_of(owner, of):
             return self._change(owner)
@@ -84,8 +87,8 @@ class Changes:
                 return self._change(owner)
         return Outcome()
 
-    def _delete(self, of: EntityRef | UnionOf) -> Outcome:
-        row = self.records.owner()
+    def _delete(self, of: EntityRef | UnionOf, named: Row | None) -> Outcome:
+        row = named or self.records.owner()
         if row is None or not self.tables.is_of(row, of):
             row = self.records.single(of)
         removed = show(self.tables, row)
@@ -199,7 +202,7 @@ class Changes:
         if below is not None:
             params.pop(self.call.resource.parameters[-1].name, None)
             for entity in self.tables.entities(of):
-                back = argument_field(entity, f"{made_up.words(below.entity.name)} id")
+                back = argument_field(entity, f"{fake_values.words(below.entity.name)} id")
                 if back is not None:
                     params[back.wire] = self.tables.pk(below)
         return params

@@ -18,14 +18,16 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from restencil_generator.declaration import Spec
+    from restencil_generator.spec.model import Spec
 
 HOME: Final = "/_restencil"
 """Where the documents always stand; at the root they do where the API has no such path."""
 
 _VERSIONS: Final[Mapping[str, Any]] = {"/openapi.json": "3.1", "/openapi-3.0.json": "3.0"}
 _PAGE: Final = "/docs"
+_SCRIPT: Final = "start.js"
 _ASSETS: Final[Mapping[str, str]] = {
+    _SCRIPT: "text/javascript",
     "swagger-ui.css": "text/css",
     "swagger-ui-bundle.js": "text/javascript",
     "favicon-32x32.png": "image/png",
@@ -41,13 +43,20 @@ _HTML: Final = """<!DOCTYPE html>
 <body>
 <div id="swagger-ui"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
-<script>
-window.ui = SwaggerUIBundle({options});
-</script>
+<script src="docs/start.js"></script>
 </body>
 </html>
 """
 _OPTIONS: Final = {"url": "openapi-3.0.json", "dom_id": "#swagger-ui", "validatorUrl": None, "deepLinking": True}
+_START: Final = f"window.ui = SwaggerUIBundle({json.dumps(_OPTIONS)});\n"
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""What the page may load, and from where: nothing but this server, and no script within the page.
+
+Swagger UI writes styles into its elements.
+"""
 
 
 class Documents:
@@ -75,10 +84,11 @@ class Documents:
             message = "the page needs Swagger UI: pip install 'restencil[mock]'"
             return JSONResponse({"error": "not_found", "message": message}, HTTPStatus.NOT_FOUND)
         title = html.escape(self._spec.title or self._spec.package)
-        return HTMLResponse(_HTML.format(title=title, options=json.dumps(_OPTIONS)))
+        return HTMLResponse(_HTML.format(title=title), headers={"Content-Security-Policy": _POLICY})
 
     def _document(self, place: str, address: str) -> dict[str, Any]:
-        from restencil_generator.openapi.export import export  # a server that nobody asks for documents starts without
+        # a server that nobody asks for documents starts without it
+        from restencil_generator.openapi.export.document import export
 
         document = export(self._spec, _VERSIONS[place], plain=True)
         document["servers"] = [{"url": address}]
@@ -104,5 +114,7 @@ def _folder() -> Path | None:
 
 @cache
 def _asset(name: str) -> bytes:
+    if name == _SCRIPT:
+        return _START.encode()
     folder = _folder()
     return b"" if folder is None else (folder / name).read_bytes()

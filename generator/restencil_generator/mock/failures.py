@@ -13,11 +13,11 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from restencil_generator.declaration import Endpoint, Field, Json, ObjectRef, Scalar, Spec, shape_at
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.kinds import bare
 from restencil_generator.mock.routes import Routes
+from restencil_generator.spec.model import Endpoint, Field, Json, ObjectRef, Scalar, Spec, shape_at
 
 EXAMPLE: Final = "'GET /articles/:id=404'"
 _FAILURE: Final = re.compile(r"\s*([A-Za-z]+)\s+(/\S*?)\s*=\s*([0-9]+)\s*")
@@ -123,7 +123,7 @@ def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message:
     if not shape:
         return {"error": word, "message": message}
     fields = spec.objects[shape[0]].fields
-    made = made_up.members_of(spec, fields, 1, frozenset(shape[:1]))
+    made = fake_values.members_of(spec, fields, 1, frozenset(shape[:1]))
     made |= {field.wire: status for field in fields if field.name == "status" and bare(field.type) == Scalar("integer")}
     _say(spec, fields, made, message)
     return made

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import fake_values
+from restencil_generator.spec.model import (
     AdderOf,
     AllOf,
     CollectionOf,
@@ -24,7 +25,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
 
 
 def bare(type_: Type) -> Type:
@@ -94,19 +94,19 @@ def argument_field(entity: Entity, name: str) -> Field | None:
     It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the
     field `id` or `slug` of an Article for `article_id` or `article_slug`; `article_id` may be a pk of any name.
     """
-    wanted = made_up.words(name)
+    wanted = fake_values.words(name)
     for field in entity.all_fields:
         if field.param == name:
             return field
     for field in entity.all_fields:
-        if name in (field.wire, field.name) or made_up.words(field.name) == wanted:
+        if name in (field.wire, field.name) or fake_values.words(field.name) == wanted:
             return field
     for field in entity.all_fields:
-        own = made_up.words(field.name)
+        own = fake_values.words(field.name)
         related = entity_part(field.type) is not None
         if (related and wanted == f"{own} id") or own in (f"{wanted} id", f"{wanted}s"):
             return field
-    owner = made_up.words(entity.name)
+    owner = fake_values.words(entity.name)
     if len(entity.pk) == 1 and wanted == f"{owner} id":
         return entity.field(entity.pk[0])
-    return next((field for field in entity.all_fields if wanted == f"{owner} {made_up.words(field.name)}"), None)
+    return next((field for field in entity.all_fields if wanted == f"{owner} {fake_values.words(field.name)}"), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from email.utils import format_datetime, parsedate_to_datetime
 
-from restencil_generator.declaration import Format, Json
+from restencil_generator.spec.model import Format, Json
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import urlencode
 
-from restencil_generator.declaration import MISSING, Endpoint, Entity, Json, Missing, Pagination
-from restencil_generator.mock import made_up
+from restencil_generator.mock import fake_values
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.show import show
+from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of, whole
+from restencil_generator.spec.model import MISSING, Endpoint, Entity, Json, Missing, Pagination
 
 PAGE = 10
 """Items a page where the spec does not say."""
@@ -102,7 +102,7 @@ class Page:
             "has previous": self.previous is not None,
             "has previous page": self.previous is not None,
         }
-        return facts.get(made_up.words(name), MISSING)
+        return facts.get(fake_values.words(name), MISSING)
 
 
 class Pages:

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
-from restencil_generator.declaration import MISSING, Entity, EntityRef, Json, ListOf, UnionOf, list_in
-from restencil_generator.mock import made_up, styles
+from restencil_generator.mock import fake_values, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.intake import Intake
 from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.mock.pages import paging_of
-from restencil_generator.mock.show import show
+from restencil_generator.mock.serialize import show
+from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, scalar_of, text_of
+from restencil_generator.spec.model import (
+    MISSING,
+    Entity,
+    EntityRef,
+    InvalidateOf,
+    Json,
+    ListOf,
+    ObjectType,
+    UnionOf,
+    list_in,
+)
 
 
 class Records:
@@ -113,6 +123,29 @@ class Records:
             return row
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {' or '.join(entity.name for entity in entities)}")
 
+    def named_by_body(self, of: EntityRef | UnionOf) -> Row | None:
+        """The row that members of the body name; None where no member stands for a field of the record.
+
+        Such a member says so with `field`; what removes a record may name it by its primary key as well.
+        """
+        body, declared = self.call.body, self.call.endpoint.body
+        if not isinstance(body, dict) or declared is None or not isinstance(declared.type, ObjectType):
+            return None
+        wanted = {field.of: body[field.wire] for field in declared.type.members if field.of and field.wire in body}
+        if not wanted and isinstance(self.call.endpoint.schema, InvalidateOf):
+            keys = {name for entity in self.tables.entities(of) for name in entity.pk}
+            members = (field for field in declared.type.members if field.name in keys and field.wire in body)
+            wanted = {field.name: body[field.wire] for field in members}
+        if not wanted:
+            return None
+        texts = {name: text_of(scalar_of(value)) or "" for name, value in wanted.items()}
+        for _, row in self.tables.rows(of):
+            if all(self.tables.agrees(row, name, text) for name, text in texts.items()):
+                return row
+        kind = " or ".join(entity.name for entity in self.tables.entities(of))
+        said = ", ".join(f"{name}={text!r}" for name, text in texts.items())
+        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
+
     def rows(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
         """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
         if not self._is_of_resource(of):
@@ -133,7 +166,7 @@ class Records:
                     value if isinstance(value, list) else value.values() if isinstance(value, dict) else [value]
                 )
             )
-        back = argument_field(row.entity, f"{made_up.words(owner.entity.name)} id")
+        back = argument_field(row.entity, f"{fake_values.words(owner.entity.name)} id")
         return back is None or bool(self.tables.agrees(row, back.wire, self.tables.pk(owner)))
 
     def _leads_to(self, ref: Stored, row: Row) -> bool:
@@ -152,9 +185,9 @@ class Records:
                 continue
             if self._orders(name):
                 rows = self._ordered(rows, ",".join(texts))
-            elif any(argument_field(entity, name) is not None for entity in self.tables.entities(of)):
-                rows = [pair for pair in rows if any(self.tables.agrees(pair[1], name, one) for one in texts)]
-            elif made_up.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
+            elif name in self.call.fields or any(argument_field(one, name) for one in self.tables.entities(of)):
+                rows = [pair for pair in rows if any(self._agrees(pair[1], name, one) for one in texts)]
+            elif fake_values.words(name) in ("q", "query", "search", "text", "term", "keyword", "keywords", "filter"):
                 text = " ".join(texts).lower()
                 rows = [pair for pair in rows if _contains(show(self.tables, pair[1]), text)]
         return rows
@@ -212,8 +245,10 @@ class Records:
 
     def _orders(self, name: str) -> bool:
         of = self.call.endpoint.collection
-        return made_up.words(name).startswith(("order", "sort")) or (
-            of is not None and name in of.non_filter_arguments and made_up.words(name).endswith(("order", "sort", "by"))
+        return fake_values.words(name).startswith(("order", "sort")) or (
+            of is not None
+            and name in of.non_filter_arguments
+            and fake_values.words(name).endswith(("order", "sort", "by"))
         )
 
     def _ordered(self, rows: list[tuple[Entity, Row]], text: str) -> list[tuple[Entity, Row]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from restencil_generator.declaration import Endpoint, Path, PathText, Resource, Spec
+from restencil_generator.spec.model import Endpoint, Path, PathText, Resource, Spec
 
 Query = Sequence[tuple[str, str]]
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import fake_values
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.errors import CannotServe, Misfit
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.mock.store_json import Intake
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
     MISSING,
     AllOf,
     CollectionOf,
@@ -22,13 +29,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.errors import CannotServe, Misfit
-from restencil_generator.mock.intake import Intake
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
-from restencil_generator.mock.wire import to_wire
 
 MANY = 25
 """Records of an entity that a list shows in pages: two full pages and a half."""
@@ -157,7 +157,7 @@ class _Invention:
             if field.name in entity.pk:
                 row.data[field.wire] = pk_part(entity, field, number)
             elif entity_part(field.type) is None:
-                row.data[field.wire] = made_up.value(self.spec, field.type, field.name, number)
+                row.data[field.wire] = fake_values.value(self.spec, field.type, field.name, number)
         row.data = self.tables.with_key(entity, row.data, number, anew=True)
         for union in self.tables.unions:
             for choice in union.choices:
@@ -208,11 +208,11 @@ class _Invention:
                 for pair in nested.nest:
                     if argument_field(owner, pair.argument) == field:
                         return _field(entity, pair.field)
-        words = made_up.words(field.name)
+        words = fake_values.words(field.name)
         for entity in self.spec.entities.values():
             if len(entity.pk) == 1:
-                name = made_up.words(entity.name)
-                names = (f"{name} id", f"{name} {made_up.words(entity.pk[0])}")
+                name = fake_values.words(entity.name)
+                names = (f"{name} id", f"{name} {fake_values.words(entity.pk[0])}")
                 if words in names or (words == name and field.name in owner.pk):
                     return _field(entity, entity.pk[0])
         return None

@@ -15,10 +15,11 @@ from types import FrameType
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from restencil_generator.declaration import Spec
 from restencil_generator.mock.app import MAX_BODY, create_app
+from restencil_generator.mock.browsers import HostGuard
 from restencil_generator.mock.errors import CannotServe
 from restencil_generator.mock.failures import Failure
+from restencil_generator.spec.model import Spec
 
 LOOPBACK = "127.0.0.1"
 
@@ -40,14 +41,14 @@ def serve(
     With `auth_server`, the paths of each `token_url` give tokens. A body of more than `max_body` bytes is refused. What
     is no HTTP is answered by 400 with the reason. `fail` are calls that are answered by an error.
 
-    Port 0 takes a free one. `announce` is called once, when connections are accepted, with `http://HOST:PORT`; `log`
-    gets a line for each request.
+    Requests are answered whose `Host` is a loopback name, or `host` itself. Port 0 takes a free one. `announce` is
+    called once, when connections are accepted, with `http://HOST:PORT`; `log` gets a line for each request.
 
     Raises `CannotServe` where the address cannot be bound, an example does not fit, or a failure names no endpoint.
     """
     app = create_app(*specs, auth=auth, auth_server=auth_server, log=log, max_body=max_body, fail=fail)
     config = uvicorn.Config(
-        app,
+        HostGuard(app, [host]),
         http=_Protocol,
         ws="none",
         log_config=None,

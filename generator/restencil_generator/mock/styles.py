@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from restencil_generator.declaration import (
+from restencil_generator.mock.kinds import bare
+from restencil_generator.spec.model import (
     MISSING,
     Const,
     EnumRef,
@@ -26,7 +27,6 @@ from restencil_generator.declaration import (
     ValuesOf,
     list_in,
 )
-from restencil_generator.mock.kinds import bare
 
 Query: TypeAlias = Sequence[tuple[str, str]]
 

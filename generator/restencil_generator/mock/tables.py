@@ -1,7 +1,7 @@
 """What the mock server knows: one table of rows per entity key, relations kept as references.
 
 A row is in wire form (JSON names), except that nested entities are `Ref`s: a change of one record shows wherever it is
-nested. `Intake` brings JSON into that form, `show` brings a row back.
+nested. `Intake` brings JSON into that form, `serialize` brings a row back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from restencil_generator.declaration import (
+from restencil_generator.mock import fake_values
+from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.spec.model import (
     Entity,
     EntityRef,
     Field,
@@ -24,8 +26,6 @@ from restencil_generator.declaration import (
     UnionOf,
     parts,
 )
-from restencil_generator.mock import made_up
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -327,12 +327,12 @@ def pk_part(entity: Entity, field: Field, number: int) -> Json:
         case Scalar("integer" | "number"):
             return number
         case Scalar("uuid" | "datetime" | "date"):
-            return made_up.scalar(field.type.name, field.name, number)
+            return fake_values.scalar(field.type.name, field.name, number)
         case Scalar("string" | "any"):
             return (
                 str(number)
                 if field.name in ("id", "pk")
-                else f"{made_up.words(entity.name).replace(' ', '-')}-{number}"
+                else f"{fake_values.words(entity.name).replace(' ', '-')}-{number}"
             )
         case _:
             # Anything else repeats itself sooner or later as made up; a number in its text does not.
@@ -342,12 +342,12 @@ def pk_part(entity: Entity, field: Field, number: int) -> Json:
 def _number(value: Stored) -> int:
     text = text_of(value) or ""
     digits = text[len(text.rstrip("0123456789")) :]
-    if (day := made_up.day(text)) is not None:
+    if (day := fake_values.day(text)) is not None:
         return max(0, day)
     if len(text) == 36 and text.count("-") == 4:  # a UUID: made-up ones end with their number in hexadecimal
         try:
             number = int(text[-12:], 16)
         except ValueError:
             return 0
-        return number if text == made_up.identifier(number) else 0
+        return number if text == fake_values.identifier(number) else 0
     return whole(digits) or 0

@@ -13,7 +13,7 @@ from restencil_generator.mock.call import Reply
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from restencil_generator.declaration import Auth, Json, OAuth2
+    from restencil_generator.spec.model import Auth, Json, OAuth2
 
 LIFE = 3600
 """How long a token holds, in seconds."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.declaration import (
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.kinds import choice_of
+from restencil_generator.mock.moments import text_in_format
+from restencil_generator.spec.model import (
     AdderOf,
     AllOf,
     CollectionOf,
@@ -25,9 +28,6 @@ from restencil_generator.declaration import (
     UnionOf,
     ValuesOf,
 )
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.kinds import choice_of
-from restencil_generator.mock.moments import text_in_format
 
 
 def to_wire(spec: Spec, type_: Type, value: Json) -> Json:

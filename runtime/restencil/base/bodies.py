@@ -18,15 +18,18 @@ Content: TypeAlias = bytes | bytearray | memoryview | IO[bytes] | Iterable[bytes
 
 
 class Form(dict[str, Any]):
-    """A body sent as `application/x-www-form-urlencoded`; a list gives its field several times, None none."""
+    """A body sent as `application/x-www-form-urlencoded`; a list repeats its field.
+
+    None is a ValueError, as a form cannot say null; leave the field out.
+    """
 
 
 class Multipart(dict[str, Any]):
     """A body sent as `multipart/form-data`.
 
     A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file, an object is a part
-    of JSON; others are text.
-    A list gives its field several times, None none.
+    of JSON; others are text. A list repeats its field. None is a ValueError, as a text cannot say null; leave the
+    field out.
     """
 
 

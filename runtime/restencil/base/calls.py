@@ -10,6 +10,7 @@ from .arguments import ArgumentText
 
 __all__ = [
     "CONDITIONS",
+    "CROSS_ORIGIN_BODY",
     "INERT_HEADERS",
     "USE",
     "WITHOUT",
@@ -25,6 +26,9 @@ Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str |
 
 USE: Final = "auth"
 """The member of what is sent that says which schemes show who asks, where that is not what the API says."""
+
+CROSS_ORIGIN_BODY: Final = "cross_origin_body"
+"""The member of what is sent that allows a redirect to another origin to take the body along."""
 
 WITHOUT: Final = "without"
 """The member of what is sent that names, in lower case, what the client's own headers and parameters do not add."""

@@ -68,9 +68,11 @@ class Timeout(Struct):
 
         Blog(timeout=Timeout(total="30s", connect=500))
 
-    `total` bounds the whole answer and each step; `connect`, `read`, `write` and `pool` (waiting for a free connection)
-    are the HTTP client's own where they are not given. `math.inf` is no limit. A bare duration in place of a Timeout
-    is the limit of all of them. Raises TypeError for what is no duration, ValueError for one that is not positive.
+    `total` bounds a whole attempt, from connecting to the end of the body, and so each step: strictly on the HTTP
+    clients that restencil opens; on one of the user's own it is checked whenever a piece of the body arrives.
+    `connect`, `read`, `write` and `pool` (waiting for a free connection) are the HTTP client's own where they are not
+    given. `math.inf` is no limit. A bare duration in place of a Timeout is the limit of all of them. Raises TypeError
+    for what is no duration, ValueError for one that is not positive.
     """
 
     total: Duration | None = None

@@ -115,8 +115,8 @@ class AwaitingClient(Protocol):
 class Transport:
     """Sends the requests of endpoints. There are two kinds, for blocking code and for asyncio."""
 
-    handed_over = False
-    """True once a streamed response has taken over the closing of a transport that serves one call."""
+    closed_by_stream = False
+    """True once a streamed response closes this transport, which serves one call."""
 
     def read(self, response: Any, error: RuntimeError) -> Any:
         """The body of a response whose content was not there yet, as `error` says; an awaitable where it must wait."""

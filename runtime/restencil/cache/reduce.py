@@ -99,7 +99,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     key, schema = request.key, request.rules.schema
     _catch_up(contents, request)
     is_fetched = action.fetch_id is not None
-    is_current = action.resets is None or action.resets == contents.resets
+    is_current = request.rules.is_stored and (action.resets is None or action.resets == contents.resets)
     response = action.response if is_fetched else copy_in(action.response)
     effects = Effects()
     effects.ended = action.fetch_id
@@ -284,7 +284,8 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
     """The error is recorded, unless the fetch was aborted or the store started over since."""
     effects = Effects()
     effects.ended = action.fetch_id
-    if action.resets is not None and action.resets != lookup.contents.resets:
+    is_old = action.resets is not None and action.resets != lookup.contents.resets
+    if is_old or not action.request.rules.is_stored:
         effects.is_told = False
     elif not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
         effects.change = _failed(lookup.contents, action.request, action.error, action.meta)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
 """Key, URL and what else sets a request apart from others in flight."""
 
+CONTENT: Final = " content="
+"""Separates, in the key of a stored result, the key of the call from a content other than JSON."""
+
 PAGE: Final = " page "
 """Stands between the key of a list and the URL of a page in the key under which the page is kept."""
 
@@ -195,6 +198,7 @@ class Rules:
         body_fields: Mapping[str, str] | None = None,
         persist: bool | int | None = None,
         processes: bool = False,
+        is_stored: bool = True,
         conditional: bool = False,
         freshness: tuple[float, float] | None = None,
         concurrency: Concurrency | None = None,
@@ -240,6 +244,8 @@ class Rules:
         """Whether a storage keeps what is answered, 0 or 1; from 1 on the number is part of its shape."""
         self.processes = processes
         """Whether a function of the user's makes of a response what fits the schema."""
+        self.is_stored = is_stored
+        """Whether results are stored, found and shared; a stream that is read once is not."""
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
         self.simulated = side_effect and get_optimistic_response is not None

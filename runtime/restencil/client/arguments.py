@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from ..base.lazy import logger
 from ..base.transport import public_url
-from ..base.values import described
+from ..base.values import described, is_mapping
 from ..cache.store import Store
 from ..http.auth import Preparation
 from ..http.schemes import SHORT, Schemes
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 class _Options(TypedDict, total=False):
     url_prefix: str | None
+    url_prefixes: Mapping[str, str] | None
     share: bool
     http: Literal["httpx", "httpx2"] | None
     user_agent: str | Literal[False] | None
@@ -51,6 +52,7 @@ ARGUMENTS: Final = (
     "store",
     "token",
     "url_prefix",
+    "url_prefixes",
     "share",
     "client",
     "http",
@@ -82,6 +84,7 @@ def preparation_of(
     store: Store,
     token: Any,
     url_prefix: str | None,
+    url_prefixes: Mapping[str, str] | None,
     base_url: str,
     arguments: Mapping[str, Any],
     *,
@@ -95,13 +98,14 @@ def preparation_of(
     name = kind.__name__
     if api is None:
         _refuse(name, arguments, ())
-        if token is not None or url_prefix is not None:
-            raise TypeError(f"{name} has no API of its own: token and url_prefix belong to generated clients")
+        if token is not None or url_prefix is not None or url_prefixes is not None:
+            raise TypeError(
+                f"{name} has no API of its own: token, url_prefix and url_prefixes belong to generated clients"
+            )
         return None
-    if url_prefix is not None and "://" not in url_prefix:
-        raise ValueError(
-            f"url_prefix of {name} is {url_prefix!r}, which has no scheme; write https://{url_prefix.lstrip('/')}"
-        )
+    if url_prefix is not None:
+        _check_prefix(f"url_prefix of {name}", url_prefix)
+    _check_prefixes(name, api, url_prefixes)
     if base_url and url_prefix is None and "://" in api.url_prefix:
         logger.warning(
             "%s was given base_url=%r, where relative URLs lead, but those of its API begin with %r and go there; give "
@@ -114,7 +118,7 @@ def preparation_of(
     told = {"server", *api.params, *variables_of(api)} & arguments.keys()
     parameters = _parameters(name, api, store, {one: arguments[one] for one in told}, url_prefix)
     credentials = _credentials(name, api, token, {one: given for one, given in arguments.items() if one not in told})
-    if api.auth is None and url_prefix is None and parameters is None:
+    if api.auth is None and url_prefix is None and not url_prefixes and parameters is None:
         return None
 
     def tokens_of(scheme: str, auth: Auth, given: Any) -> TokenSource:
@@ -123,8 +127,43 @@ def preparation_of(
         return LedgerOf(ledger_of(store, auth, given), blocking=blocking)
 
     return Preparation(
-        api, credentials, url_prefix, tokens_of=tokens_of, parameters=parameters, noted=store.note_credential
+        api,
+        credentials,
+        url_prefix,
+        tokens_of=tokens_of,
+        url_prefixes=None if url_prefixes is None else dict(url_prefixes),
+        parameters=parameters,
+        noted=store.note_credential,
     )
+
+
+def _check_prefix(what: str, prefix: Any) -> None:
+    """Raises TypeError or ValueError for what is no beginning of an absolute URL."""
+    if not isinstance(prefix, str):
+        raise TypeError(f"{what} is {described(prefix)}; expected a URL such as 'http://127.0.0.1:8000'")
+    if "://" not in prefix:
+        raise ValueError(f"{what} is {prefix!r}, which has no scheme; write https://{prefix.lstrip('/')}")
+
+
+def _check_prefixes(name: str, api: Api, url_prefixes: Any) -> None:
+    """Raises TypeError or ValueError for replacements of prefixes that no endpoint of the API has."""
+    if url_prefixes is None:
+        return
+    if not is_mapping(url_prefixes):
+        raise TypeError(
+            f"url_prefixes of {name} is {described(url_prefixes)}; expected a dict from prefixes of the spec to the "
+            "URLs that replace them"
+        )
+    for prefix, replacement in url_prefixes.items():
+        if prefix == api.url_prefix:
+            raise ValueError(f"url_prefixes of {name} has {prefix!r}, the prefix of the spec itself; give url_prefix=…")
+        if api.url_prefixes and prefix not in api.url_prefixes:
+            known = ", ".join(map(repr, api.url_prefixes))
+            raise ValueError(
+                f"url_prefixes of {name} has {prefix!r}, which is the prefix of no endpoint; those of the spec "
+                f"are {known}"
+            )
+        _check_prefix(f"{prefix!r} in url_prefixes of {name}", replacement)
 
 
 def _parameters(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..endpoint.endpoint import Endpoint
-    from ..http.agent import Agent
     from ..http.auth import Preparation
+    from ..http.user_agent import Agent
     from .core import Managers
     from .manager import Manager
     from .paging import AwaitedPagesOfList

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..base.transport import BlockingClient
     from ..cache.request import Request
     from ..endpoint.endpoint import Endpoint
-    from ..http.agent import Agent
     from ..http.auth import Preparation
+    from ..http.user_agent import Agent
     from .core import Managers
     from .manager import Manager
     from .paging import PagesOfList

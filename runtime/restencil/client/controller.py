@@ -28,7 +28,7 @@ from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
 from ..endpoint.parted import has_partitions, parted
 from ..endpoint.typing import Awaiting, Blocking
-from ..http.agent import agent_of
+from ..http.user_agent import agent_of
 from ..schema import find_collection
 from .arguments import preparation_of, store_of
 from .blocking import BlockingCore
@@ -278,7 +278,7 @@ class AnyController:
 
         Raises RuntimeError where the controller is closed.
         """
-        request = _request(endpoint, args, kwargs)
+        request = _stored_request(endpoint, args, kwargs)
         if not request.inactive:
             self._core.chain(Subscribe(request))
 
@@ -345,11 +345,16 @@ class Controller(AnyController, Blocking):
     managers            a list, or a function that makes one, for each store that a view has apart too; default: a
                         NetworkManager and a SubscriptionManager
     retries             tries after the first for requests that may be repeated: a number, or `Retries`; None: none
-    timeout             milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the client
+    timeout             of a whole attempt: milliseconds, "30s", a timedelta, or a Timeout; None leaves it to the HTTP
+                        client; strict on HTTP clients that are opened here, else checked as the body arrives
     max_response_bytes  limit of a response body after decompression, and so, twice over, of the memory that it takes;
                         None: 256 MB for one that is read whole, and none for a stream
-    token, url_prefix   for clients of one API (`_api`), which generated ones are: the secret, or a function that
-                        gives it, read for every request; and the place of the API, if not where its spec says
+    token               for clients of one API (`_api`), which generated ones are: the secret, or a function that gives
+                        it, read for every request
+    url_prefix          for clients of one API: replaces the `url_prefix` of the spec; endpoints with a prefix of their
+                        own still go to theirs
+    url_prefixes        for clients of one API: replaces the prefixes that single endpoints have of their own:
+                        `{"https://uploads.example": "http://127.0.0.1:8001"}`
     share               the store may be that of a client, of whatever package, that talks to another place; else
                         that is an error
 
@@ -365,6 +370,7 @@ class Controller(AnyController, Blocking):
         *,
         token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
+        url_prefixes: Mapping[str, str] | None = None,
         share: bool = False,
         client: BlockingClient | None = None,
         http: HttpLibrary | None = None,
@@ -378,7 +384,7 @@ class Controller(AnyController, Blocking):
     ) -> None:
         store = store_of(type(self), store)
         preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=True
+            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=True
         )
         core = BlockingCore(
             store,
@@ -498,7 +504,7 @@ class Controller(AnyController, Blocking):
         """
         from .live import BlockingLiveRead
 
-        return BlockingLiveRead(self._core, _request(endpoint, args, kwargs))
+        return BlockingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Items[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
@@ -538,6 +544,7 @@ class AsyncController(AnyController, Awaiting):
         *,
         token: Token | OAuth2 | None = None,
         url_prefix: str | None = None,
+        url_prefixes: Mapping[str, str] | None = None,
         share: bool = False,
         client: AwaitingClient | None = None,
         http: HttpLibrary | None = None,
@@ -554,7 +561,7 @@ class AsyncController(AnyController, Awaiting):
 
         store = store_of(type(self), store)
         preparation = preparation_of(
-            type(self), self._api, store, token, url_prefix, base_url, arguments, blocking=False
+            type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=False
         )
         core = AwaitingCore(
             store,
@@ -675,7 +682,7 @@ class AsyncController(AnyController, Awaiting):
         """
         from .live import AwaitingLiveRead
 
-        return AwaitingLiveRead(self._core, _request(endpoint, args, kwargs))
+        return AwaitingLiveRead(self._core, _stored_request(endpoint, args, kwargs))
 
     def iterate(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[Any]:
         """The items of all pages of a paginated list, one page at a time, each item once.
@@ -705,6 +712,9 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
         origin = core.address("" if api is None else api.url_prefix)
     except ValueError:
         return  # a variable of the server is read from the environment, and first with a request
+    if core.preparation is not None:
+        moved = core.preparation.url_prefixes
+        origin = ", ".join((origin, *(f"{prefix} at {moved[prefix]}" for prefix in sorted(moved))))
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
 
@@ -736,6 +746,8 @@ def _undescribed(
     one = told(endpoint, method, address, check_headers(headers, carriers), timeout)
     if api is not None and api.error_classes is not None:
         one = one.extend(errors=api.errors, error_classes=api.error_classes)
+    if api is not None and api.redirects is not None:
+        one = one.extend(redirects=api.redirects)
     request: Request = one.request(args, located=True)
     return request
 
@@ -745,10 +757,26 @@ def _request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return endpoint.request(bind_args_of(endpoint, args, kwargs))
 
 
+def _stored_request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Request:
+    """The request of a call whose result the store keeps. Raises TypeError for a stream, which is read once."""
+    return _checked_stored(_request(endpoint, args, kwargs))
+
+
+def _checked_stored(request: Request) -> Request:
+    if request.rules.is_stored:
+        return request
+    raise TypeError(
+        f"endpoint {request.endpoint.name!r} has content='stream', whose responses are read once and never stored; "
+        "give content='bytes' to keep them"
+    )
+
+
 def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
     """The request of a result that is written by hand, which is one also where its only argument is None."""
     request = endpoint.request(args, located=endpoint.remove_cursor is not None)
-    return Request(endpoint, endpoint.rules, args, endpoint.key(*args)) if request.inactive else request
+    if request.inactive:
+        request = Request(endpoint, endpoint.rules, args, endpoint.key(*args) + endpoint.filed_as)
+    return _checked_stored(request)
 
 
 def _key_test(test: Any) -> Callable[[str], bool]:

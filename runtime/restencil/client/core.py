@@ -189,7 +189,7 @@ class Core(ABC):
         preparation = self.preparation
         if preparation is not None:
             preparation = preparation.with_credentials(credentials, is_apart=own_cookies)
-        return self.transport.beside(preparation, own_cookies=own_cookies)
+        return self.transport.sibling(preparation, own_cookies=own_cookies)
 
     def transport_of(self, in_flight: InFlight) -> Any:
         """What the request goes through."""

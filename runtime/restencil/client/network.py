@@ -209,7 +209,7 @@ class NetworkManager(Manager):
         mutation, identity = request.rules.side_effect, request.identity
         with store.lock:
             joined_by_others = False
-            if not mutation and not refreshing.get():
+            if not mutation and request.rules.is_stored and not refreshing.get():
                 other: InFlight | None = store.in_flight.joinable.get(identity)
                 if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1

@@ -100,7 +100,7 @@ class Parameters:
 
     # what is sent
 
-    def told(self, url: str, init: Mapping[str, Any], home: str) -> tuple[str, Mapping[str, Any]]:
+    def add_to(self, url: str, init: Mapping[str, Any], home: str) -> tuple[str, Mapping[str, Any]]:
         """A request with what the client gives all that go to its API, which is at `home`.
 
         Raises ValueError for an argument that is needed and found nowhere.
@@ -165,11 +165,11 @@ class Parameters:
         every = {**self._params, **self._variables}
         values = {name: self._value(name, param) for name, param in every.items()}
         mark = (None if self._is_default else server, tuple((name, repr(value)) for name, value in values.items()))
-        told = [f"server={server!r}"] if server is not None else []
+        shown = [f"server={server!r}"] if server is not None else []
         for name, value in values.items():
             if value is not None and value != to_wire(every[name].default):
-                told.append(f"{name}={HIDDEN if every[name].secret else repr(value)}")
-        called = f"{self._kind}({', '.join(told)})"
+                shown.append(f"{name}={HIDDEN if every[name].secret else repr(value)}")
+        called = f"{self._kind}({', '.join(shown)})"
         with store.lock:
             known, first = _served.setdefault(store, {}).setdefault(package, (mark, called))
         if known != mark:

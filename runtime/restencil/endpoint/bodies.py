@@ -100,6 +100,43 @@ def is_json_body(body: Any, form: str | None) -> bool:
     return not (hasattr(body, "read") or hasattr(body, "__next__") or hasattr(body, "__aiter__"))
 
 
+def check_no_null(body: Mapping[str, Any], styles: Mapping[str, str] | None, owner: str) -> None:
+    """Raises ValueError for None in a form, which has no way to write null; leaving a member out may mean otherwise.
+
+    A field in the style `json`, and an object in a multipart body, is JSON and may hold it.
+    """
+    styles = styles or {}
+    for name, value in body.items():
+        style = styles.get(name)
+        if style == "json" or (isinstance(body, Multipart) and is_mapping(value)):
+            continue
+        if style == "form" and is_mapping(value):
+            inner = {member: word for member, word in styles.items() if word != "form"}
+            check_no_null({str(member): item for member, item in value.items()}, inner, owner)
+            continue
+        place = _place_of_null(str(name), value, in_multipart=isinstance(body, Multipart))
+        if place is not None:
+            raise ValueError(
+                f"the body of endpoint {owner!r} has None at {place!r}, and a form cannot say null: leave the member "
+                "out, give '' for an empty text, or send JSON"
+            )
+
+
+def _place_of_null(place: str, value: Any, *, in_multipart: bool) -> str | None:
+    """The first place in a field of a form that holds None, as `tags[1]` or `owner.name`; None where there is none."""
+    if value is None:
+        return place
+    parts: list[tuple[str, Any]] = []
+    if is_list(value) if in_multipart else is_items(value):  # a tuple in a multipart body is a file
+        parts = [(f"{place}[{number}]", item) for number, item in enumerate(value)]
+        if in_multipart:  # an object in the list is a part of JSON
+            parts = [(inner, item) for inner, item in parts if not is_mapping(item)]
+    elif is_mapping(value):
+        parts = [(f"{place}.{name}", item) for name, item in value.items()]
+    found = (_place_of_null(inner, item, in_multipart=in_multipart) for inner, item in parts)
+    return next((inner for inner in found if inner is not None), None)
+
+
 def body_digest(body: Any, owner: str) -> str:
     """What tells bodies in wire form apart, in a key: the first 32 hex digits of the SHA-256 of their JSON.
 

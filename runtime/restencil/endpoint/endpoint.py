@@ -105,10 +105,14 @@ class Endpoint(Generic[P, R]):
 
     name: str
     side_effect: bool
+    filed_as: str = ""
+    """The suffix of the key under which results are stored: bytes and JSON of one URL are two results."""
     schema: Any
     body: Any
     client: Any
     follow_see_other: bool | None
+    redirects: Mapping[str, bool] | None
+    """Whether a redirect to another origin takes the body of the request along: `{"cross_origin_body": True}`."""
     signal: AbortSignal | None
     content: str | None
     timeout: float | Timeout | None
@@ -336,6 +340,7 @@ class Endpoint(Generic[P, R]):
             body_fields=self.body_fields,
             persist=self.persist,
             processes=self.plan.own_process,
+            is_stored=self.content != "stream" or self.side_effect,
             conditional=_is_conditional(self),
             freshness=freshness_of(self.freshness),
             concurrency=_own_concurrency(self),
@@ -359,11 +364,12 @@ class Endpoint(Generic[P, R]):
             return Request(self, self.rules, args, key + PAGE + place, url)
         if located:
             key, url = self.address(args)
-            return Request(self, self.rules, args, key, url)
+            return Request(self, self.rules, args, key + self.filed_as, url)
         if len(args) == 1 and args[0] is None and not self.has_body:
             return Request(self, self.rules, args, "", None, True)
         # What is bound takes no keywords; a `cast` would be a call: "cached read of one entity".
-        return Request(self, self.rules, args, self.key(*args))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        key = self.key(*args)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        return Request(self, self.rules, args, key + self.filed_as)
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 
@@ -495,7 +501,7 @@ class Endpoint(Generic[P, R]):
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
             value = asked.perform(bound, transport)
-            if transport.handed_over:
+            if transport.closed_by_stream:
                 stack.pop_all()  # a streamed response closes it
         return value
 

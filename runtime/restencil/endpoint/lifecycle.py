@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.bodies import Form, Multipart
-from ..base.calls import USE, WITHOUT
+from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
 from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import UNCHANGED, Repeated
-from .bodies import is_json_body, json_text
+from .bodies import check_no_null, is_json_body, json_text
 from .direct import transport_for
 from .envelopes import enclosed, opened
 from .options import BODILESS
@@ -59,6 +59,8 @@ class Lifecycle(Protocol):
     def side_effect(self) -> bool: ...
     @property
     def follow_see_other(self) -> bool | None: ...
+    @property
+    def redirects(self) -> Mapping[str, bool] | None: ...
     @property
     def signal(self) -> Any: ...
     @property
@@ -144,7 +146,7 @@ def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
 def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
     """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
 
-    A JSON body is encoded to text. Raises TypeError for a body that has no JSON form.
+    A JSON body is encoded to text. Raises TypeError for a body that has no JSON form, ValueError for None in a form.
     """
     request_init = endpoint.request_init
     init: dict[str, Any] = {**request_init, "method": endpoint.method, "signal": endpoint.signal, "body": None}
@@ -153,8 +155,10 @@ def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
         as_json = is_json_body(body, endpoint.body_format)
         if as_json and endpoint.wrap is not None:
             body = enclosed(body, endpoint.wrap)
-        elif isinstance(body, Form):
-            body = Form(styled_form(body, endpoint.form_styles))
+        elif isinstance(body, Form | Multipart):
+            check_no_null(body, endpoint.form_styles, endpoint.name)
+            if isinstance(body, Form):
+                body = Form(styled_form(body, endpoint.form_styles))
         init["body"] = json_text(body, endpoint.name) if as_json else body
     own = request_init.get("headers")
     headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
@@ -227,6 +231,8 @@ def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, An
         sent["follow_as_get"] = _REWRITING
     elif endpoint.follow_see_other:
         sent["follow_as_get"] = (_SEE_OTHER,)
+    if endpoint.redirects is not None and endpoint.redirects["cross_origin_body"]:
+        sent[CROSS_ORIGIN_BODY] = True
     return sent
 
 

@@ -187,6 +187,14 @@ def _concurrency(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
+def _redirects(name: str, value: Any, endpoint: Any) -> None:
+    if not is_mapping(value) or {*value} != {"cross_origin_body"} or not isinstance(value["cross_origin_body"], bool):
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected {{'cross_origin_body': True}} or "
+            "{'cross_origin_body': False}"
+        )
+
+
 def freshness_of(value: Any) -> tuple[float, float] | None:
     """For how long, in ms, data lives at least and at most that the server says it of; None where it does not.
 
@@ -272,6 +280,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     # The request
     "client": _VALUE,
     "follow_see_other": _VALUE,
+    "redirects": Option(check=_redirects, http=True),
     "signal": _VALUE,
     "timeout": Option(check=_timeout),
     "wire": _VALUE,

@@ -11,6 +11,7 @@ from ..base.arguments import HeaderParam
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
+from ..cache.request import CONTENT
 from .bodies import body_digest, body_to_wire, is_wire_form, model_of
 from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
@@ -67,9 +68,10 @@ class RestEndpoint(Endpoint[P, R]):
     | `body_format` | how a body is sent: `json`, `form`, `multipart`, `bytes`, `text`; by default what its type says |
     | `request_init` | `headers`, `credentials`, `timeout` (ms), `redirect`; other members reach `fetch_response` |
     | `content` | `json`, `text`, `bytes` or `stream` instead of what the response's content type says |
-    | `timeout` | milliseconds, for each step of a request and for the whole of its response |
+    | `timeout` | milliseconds for a whole attempt; on a client of one's own checked as its body arrives |
     | `signal` | an `AbortController().signal` |
     | `follow_see_other` | a change that is answered by 303 goes on with a GET; other redirects of a change are errors |
+    | `redirects` | `{"cross_origin_body": True}`: a redirect to another origin takes the body of the request along |
     | `client` | a Client or AsyncClient of httpx or httpx2 for direct calls |
     | `strict` | for real servers: `strict_shape`, `strict_keywords`, `empty="none"` of mutations; see `Resource` |
     | `strict_keywords` | a keyword that the signature does not have is an error |
@@ -149,6 +151,7 @@ class RestEndpoint(Endpoint[P, R]):
         members["_has_body"] = self.body is not None and (
             bool(self.send_body) or (self.method not in ("GET", "DELETE") and self.method not in BODILESS)
         )
+        members["filed_as"] = "" if self.content in (None, "json") or self.side_effect else CONTENT + str(self.content)
         own = overridden(kind, RestEndpoint, options)
         if self.body_in_key:
             own |= {"key"}

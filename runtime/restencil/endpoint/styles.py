@@ -52,8 +52,8 @@ def styled_string(params: Mapping[str, Any], styles: Mapping[str, str]) -> str:
 def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> Mapping[str, Any]:
     """The fields of a form as they are sent: names with texts, or with the list of them.
 
-    Without a style, lists are written as `repeat` has it and objects as `brackets` has it. Raises TypeError for a value
-    that its style cannot write.
+    Without a style, lists are written as `repeat` has it and objects as `brackets` has it; null is written by the style
+    `json` alone. Raises TypeError for a value that its style cannot write.
     """
     if styles is None and not any(is_mapping(value) or _holds_more(value) for value in fields.values()):
         return fields
@@ -62,7 +62,7 @@ def styled_form(fields: Mapping[str, Any], styles: Mapping[str, str] | None) -> 
     }
     members = {name: "repeat" for value in fields.values() if is_mapping(value) for name in value}
     found: dict[str, list[str]] = {}
-    for name, text in _pairs(fields, {**members, **usual, **(styles or {})}):
+    for name, text in _pairs(fields, {**members, **usual, **(styles or {})}, keeps_null=True):
         found.setdefault(name, []).append(text)
     return found
 
@@ -72,14 +72,16 @@ def _holds_more(value: Any) -> bool:
     return is_items(value) and any(is_mapping(item) or is_items(item) for item in value)
 
 
-def _pairs(params: Mapping[str, Any], styles: Mapping[str, str]) -> Iterator[Pair]:
+def _pairs(params: Mapping[str, Any], styles: Mapping[str, str], *, keeps_null: bool = False) -> Iterator[Pair]:
     for name, value in params.items():
-        if value is None:
-            continue
         style = styles.get(name)
-        if style == "form" and is_mapping(value):
+        if keeps_null and style == "json":
+            yield name, _json(value)
+        elif value is None:
+            continue
+        elif style == "form" and is_mapping(value):
             inner: Mapping[str, str] = {member: word for member, word in styles.items() if word != "form"}
-            yield from _pairs({str(member): item for member, item in value.items()}, inner)
+            yield from _pairs({str(member): item for member, item in value.items()}, inner, keeps_null=keeps_null)
         else:
             yield from _written(name, value, style)
 
@@ -131,8 +133,13 @@ def _scalar(name: str, value: Any, style: str) -> str:
 
 def json_text(value: Any) -> str:
     """A value as compact JSON with sorted keys; None is left out, as an item or member."""
-    bare = _without_none(value)
-    return json.dumps(bare, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=text_of)
+    return _json(_without_none(value))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=text_of
+    )
 
 
 def _without_none(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Requests that can be aborted: whoever waits for one is let go as soon as its signal says so."""
+"""Requests that can be aborted: a caller stops waiting as soon as the signal is aborted."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SIGNAL_EXTENSION: Final = "restencil_signal"
 
 
 class AbortableRequest:
-    """A request in a thread of its own, so that whoever waits for it can be let go at once.
+    """A request in a thread of its own, so that its caller can stop waiting at once.
 
-    A blocking request cannot be interrupted from another thread. The thread of an aborted one ends by itself: with the
-    response, which is closed unread, or with the timeout.
+    A blocking request cannot be interrupted from another thread. The thread of an aborted one ends with the response,
+    which is closed unread, or with the timeout.
     """
 
     def __init__(self, send: Callable[[], RawResponse], signal: AbortSignal, scheduler: Scheduler | None) -> None:
@@ -95,7 +95,7 @@ async def unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: Abor
 
 @contextlib.contextmanager
 def ends_when_aborted(signal: AbortSignal | None) -> Generator[None]:
-    """What the running task awaits in this block ends with AbortError as soon as the signal is aborted."""
+    """Ends whatever the running task awaits in this block with AbortError as soon as the signal is aborted."""
     if signal is None:
         yield
         return

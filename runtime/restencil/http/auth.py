@@ -1,8 +1,7 @@
-"""What a generated client knows of its API: where it is, and how a request shows who sends it.
+"""The API of a generated client, and the preparation of its requests: place, parameters and authentication.
 
-Credentials stand in no spec and in no generated file: the client takes them as arguments, or reads them from the
-environment. They are read anew for every request, added just before the request is sent, and show in no key, log or
-error.
+Credentials are in no spec and in no generated file: the client takes them as arguments, or reads them from the
+environment. They are read anew for every request, added just before it is sent, and appear in no key, log or error.
 """
 
 from __future__ import annotations
@@ -28,21 +27,23 @@ _UNAUTHORIZED: Final = 401
 
 
 class Api(Struct):
-    """The API that a generated client speaks to: `url_prefix` of its spec, its `auth`, and how requests name who asks.
+    """The API of a generated client: the `url_prefix` of its spec, its `auth`, and the `User-Agent` of requests.
 
     `auth` is one `Auth`, whose credential is the client's `token`, or `Schemes`, each with an argument of its own.
 
-    `name` and `version` are what the `User-Agent` begins with; without a name it is that of the generated package.
-    `user_agent` replaces all of it, False leaves the HTTP library's own.
-    `request_id` is the header in which it names its requests, where that is none of the usual ones.
+    `name` and `version` begin the `User-Agent`; without a name it is that of the generated package.
+    `user_agent` replaces all of it, False keeps that of the HTTP library.
+    `request_id` is the header in which it names its requests, if that is none of the usual ones.
 
-    `inert_headers` are names of headers that do not change what it answers, beside those that never do: where
-    `with_options` gives one, that is no reason to keep what is answered apart.
+    `inert_headers` are names of headers that do not change its responses, in addition to those that never do: a view
+    that sets one with `with_options` shares the store.
 
-    `errors` and `error_classes` are those options of a request that no endpoint describes; endpoints have their own.
+    `errors`, `error_classes` and `redirects` are those options of a request that no endpoint describes; endpoints have
+    their own.
 
-    `params` are arguments of the client that all requests send, and `servers` are where it may look for the API: the
-    URL of the first one is `url_prefix`, in keys too, whichever is chosen.
+    `params` are arguments of the client that all requests send, and `servers` are the places of the API: the URL of
+    the first one is `url_prefix`, in keys too, whichever is chosen. `url_prefixes` are the prefixes that single
+    endpoints have of their own, so that a client refuses to replace another one; empty: any can be replaced.
     """
 
     url_prefix: str = ""
@@ -54,84 +55,86 @@ class Api(Struct):
     request_id: str | None = None
     errors: Mapping[Any, Any] | None = None
     error_classes: str | None = None
+    redirects: Mapping[str, bool] | None = None
     params: Mapping[str, ClientParam] = {}
     servers: Mapping[str, Server] = {}
+    url_prefixes: tuple[str, ...] = ()
 
     @property
     def schemes(self) -> Mapping[str, Auth]:
-        """Its schemes by name; that of an API which names none is called `token`."""
+        """Its schemes by name; the only scheme of an API without names is called `token`."""
         if isinstance(self.auth, Schemes):
             return self.auth.schemes
         return {} if self.auth is None else {SHORT: self.auth}
 
     @property
     def use(self) -> Use:
-        """What requests show whose endpoint says nothing else."""
+        """The schemes of requests whose endpoint has no `auth` of its own."""
         return self.auth.use if isinstance(self.auth, Schemes) else ((SHORT,),)
 
     @property
     def credential_headers(self) -> Collection[str]:
-        """The headers, in lower case, that say who asks."""
+        """The headers, in lower case, that carry credentials."""
         return {scheme.carrier for scheme in self.schemes.values() if scheme.carrier is not None}
 
     @property
     def credential_parameters(self) -> Collection[str]:
-        """The search parameters that say who asks."""
+        """The search parameters that carry credentials."""
         return {scheme.parameter for scheme in self.schemes.values() if scheme.parameter is not None}
 
     def check_takes_token(self, client: str) -> None:
-        """Raises TypeError where a token has no place to go; `client` is the class that was given one."""
+        """Raises TypeError where the API declares no auth; `client` is the class that was given a token."""
         if self.auth is None:
             raise TypeError(f"the API of {client} declares no auth, so a token has no place to go")
 
 
 class ClientParameters(Protocol):
-    """What a client gives all requests to its API, and where that is."""
+    """The parameters of a client that all its requests send, and the place of its API."""
 
     @property
     def moves(self) -> bool:
-        """Whether the URL of the spec is not where requests go."""
+        """Whether requests go to another place than the URL of the spec."""
         ...
 
     def url(self) -> str:
-        """Where the chosen server is."""
+        """The URL of the chosen server."""
         ...
 
-    def told(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
-        """A request with what the client gives it; `home` is where the API is."""
+    def add_to(self, url: str, init: Mapping[str, Any], home: str, /) -> tuple[str, Mapping[str, Any]]:
+        """A request with the parameters of the client; `home` is the URL of the API."""
         ...
 
 
 class TokenSource(Protocol):
-    """Who gives the tokens of one scheme, and renews them."""
+    """A source of the tokens of one scheme, which renews them."""
 
     def token(self) -> Steps:
-        """Steps: a token to send now, asked for where there is none; None where there is nothing to ask with."""
+        """Steps: a token to send now, requested where there is none; None without credentials to request one."""
         ...
 
     def is_there(self) -> bool:
-        """Whether there is a token, or something to ask for one with, as far as that is known without waiting."""
+        """Whether there is a token, or credentials to request one, as far as that is known without waiting."""
         ...
 
     def refuse(self, token: str) -> bool:
-        """The server refused this token, so it is sent no more; False where no other one can be had."""
+        """Called when the server rejected a token: it is sent no more. False where no other one can be had."""
         ...
 
 
 TokensOf: TypeAlias = Callable[[str, Auth, Any], TokenSource]
-"""Finds who gives the tokens of a scheme, by its name, for what the client was given for it."""
+"""Finds the source of a scheme's tokens, by its name, for the value that the client was given."""
 
 
 class Unsigned(NamedTuple):
-    """A request as it goes out without the credential that its API asks for; `lacking` says so, and what would help."""
+    """A request that is sent without the credential that its API asks for; `missing` says so, and what would help."""
 
     url: str
     headers: dict[str, str]
-    lacking: str
+    missing: str
 
 
 class Renewable(NamedTuple):
-    """A request as it goes out with tokens that can be renewed: `sent` pairs them with who gave them."""
+    """A request with tokens that can be renewed; `sent` pairs them with their sources."""
 
     url: str
     headers: dict[str, str]
@@ -142,13 +145,14 @@ Ready: TypeAlias = Prepared | Unsigned | Renewable
 
 
 class Preparation:
-    """Gives each request of a client its credentials, and the place where the client was told to look for the API.
+    """Gives each request of a client its place, its parameters and its credentials.
 
-    `of(url, headers, use)` gives both as they go out, or the steps that do. The first request without a credential that
-    should have one is told in the log. `credentials` are what the client was given, by the names of the schemes: a
-    secret, a function that gives it, or what `tokens_of` knows how to use. With `instead`, those were given to a view:
-    requests use no alternative without one of them, and none of theirs is taken from the environment. `noted` is called
-    before the first request with a credential.
+    `locate(url)` and `add_parameters` give the place and the client's parameters, `of(url, headers, use)` the
+    credentials: URL and headers as they are sent, or the steps that give them. The first request without a credential
+    that should have one is logged. `credentials` are the values given to the client, by the names of the schemes: a
+    secret, a function that gives it, or whatever `tokens_of` uses. With `instead`, those were given to a view: requests
+    use no alternative without one of them, and none of theirs is taken from the environment. `noted` is called before
+    the first request with a credential.
     """
 
     __slots__ = (
@@ -164,6 +168,7 @@ class Preparation:
         "_warned",
         "credentials",
         "parameters",
+        "url_prefixes",
     )
 
     def __init__(
@@ -173,15 +178,18 @@ class Preparation:
         url_prefix: str | None,
         *,
         tokens_of: TokensOf,
+        url_prefixes: Mapping[str, str] | None = None,
         instead: Collection[str] = (),
         parameters: ClientParameters | None = None,
         noted: Callable[[], None] | None = None,
     ) -> None:
         self._api = api
         self.parameters = parameters
-        """What the client gives all requests, and where it looks for the API; None where nothing is said."""
+        """The parameters and the place of the client; None where it has none."""
         self.credentials = credentials
         self._url_prefix = url_prefix
+        self.url_prefixes: Mapping[str, str] = url_prefixes or {}
+        """The replacements of prefixes that single endpoints have of their own."""
         self._tokens_of = tokens_of
         self._instead = frozenset(instead)
         self._warned = False
@@ -197,11 +205,10 @@ class Preparation:
         self._only: Auth | None = api.auth if isinstance(api.auth, Auth) and api.auth.kind != "oauth2" else None
 
     def of(self, url: str, headers: dict[str, str], use: Use | None = None) -> Ready | Steps:
-        """The request as it goes out; or steps that say so, where something may have to be waited for.
+        """A located request with its credentials; or the steps that give it, where something has to be awaited.
 
         `use` are the alternatives of an endpoint that has its own.
         """
-        url = self.locate(url)
         only = self._only
         if only is None or use is not None:
             if self._api.auth is None:
@@ -223,13 +230,18 @@ class Preparation:
             {**self.credentials, **credentials},
             self._url_prefix,
             tokens_of=self._tokens_of,
+            url_prefixes=self.url_prefixes,
             instead=credentials,
             parameters=self.parameters,
             noted=None if is_apart else self._noted,
         )
 
     def locate(self, url: str) -> str:
-        """The URL with the client's own prefix in place of the spec's; other URLs stay as they are."""
+        """The URL with the client's own prefixes in place of those of the spec; other URLs stay as they are."""
+        for own in sorted(self.url_prefixes, key=len, reverse=True):
+            rest = _behind(own, url)
+            if rest is not None:
+                return joined(self.url_prefixes[own], rest)
         given = self._url_prefix
         if given is None:
             parameters = self.parameters
@@ -239,18 +251,15 @@ class Preparation:
         prefix = self._api.url_prefix
         if not prefix:
             return url if "://" in url else joined(given, url)
-        rest = url[len(prefix) :]
-        if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")):
-            return joined(given, rest)
-        return url
+        rest = _behind(prefix, url)
+        return url if rest is None else joined(given, rest)
 
-    def told(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-        """The request with what the client gives all requests to its API; keys know nothing of it."""
+    def add_parameters(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """A located request with the parameters of the client, which are no part of keys."""
         parameters = self.parameters
         if parameters is None:
             return url, init
-        url = self.locate(url)
-        return parameters.told(url, init, self.locate(self._api.url_prefix))
+        return parameters.add_to(url, init, self.locate(self._api.url_prefix))
 
     # one scheme
 
@@ -320,7 +329,7 @@ class Preparation:
         return os.environ.get(scheme.env)
 
     def _note(self) -> None:
-        """A credential is sent, which is told once."""
+        """Calls `noted` before the first request with a credential."""
         noted, self._noted = self._noted, None
         if noted is not None:
             noted()
@@ -328,13 +337,13 @@ class Preparation:
     # none
 
     def _unsigned(self, url: str, headers: dict[str, str], use: Use) -> Unsigned:
-        lacking = self._lacking(use)
+        missing = self._missing(use)
         if not self._warned:
             self._warned = True
-            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], lacking)
-        return Unsigned(url, headers, lacking)
+            logger.warning("%s: %s (said once)", public_url(url).partition("?")[0], missing)
+        return Unsigned(url, headers, missing)
 
-    def _lacking(self, use: Use) -> str:
+    def _missing(self, use: Use) -> str:
         text = "the request went out without the credential that its API asks for"
         if isinstance(self._api.auth, Auth):
             auth = self._api.auth
@@ -357,8 +366,14 @@ class Preparation:
         return f"{text}, or set the environment variable{'s' if len(variables) > 1 else ''} {', '.join(variables)}"
 
 
+def _behind(prefix: str, url: str) -> str | None:
+    """The part of a URL behind this prefix; None for a URL with another prefix."""
+    rest = url[len(prefix) :]
+    return rest if url.startswith(prefix) and (not rest or rest[0] in "/?#" or prefix.endswith("/")) else None
+
+
 class _Awaited:
-    """A step: what a function that gives a credential returned is awaited."""
+    """A step that awaits the result of a function that gives a credential."""
 
     __slots__ = ("_value",)
 
@@ -378,7 +393,7 @@ class _Awaited:
 
 
 class _Sent:
-    """A step: a request is sent as it was prepared."""
+    """A step that sends a prepared request."""
 
     __slots__ = ("_prepared", "_send")
 
@@ -401,29 +416,29 @@ def renewing(
     Raises what sending raises, and AuthError where there is no new token.
     """
     start = BodyStart(body)
-    refusal: StatusError
+    rejection: StatusError
     try:
         return (yield _Sent(send, prepared))
     except StatusError as error:
         if error.status != _UNAUTHORIZED or not _is_at_home(error):
             raise
-        renewable = [source.refuse(token) for source, token in prepared.sent]  # all of them are told
+        renewable = [source.refuse(token) for source, token in prepared.sent]  # every source has to know
         if not all(renewable):
             raise
         obstacle = start.rewind()
         if obstacle is not None:
             say_not_repeated(error, obstacle)
             raise
-        refusal = error
+        rejection = error
     again = prepare()
     ready: Ready = again if isinstance(again, tuple) else (yield from again)
     if not isinstance(ready, Renewable):
-        raise refusal
+        raise rejection
     return (yield _Sent(send, ready))
 
 
 def _is_at_home(error: StatusError) -> bool:
-    """Whether a refusal came from where the request went: a redirect to another origin takes no credential along."""
+    """Whether a rejection came from the origin of the request: a redirect to another one takes no credential along."""
     response: Any = error.response
     return origin_of(str(response.url)) == origin_of(url_of(response))
 
@@ -435,7 +450,7 @@ def _variables(scheme: Auth) -> list[str]:
 
 
 def _check_text(token: Any, name: str) -> None:
-    """Raises TypeError or ValueError for a credential that is no text, without showing it."""
+    """Raises TypeError or ValueError for a credential that is no string, without showing it."""
     what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):
         raise TypeError(

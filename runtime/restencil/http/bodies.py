@@ -1,64 +1,58 @@
-"""From the body that an endpoint hands over to the bytes of a request."""
+"""Bodies of requests: what the HTTP library is given for them, and how one is put back to its start.
+
+The HTTP libraries send a file that was read to its end as an empty body when a redirect or an `auth` repeats the
+request. A body that is read while it is sent therefore remembers where it began.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import urlencode
 
-from ..base.bodies import Form, Multipart, is_file
+from ..base.bodies import BodyStart, Form, Multipart, is_file
 from ..base.json_text import encode_json
 from ..base.values import described, is_list, is_mapping, is_sequence, scalar_text, text_of
-from .adapter import complete_request, multipart_request, streaming_request
 
 if TYPE_CHECKING:
-    from .library import AnyClient, Library, RawHeaders, RawRequest, Url
+    from .library import AnyClient, Library, RawRequest
 
-_WITH_LENGTH: Final = ("POST", "PUT", "PATCH")
-"""Methods whose requests tell their length even where it is none."""
+_FILE_CHUNK: Final = 65_536
 
 
-def request_with(
-    library: Library,
-    client: AnyClient,
-    method: str,
-    url: Url,
-    headers: RawHeaders,
-    body: Any,
-    extensions: dict[str, Any],
-) -> RawRequest:
-    """A request with this body; headers that describe the body are added where they are not given.
+class EncodedBody(NamedTuple):
+    """A body as `build_request` takes it: keyword arguments, the usual content type, and its start if it is read."""
 
-    Raises TypeError for a form with a field that has no text.
-    """
-    kind: str | None = None
-    content = b""
+    arguments: dict[str, Any]
+    content_type: str | None = None
+    start: BodyStart | None = None
+
+
+def encode_body(body: Any, *, asynchronous: bool) -> EncodedBody:
+    """The arguments of `build_request` for a body. Raises TypeError for a form with a field that has no text."""
     if body is None or body == "":
-        pass
-    elif isinstance(body, bytes | bytearray | memoryview):
-        content = bytes(cast("bytes | bytearray", body))
-    elif isinstance(body, Form):
+        return EncodedBody({})
+    if isinstance(body, bytes | bytearray | memoryview):
+        return EncodedBody({"content": bytes(cast("bytes | bytearray", body))})
+    if isinstance(body, Form):
         content = urlencode(_form_fields(body)).encode("ascii")
-        kind = "application/x-www-form-urlencoded"
-    elif isinstance(body, str):
-        content = body.encode()
-        kind = "text/plain; charset=utf-8"
-    elif isinstance(body, Multipart):
-        return multipart_request(library, client, method, url, headers, *_parts(body), extensions)
-    else:
-        return streaming_request(library, client, method, url, headers, body, extensions)
-    if kind is not None:
-        headers.setdefault("Content-Type", kind)
-    if content or method in _WITH_LENGTH:
-        headers.setdefault("Content-Length", str(len(content)))
-    return complete_request(library, method, url, headers, content, extensions)
+        return EncodedBody({"content": content}, "application/x-www-form-urlencoded")
+    if isinstance(body, str):
+        return EncodedBody({"content": body.encode()}, "text/plain; charset=utf-8")
+    if isinstance(body, Multipart):
+        fields, files = _parts(body)
+        # Without a file a URL-encoded form would be sent: a part without a file name is a text field as well.
+        parts = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
+        start = BodyStart({name: [file] for name, file in files})
+        return EncodedBody({"data": fields if files else None, "files": parts}, start=start)
+    start = BodyStart(body)
+    return EncodedBody({"content": _AsyncFile(body) if asynchronous and hasattr(body, "read") else body}, start=start)
 
 
 def _form_fields(form: Form) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     for name, value in form.items():
         for item in value if is_sequence(value) else (value,):
-            if item is None:
-                continue
             text = scalar_text(item)
             if text is None:
                 raise TypeError(f"form field {name!r} is {described(item)}, which has no text in a form")
@@ -67,7 +61,7 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
 
 
 def _json_part(name: str, value: Any) -> bytes:
-    """What is an object, as a part of JSON."""
+    """An object as a part of JSON."""
     try:
         return encode_json(value, text_of).encode()
     except (TypeError, ValueError) as error:
@@ -84,9 +78,60 @@ def _parts(body: Multipart) -> tuple[dict[str, list[str]], list[tuple[str, Any]]
                 files.append((name, item))
             elif is_mapping(item):
                 files.append((name, (None, _json_part(name, item), "application/json")))
-            elif item is not None:
+            else:
                 text = scalar_text(item)
                 if text is None:
                     raise TypeError(f"multipart field {name!r} is {described(item)}; expected text or a file")
                 fields.setdefault(name, []).append(text)
     return fields, files
+
+
+class _AsyncFile:
+    """An open file as the asynchronous client takes it: each time it is iterated, it is read from where it is."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while chunk := self._file.read(_FILE_CHUNK):
+            yield chunk
+
+
+# --- repeated --------------------------------------------------------------------------------------------------------
+
+
+class _Repeatable:
+    """A body that is read while it is sent, and remembers its start; `begun` once a part of it was read."""
+
+    def __init__(self, stream: Any, start: BodyStart) -> None:
+        self._stream = stream
+        self.start = start
+        self.begun = False
+
+
+class _RepeatableBody(_Repeatable):
+    def __iter__(self) -> Iterator[bytes]:
+        self.begun = True
+        yield from self._stream
+
+
+class _AsyncRepeatableBody(_Repeatable):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self.begun = True
+        async for chunk in self._stream:
+            yield chunk
+
+
+def make_repeatable(library: Library, client: AnyClient, request: RawRequest, start: BodyStart) -> None:
+    """Lets the body of a request be put back to its start before it is sent again."""
+    asynchronous = isinstance(client, library.AsyncClient)
+    wanted: Any = library.AsyncByteStream if asynchronous else library.SyncByteStream
+    if isinstance(request.stream, wanted):  # else the HTTP library says what is wrong
+        form: Any = _AsyncRepeatableBody if asynchronous else _RepeatableBody
+        request.stream = library.subclass(form, wanted)(request.stream, start)
+
+
+def rewind(request: RawRequest) -> str | None:
+    """Puts the body of a request that was sent back to its start; what cannot be read again, in words, or None."""
+    stream: Any = request.stream
+    return stream.start.rewind() if isinstance(stream, _Repeatable) and stream.begun else None

@@ -1,10 +1,9 @@
 """Cancelling a request without harm to the connection pool.
 
-A cancelled task gets its error wherever it waits at that moment, also inside the pool's own book-keeping: when a full
-pool has given the request a connection of which it does not know yet, before the first byte of a new connection, or
-while a response is put away. There the pool loses the connection for ever. So a request over a pool is cancelled only
-where it waits for the network, which its connection tells (the `trace` extension); elsewhere it goes on to the next
-such place and gives up there by itself.
+A cancelled task gets its error wherever it waits at that moment, also inside the bookkeeping of the pool: after a full
+pool assigned a connection to the request, before the first byte of a new connection, or while a response is closed.
+There the pool loses the connection for ever. So a request over a pool is cancelled only where it waits for the network,
+which its connection reports (the `trace` extension); elsewhere it continues to the next such place and ends there.
 """
 
 from __future__ import annotations
@@ -15,22 +14,21 @@ from typing import Any, Final
 from ..base.lazy import asyncio
 from ..base.transport import AwaitingTransport
 
-#: A request that need not queue lets its connection tell something within a few rounds of the loop. A transport of
-#: which nothing was heard after so many has no pool (it answers from memory, say): its requests are simply cancelled.
+#: A request that need not queue gets a report of its connection within a few rounds of the loop. A transport without
+#: any after so many has no pool (it responds from memory, say): its requests are simply cancelled.
 ROUNDS: Final = 20
 
 
 class TracedTransport(AwaitingTransport):
-    """A transport that learns from its connections; `traces` says whether they tell what they do, as a pool's do."""
+    """A transport that knows whether its connections report what they do (`traces`), as those of a pool do."""
 
     traces = False
 
 
 class Cancellation:
-    """Stands between the one who cancels a task and the request that the task runs."""
+    """Cancels a task at a moment at which its request can be cancelled without harm."""
 
-    # Set where they differ from this: one is made for every fetch, and seldom has anything to do. This is
-    # "fetch through the cache, async".
+    # Class attributes, as one is made for every fetch and most stay unused ("fetch through the cache, async").
     _owner: TracedTransport | None = None
     _transport: TracedTransport | None = None
     _interruptible = False
@@ -49,12 +47,12 @@ class Cancellation:
             task.cancel()
 
     def enter(self, transport: TracedTransport, extensions: dict[str, Any]) -> None:
-        """A request is about to be sent; its connection will tell what it does through `extensions`."""
+        """Called before a request is sent; its connection reports what it does through `extensions`."""
         extensions["trace"] = self
         self._owner = self._transport = transport
 
     async def __call__(self, event: str, info: Any) -> None:
-        """The connection tells what it does (the `trace` extension)."""
+        """Called by the connection for each of its events (the `trace` extension)."""
         if self._owner is not None:
             self._owner.traces = True
         self._interruptible = event.endswith(".started") and not event.endswith("response_closed.started")
@@ -62,7 +60,7 @@ class Cancellation:
             self._give_up()
 
     def leave(self) -> None:
-        """The request is over. Raises CancelledError where it was cancelled and had no occasion to give up."""
+        """Called when the request has ended. Raises CancelledError where it was cancelled and could not end earlier."""
         self._transport = None
         self._interruptible = False
         if self._cancelled:
@@ -78,12 +76,12 @@ _cancellation: Final[ContextVar[Cancellation | None]] = ContextVar("restencil_ca
 
 
 def current_cancellation() -> Cancellation | None:
-    """What stands between the running task and those who cancel it, if it has that."""
+    """The cancellation of the running task, if it has one."""
     return _cancellation.get()
 
 
 def cancellable() -> Cancellation:
-    """What stands, from now on, between those who cancel this task and the requests that it makes."""
+    """Gives the running task a cancellation, through which it is cancelled from now on."""
     made = Cancellation()
     _cancellation.set(made)
     return made

@@ -1,32 +1,27 @@
-"""What must not be shown: values of headers that may be secrets, and URLs whose query holds one."""
+"""Redaction: what of a request may be seen in logs, responses and errors.
+
+The HTTP libraries log every URL and header as it is, and a response or an error of theirs carries its request. Only
+headers that describe the content or the connection keep their value here, and URLs lose what was added to their query.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections.abc import Mapping
-from contextvars import ContextVar
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.calls import flaw_in
 from ..base.transport import public_url
-from .library import Library
+from .outgoing import OutgoingRequest, current_request
+from .secrets import SHOWN_HEADERS, hider_of
 
-CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "connection")
-"""Headers that describe the connection."""
-SHOWN_HEADERS: Final = frozenset(
-    (
-        *CONNECTION_HEADERS,
-        "accept",
-        "accept-language",
-        "content-length",
-        "content-type",
-        "idempotency-key",
-        "user-agent",
-    )
-)
-"""Headers whose values hold no secret."""
+if TYPE_CHECKING:
+    from .library import Library, RawRequest, RawResponse
+
+
+_SHOWN_NAMES: Final = frozenset(name.encode("ascii") for name in SHOWN_HEADERS)
 
 
 def redacted(headers: Mapping[str, str]) -> dict[str, str]:
@@ -35,7 +30,7 @@ def redacted(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_values(headers: Mapping[str, Any]) -> None:
-    """Raises ValueError for a value that no header can have; the HTTP library would show it, and it may be a secret."""
+    """Raises ValueError for a value that no header can have, before the HTTP library does and shows it."""
     for name, value in headers.items():
         flaw = flaw_in(value) if isinstance(value, str) else None
         if flaw is not None:
@@ -59,38 +54,33 @@ _HARMLESS_HEADERS: Final = SHOWN_HEADERS | {
 _LOGGED_HEADER: Final = re.compile(r"""\(b(['"])([^'"]*)\1, b('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)""")
 """A header as the HTTP library logs it: name and value as pair of bytes."""
 
-shown_url: Final[ContextVar[str | None]] = ContextVar("restencil_shown_url", default=None)
-"""Set while a request is sent, in this thread or task, to what stands for URLs that hold a secret; a text of no length
-where none does. What is logged meanwhile holds no secret.
-"""
 
-
-def _logged(header: re.Match[str]) -> str:
+def _redacted_header(header: re.Match[str]) -> str:
     kept = header[2].lower() in _HARMLESS_HEADERS
     return header[0] if kept else f"(b{header[1]}{header[2]}{header[1]}, b'[redacted]')"
 
 
-class _ShownRequests(logging.Filter):
-    """What the HTTP library logs of a request: no URL that holds a secret, and no header that may repeat one."""
+class _RedactingFilter(logging.Filter):
+    """Takes secrets out of what the HTTP library logs while a request of restencil is sent."""
 
     def __init__(self, library: Library) -> None:
         super().__init__()
         self._library = library
 
     def filter(self, record: logging.LogRecord) -> bool:
-        shown = shown_url.get()
-        if shown is None:
+        in_progress = current_request.get()
+        if in_progress is None:
             return True
         if record.name.startswith("hpack"):
             return False  # it shows each header as it is packed
         if isinstance(record.args, tuple):
-            record.args = tuple(self._shown(argument, shown) for argument in record.args)
+            record.args = tuple(self._redacted(argument, in_progress.shown) for argument in record.args)
         if isinstance(record.msg, str) and "headers" in record.msg:
-            record.msg = _LOGGED_HEADER.sub(_logged, record.msg)
+            record.msg = _LOGGED_HEADER.sub(_redacted_header, record.msg)
         return True
 
-    def _shown(self, argument: Any, shown: str) -> Any:
-        """An argument of a record as it may be shown: a URL without user name and password, and no secret query."""
+    def _redacted(self, argument: Any, shown: str | None) -> Any:
+        """An argument of a record as it may be shown: a URL without user name, password and secret parameters."""
         if not isinstance(argument, self._library.URL):
             return argument
         return shown or (public_url(str(argument)) if argument.userinfo else argument)
@@ -98,7 +88,62 @@ class _ShownRequests(logging.Filter):
 
 @cache
 def watch_loggers(library: Library) -> None:
-    """From now on what this library logs of requests that are sent here holds no secret."""
-    shown = _ShownRequests(library)
+    """Takes secrets out of what this library logs of requests of restencil, from now on."""
+    redacting = _RedactingFilter(library)
     for name in library.loggers:
-        logging.getLogger(name).addFilter(shown)
+        logging.getLogger(name).addFilter(redacting)
+
+
+# --- responses and errors --------------------------------------------------------------------------------------------
+
+
+def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
+    """Replaces the request of a response by one that can be shown, and removes what its headers repeat of a secret."""
+    response.request = _redacted_request(outgoing, response.request)
+    following = response.next_request
+    if following is not None:
+        response.next_request = _redacted_request(outgoing, following)
+    for earlier in response.history:
+        redact_response(outgoing, earlier)
+    secrets = outgoing.query_secrets()
+    if secrets:
+        hide = hider_of(secrets)
+        for name, value in list(response.headers.items()):
+            hidden = hide(value)
+            if hidden != value:
+                response.headers[name] = hidden
+
+
+def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
+    """Replaces the request of an error of the HTTP library by one that can be shown."""
+    if not isinstance(error, outgoing.sender.library.RequestError):
+        return
+    try:
+        request = error.request
+    except RuntimeError:  # it has none
+        return
+    error.request = _redacted_request(outgoing, request)
+
+
+def _redacted_request(outgoing: OutgoingRequest, request: RawRequest) -> RawRequest:
+    """A copy of a request as it may be shown; the request itself where it holds no secret."""
+    library, url = outgoing.sender.library, request.url
+    if outgoing.shown is not None or url.userinfo:
+        text = public_url(str(url))
+        if outgoing.shown is not None:
+            # A server that redirects may take the query along.
+            path = text.partition("?")[0]
+            text = outgoing.public if path == outgoing.public.partition("?")[0] else path
+        url = library.URL(text)
+    # By their raw names, as reading others decodes all headers ("direct call").
+    hidden = [name.decode("ascii") for name, _ in request.headers.raw if name.lower() not in _SHOWN_NAMES]
+    if not hidden and url is request.url:
+        return request
+    headers = library.Headers(request.headers)
+    for name in hidden:
+        headers[name] = "[redacted]"
+    stream: Any = request.stream
+    shown = library.Request(request.method, url, headers=headers, stream=stream)
+    if isinstance(stream, library.ByteStream):
+        shown.read()
+    return shown

@@ -1,96 +1,100 @@
-"""From the first response to the one that counts: redirects followed, the body read, refusals as NetworkError."""
+"""Redirects: from the first response to the final one, its body read, or an error.
+
+Where a redirect leads is worked out by the HTTP library (`next_request`). It is followed here, because the libraries
+silently make a GET of a change, send a body and unknown headers to any origin, and read bodies of any size.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..base.answers import ORDER
-from .adapter import auth_after_redirect, bad_redirect, send, send_async
-from .credentials import give_cookies, keep_cookies, origin_of, redirect_headers
-from .library import rewind
-from .limits import Read
-from .refusals import became_a_read, could_not_follow, endless, leads_nowhere, refused, status_error
+from ..base.calls import CROSS_ORIGIN_BODY
+from .bodies import rewind
+from .cookies import add_cookies
+from .deadlines import limit_steps
+from .failures import (
+    body_left_origin,
+    body_not_repeatable,
+    endless_redirects,
+    method_became_get,
+    rejected,
+    status_error,
+    unusable_location,
+)
+from .hooks import receive
+from .limits import Read, limit_of_body
+from .origins import origin_of, remove_credentials, sends_body_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from typing import Any
 
     from ..base.steps import Step
     from .library import AnyClient, RawRequest, RawResponse
-    from .order import Order
+    from .outgoing import OutgoingRequest
 
-REDIRECTS: Final = ("follow", "error", "manual")
 MAX_REDIRECTS: Final = 20
 _NOT_MODIFIED: Final = 304
 
 
-class _Send:
-    """A step: sends the request that a redirect led to."""
-
-    __slots__ = ("_auth", "_client", "_request")
-
-    def __init__(self, client: Any, request: RawRequest, auth: Any) -> None:
-        self._client = client
-        self._request = request
-        self._auth = auth
-
-    def take(self, transport: object) -> RawResponse:
-        return send(self._client, self._request, self._auth)
-
-    async def take_async(self, transport: object) -> RawResponse:
-        return await send_async(self._client, self._request, self._auth)
-
-
-def _following(order: Order, response: RawResponse) -> RawRequest:
-    """The request that a redirect leads to. Raises NetworkError for one that cannot be, or must not be, sent."""
+def _following_request(outgoing: OutgoingRequest, response: RawResponse) -> RawRequest:
+    """The request that a redirect leads to. Raises StatusError for one that cannot be, or must not be, sent."""
     following = response.next_request
-    if following is None:  # httpx2 gives such a redirect without a word; httpx has raised
-        raise leads_nowhere(order, response, ValueError("it cannot be read"))
+    if following is None:  # httpx2 gives None for a Location that is no URL; httpx has raised
+        raise unusable_location(outgoing, response, ValueError("it cannot be read"))
     if following.url.scheme not in ("http", "https"):
-        raise leads_nowhere(order, response, ValueError(f"its scheme is {following.url.scheme!r}"))
-    misled = became_a_read(order, response, following)
-    if misled is not None:
-        raise misled
+        raise unusable_location(outgoing, response, ValueError(f"its scheme is {following.url.scheme!r}"))
+    lost_change = method_became_get(outgoing, response, following)
+    if lost_change is not None:
+        raise lost_change
+    if sends_body_elsewhere(response.request, following) and not outgoing.init.get(CROSS_ORIGIN_BODY):
+        raise body_left_origin(outgoing, response, following)
     if following.method != response.request.method:
         following.headers.pop("content-type", None)  # it goes on without content
     obstacle = rewind(following)
     if obstacle is not None:
-        raise could_not_follow(order, response, obstacle)
+        raise body_not_repeatable(outgoing, response, obstacle)
     return following
 
 
-def settled(client: AnyClient, order: Order, response: RawResponse) -> Generator[Step, Any, RawResponse]:
-    """The response that counts, from the first one. Raises NetworkError where it is a refusal."""
-    library = order.sender.library
-    redirect = order.init.get("redirect") or "follow"
+def follow_redirects(
+    client: AnyClient, outgoing: OutgoingRequest, response: RawResponse, send: Callable[[RawRequest, Any], Step]
+) -> Generator[Step, Any, RawResponse]:
+    """Steps: the final response, from the first one; `send(request, auth)` is the step that sends a request.
+
+    Raises NetworkError for a final response that is an error.
+    """
+    library = outgoing.sender.library
+    redirect = outgoing.init.get("redirect") or "follow"
     origin = origin_of(response.request.url)
     at_home = True
     followed = 0
     while response.has_redirect_location and redirect != "manual":
-        order.guard(response)
         yield Read(response)
         if redirect == "error":
-            raise status_error(order, response, "redirected, which request_init['redirect'] = 'error' refuses")
+            raise status_error(outgoing, response, "redirected, which request_init['redirect'] = 'error' refuses")
         followed += 1
         if followed > MAX_REDIRECTS:
-            raise endless(order, MAX_REDIRECTS)
-        following = _following(order, response)
+            raise endless_redirects(outgoing, MAX_REDIRECTS)
+        following = _following_request(outgoing, response)
         at_home = at_home and origin_of(following.url) == origin
-        order.is_conditional = order.is_conditional and at_home
-        redirect_headers(library, following, order.headers, same_origin=at_home)
-        give_cookies(client, order, following, at_home=at_home)
-        redirected = response
+        outgoing.is_conditional = outgoing.is_conditional and at_home
+        if not at_home:
+            remove_credentials(library, following)
+        add_cookies(client, outgoing, following, at_home=at_home)
+        limit_steps(following, outgoing.deadline)
         try:
-            auth = auth_after_redirect(library, client, following.url, order.guard, same_origin=at_home)
-            response = yield _Send(client, following, auth)
+            response = yield send(following, library.use_client_default if at_home else None)
         except library.unreachable as error:
-            raise leads_nowhere(order, bad_redirect(error) or redirected, error) from error
-        response.extensions[ORDER] = order
-        keep_cookies(order, response)
-    accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and order.is_conditional)
-    order.guard(response, whole=not (accepted and order.stream))
-    if not (accepted and order.stream):
+            raise unusable_location(outgoing, response, error) from error
+        receive(outgoing, response)
+    accepted = 200 <= response.status_code < 300 or (response.status_code == _NOT_MODIFIED and outgoing.is_conditional)
+    if accepted and outgoing.stream:
+        limit = limit_of_body(response)
+        if limit is not None:
+            limit.whole = False
+    else:
         yield Read(response)
     if not accepted:
-        raise refused(order, response)
+        raise rejected(outgoing, response)
     return response

@@ -1,4 +1,4 @@
-"""How a request shows who asks: the schemes of an API, and what each adds to a request."""
+"""Authentication schemes: how a credential is added to a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..base.struct import Struct
 Prepared: TypeAlias = tuple[str, dict[str, str]]
 
 Use: TypeAlias = tuple[tuple[str, ...], ...]
-"""Names of schemes: alternatives, of which the first counts whose schemes all have a credential; `()` is none."""
+"""Alternatives of scheme names: the first whose schemes all have a credential is used; `()` needs none."""
 
 SHORT: Final = "token"
 """The name of the only scheme of an API that names none."""
@@ -21,9 +21,9 @@ _LOOPBACK: Final = re.compile(r"localhost|127(\.[0-9]{1,3}){3}|::1").fullmatch
 
 
 class TokenServer(Struct):
-    """Where tokens are asked for, and with what; two that are equal give the same tokens for the same credentials.
+    """A token server, and the parameters of its requests; equal ones give the same tokens for the same credentials.
 
-    `params` pairs names with texts, and `env` credentials with environment variables, both sorted by name.
+    `params` pairs names with values, `env` credentials with environment variables, both sorted by name.
     """
 
     url: str
@@ -35,10 +35,10 @@ class TokenServer(Struct):
 
 
 class Auth(Struct):
-    """How a credential travels. Made by one of the class methods.
+    """How a credential is sent. Made by one of the class methods.
 
-    `env` names the environment variable that may hold it, and `prefix` stands before it in a header or cookie.
-    `deprecated` says that it is no longer to be used, or why.
+    `env` names the environment variable that may hold it, and `prefix` precedes it in a header or cookie.
+    `deprecated` is set for a scheme that should no longer be used, and may be the reason.
     """
 
     kind: Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
@@ -85,9 +85,9 @@ class Auth(Struct):
         env: Mapping[str, str] | None = None,
         deprecated: str | None = None,
     ) -> Auth:
-        """Tokens are asked for at `token_url`, and sent as `Authorization: Bearer TOKEN`.
+        """Tokens are requested at `token_url`, and sent as `Authorization: Bearer TOKEN`.
 
-        `client_auth` says how the client shows itself there: by basic authentication, or in the body. `params` are sent
+        `client_auth` is how the client authenticates there: by basic authentication, or in the body. `params` are sent
         along. `env` names the environment variables of `client_id`, `client_secret`, `refresh_token` and
         `access_token`. Raises ValueError for a URL that is neither https nor on this machine.
         """
@@ -108,7 +108,7 @@ class Auth(Struct):
         return self.name if self.kind == "query" else None
 
     def apply(self, token: str, url: str, headers: dict[str, str]) -> Prepared:
-        """The URL and headers of a request that carries the token."""
+        """The URL and headers of a request with the token added."""
         if self.kind == "query":
             joint = "&" if "?" in url else "?"
             return f"{url}{joint}{urls.quote(self.name, safe='')}={urls.quote(token, safe='')}", headers
@@ -129,14 +129,14 @@ class Auth(Struct):
 
 
 class Schemes(Struct):
-    """The ways of an API to show who asks, by name, and which of them requests use.
+    """The authentication schemes of an API, by name, and which of them requests use.
 
         Schemes({"token": Auth.bearer(), "key": Auth.header("X-Key"), "app": Auth.header("X-App")},
                 use=(("token",), ("key", "app")))
 
-    `use` has alternatives in order: the first one counts whose schemes all have a credential, given to the client or in
-    the environment; `()` as the last one sends none. Without it each scheme is an alternative. Raises ValueError for
-    a name that is none of the schemes'.
+    `use` has alternatives in order: the first one whose schemes all have a credential, given to the client or in the
+    environment, is used; `()` as the last one sends none. Without it each scheme is an alternative. Raises ValueError
+    for a name that is none of the schemes'.
     """
 
     schemes: Mapping[str, Auth]
@@ -149,7 +149,7 @@ class Schemes(Struct):
 
 
 def check_use(use: Any, schemes: Mapping[str, Auth], what: str) -> None:
-    """Raises ValueError for alternatives that name a scheme which the API has not."""
+    """Raises ValueError for alternatives with a scheme that the API does not have."""
     for names in use:
         for name in names:
             if name not in schemes:

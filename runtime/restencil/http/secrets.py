@@ -1,4 +1,4 @@
-"""What of a request is a secret, and texts without it: servers repeat in their answers what was sent to them."""
+"""Secrets of a request, and texts without them: servers repeat in their responses what was sent to them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,37 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from ..base.arguments import ArgumentText
-from .redaction import SHOWN_HEADERS
+from .origins import CONNECTION_HEADERS
+
+SHOWN_HEADERS: Final = frozenset(
+    (
+        *CONNECTION_HEADERS,
+        "accept",
+        "accept-language",
+        "content-length",
+        "content-type",
+        "idempotency-key",
+        "user-agent",
+    )
+)
+"""Headers whose values hold no secret."""
 
 _SECRET_LENGTH: Final = 6
-"""A shorter word in a header of one's own is taken for no secret."""
+"""The shortest word that counts as a secret."""
 
 _CREDENTIAL: Final = re.compile("auth|cookie|token|secret|key|passw|session|signature", re.IGNORECASE).search
 """Headers whose names say that they hold a credential."""
 
 
 def query_secrets(url: str, public: str) -> set[str]:
-    """What was added to the query of `public`, as it was sent and as it was meant."""
+    """The values in a query that `public` has not, as they were sent and decoded."""
     sent = {part.partition("=")[2] for part in url.partition("?")[2].split("&")}
     given = {part.partition("=")[2] for part in public.partition("?")[2].split("&")}
     return {form for secret in sent - given for form in (secret, unquote_plus(secret))}
 
 
 def header_secrets(headers: Mapping[str, str]) -> set[str]:
-    """What may be a secret in the headers that were sent: the values of all that are not known to hold none."""
+    """The values of sent headers that may be a secret: of all that are not known to hold none."""
     secrets: set[str] = set()
     for name, value in headers.items():
         if name.lower() not in SHOWN_HEADERS:
@@ -36,7 +49,7 @@ def header_secrets(headers: Mapping[str, str]) -> set[str]:
 
 
 def credentials(sent: Mapping[str, str], prepared: Mapping[str, str], given: Mapping[str, str]) -> set[str]:
-    """The credentials among the headers that were sent: what is one by its name, and what preparing them added."""
+    """The credentials among the sent headers: those with the name of one, and those that `prepared` added."""
     before = {name.lower(): value for name, value in given.items()}
     named = {name: value for name, value in sent.items() if _CREDENTIAL(name)}
     added = {
@@ -44,8 +57,8 @@ def credentials(sent: Mapping[str, str], prepared: Mapping[str, str], given: Map
         for name, value in prepared.items()
         if before.get(name.lower()) != value and not (isinstance(value, ArgumentText) and not value.secret)
     }
-    told = {str(value) for value in prepared.values() if isinstance(value, ArgumentText) and value.secret}
-    return header_secrets({**named, **added}) | told
+    declared = {str(value) for value in prepared.values() if isinstance(value, ArgumentText) and value.secret}
+    return header_secrets({**named, **added}) | declared
 
 
 def _parts(name: str, value: str) -> Iterator[str]:
@@ -66,7 +79,7 @@ def _parts(name: str, value: str) -> Iterator[str]:
 
 
 def hider_of(secrets: Iterable[str]) -> Callable[[str], str]:
-    """Puts `[redacted]` in place of secrets in a text, however they are written there: as they are, or escaped."""
+    """A function that replaces secrets in a string by `[redacted]`, also where they are escaped."""
     found = {form for secret in secrets if len(secret) >= _SECRET_LENGTH for form in _forms(secret)}
     forms = sorted(found, key=len, reverse=True)
 
@@ -79,7 +92,7 @@ def hider_of(secrets: Iterable[str]) -> Callable[[str], str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    import html  # which takes longer to import than its one use, after a refusal, is worth
+    import html  # imported here, as only errors need it
 
     escaped = json.dumps(secret)[1:-1]
     plain = json.dumps(secret, ensure_ascii=False)[1:-1]

@@ -1,9 +1,9 @@
-"""Responses whose body is read by the user, piece by piece."""
+"""Responses whose body the user reads piece by piece."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.charset import charset_of, undecodable
@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 
 
 class StreamedResponse:
-    """A response whose body has not been read yet: `with endpoint(…) as answer: for chunk in answer.iter_bytes(): …`
+    """A response whose body has not been read yet.
 
-    The body is read through one of the iterators, once; leaving the context, or `close()`/`aclose()`, gives the
-    connection back. The body may be limited in size: past `max_response_bytes` iterating raises NetworkError. The
-    signal of the request holds for the body too: once it is aborted, the next chunk is an AbortError, for which the
-    asynchronous iterators do not wait. `owner` is a transport that serves this call alone, and is closed with it.
+        with endpoint(…) as response:
+            for chunk in response.iter_bytes(): …
+
+    The body is read once, through one of the iterators; leaving the context, or `close()`/`aclose()`, returns the
+    connection. Past `max_response_bytes` an iterator raises NetworkError. Once the signal of the request is aborted,
+    the next chunk raises AbortError; the asynchronous iterators do not wait for that chunk. `owner` is a transport that
+    serves this call alone and is closed with it.
     """
 
     def __init__(self, response: RawResponse, owner: Transport | None = None) -> None:
-        #: The answer as the HTTP library gives it.
+        #: The response of the HTTP library.
         self.response: HttpResponse = response
         self._raw = response
         self._owner = owner
         if owner is not None:
-            owner.handed_over = True
+            owner.closed_by_stream = True
         self._signal: AbortSignal | None = response.extensions.get(SIGNAL_EXTENSION)
 
     @property
@@ -55,7 +58,7 @@ class StreamedResponse:
                 yield chunk
 
     def iter_lines(self) -> Iterator[str]:
-        """The body as text, line by line, without the line ends, which are LF, CR LF or CR."""
+        """The lines of the body, decoded, without their ends, which are LF, CR LF or CR."""
         return _lines(self._raw, self.iter_bytes())
 
     def read(self) -> bytes:
@@ -80,7 +83,7 @@ class StreamedResponse:
                 await self._raw.aclose()
 
     async def aiter_lines(self) -> AsyncIterator[str]:
-        """The body of a response of the asynchronous client as text, line by line, without the line ends."""
+        """The lines of the body of a response of the asynchronous client, decoded, without their ends."""
         splitter = _LineSplitter(self._raw)
         async for chunk in self.aiter_bytes():
             for line in splitter.feed(chunk):
@@ -93,13 +96,13 @@ class StreamedResponse:
         return b"".join([chunk async for chunk in self.aiter_bytes()])
 
     def close(self) -> None:
-        """Gives the connection back; the body is not read further."""
+        """Returns the connection; the rest of the body is not read."""
         self._raw.close()
         if isinstance(self._owner, BlockingTransport):
             self._owner.close()
 
     async def aclose(self) -> None:
-        """Gives the connection of the asynchronous client back; the body is not read further."""
+        """Returns the connection of the asynchronous client; the rest of the body is not read."""
         await self._raw.aclose()
         if isinstance(self._owner, AwaitingTransport):
             await self._owner.aclose()
@@ -151,7 +154,7 @@ class _LineSplitter:
 
 
 def _split(text: str) -> list[str]:
-    """The lines of a text; `str.splitlines` would end them at characters too that stand inside of JSON texts."""
+    """The lines of a string; `str.splitlines` would also split at characters that JSON strings contain."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
@@ -164,11 +167,25 @@ def _lines(response: Any, chunks: Iterable[bytes]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _as_network_errors(response: Any) -> Generator[None]:
-    from .adapter import read_failures
+    from .library import library_of
 
     try:
         yield
-    except read_failures(response) as error:
-        from .refusals import broken_off
+    except library_of(response).RequestError as error:
+        from .failures import stream_failure
 
-        raise broken_off(response, error) from error
+        raise stream_failure(response, error) from error
+
+
+def unread_content(response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
+    """The body of a response whose content was read too early, as `error` reports. Raises any other error."""
+    from .library import library_behind
+
+    library = library_behind(error)
+    if library is None or not isinstance(error, library.ResponseNotRead):
+        raise error
+    if isinstance(response.stream, library.SyncByteStream):
+        content: bytes = response.read()
+        return content
+    awaitable: Awaitable[bytes] = response.aread()
+    return awaitable

@@ -1,7 +1,7 @@
-"""Asking a token server: what is sent to it, and what of its answer is a token.
+"""Requests to a token server.
 
-Credentials go to its address alone: the request takes nothing along of the user's client, follows no redirect, and
-neither it nor its answer shows in an error.
+Credentials go to its address alone: the request takes nothing of the user's client along and follows no redirect, and
+neither it nor its response is part of an error.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from .schemes import TokenServer
 
 MAX_WAIT: Final = 30_000
-"""Milliseconds that a token server may take, all in all."""
+"""The most milliseconds that a token server may take."""
 
 _TIMEOUT: Final = Timeout(total=MAX_WAIT)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}").fullmatch
-"""What servers call the errors that RFC 6749 knows, and others of that kind; anything else may repeat a secret."""
+"""The form of error codes, as in RFC 6749; any other string may repeat a secret."""
 
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+").fullmatch
 
 
 class Credentials(NamedTuple):
-    """What a client shows to a token server; never shown otherwise."""
+    """The credentials of a client for a token server; their repr is empty."""
 
     client_id: str | None
     client_secret: str | None
@@ -42,7 +42,7 @@ class Credentials(NamedTuple):
 
 
 class Granted(NamedTuple):
-    """What a token server gave; `expires_in` is in seconds."""
+    """The tokens of a response; `expires_in` is in seconds."""
 
     access_token: str
     refresh_token: str | None
@@ -53,7 +53,7 @@ class Granted(NamedTuple):
 
 
 class TokenRequest:
-    """A step: asks a token server. Raises AuthError, and ValueError for what cannot be sent."""
+    """A step that requests a token. Raises AuthError, and ValueError for a request that cannot be sent."""
 
     __slots__ = ("_init", "_server")
 
@@ -82,74 +82,74 @@ class TokenRequest:
         }
 
     def take(self, transport: Any) -> Granted:
-        """Blocks until the answer is there."""
-        told = receiver.set(None)  # whoever asked is told of the answer of the API
+        """Blocks until the response is there."""
+        token = receiver.set(None)  # the receiver of the call wants the response of the API
         try:
-            return self._granted(transport.send_apart(self._server.url, self._init, _TIMEOUT))
+            return self._granted(transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
         finally:
-            receiver.reset(told)
+            receiver.reset(token)
         raise failure from None
 
     async def take_async(self, transport: Any) -> Granted:
-        """Awaits the answer."""
-        told = receiver.set(None)
+        """Awaits the response."""
+        token = receiver.set(None)
         try:
-            return self._granted(await transport.send_apart(self._server.url, self._init, _TIMEOUT))
+            return self._granted(await transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
         finally:
-            receiver.reset(told)
+            receiver.reset(token)
         raise failure from None
 
     def _granted(self, response: Any) -> Granted:
-        """The token in an answer. Raises AuthError where there is none."""
-        answer = _json(response)
-        if answer is None:
+        """The token in a response. Raises AuthError where there is none."""
+        content = _json(response)
+        if content is None:
             raise self._error(f"{status_line(response)}: its answer is no JSON object", response.status_code)
-        token, refresh_token = answer.get("access_token"), answer.get("refresh_token")
+        token, refresh_token = content.get("access_token"), content.get("refresh_token")
         if not isinstance(token, str) or not _TOKEN(token):
-            reason = _reason(answer) or "its answer has no access_token"
+            reason = _reason(content) or "its answer has no access_token"
             raise self._error(f"{response.status_code} {reason}", response.status_code)
         renewed = refresh_token if isinstance(refresh_token, str) and refresh_token else None
-        return Granted(token, renewed, _seconds(answer.get("expires_in")))
+        return Granted(token, renewed, _seconds(content.get("expires_in")))
 
     def _failure(self, error: NetworkError) -> AuthError:
         if isinstance(error, AuthError):
             return error
         if not isinstance(error, StatusError):
-            said = str(error).removeprefix(f"POST {self._server.url}: ")
-            return self._error(said, 500, elapsed=error.elapsed)
+            problem = str(error).removeprefix(f"POST {self._server.url}: ")
+            return self._error(problem, 500, elapsed=error.elapsed)
         response: Any = error.response
         if response.has_redirect_location:
-            said = f"{status_line(response)}, a redirect, which is not followed with a secret"
+            problem = f"{status_line(response)}, a redirect, which is not followed with a secret"
         else:
-            said = f"{error.status} {_reason(_json(response)) or response.reason_phrase}"
-        return self._error(said.rstrip(), error.status, elapsed=error.elapsed, retry_after=error.retry_after)
+            problem = f"{error.status} {_reason(_json(response)) or response.reason_phrase}"
+        return self._error(problem.rstrip(), error.status, elapsed=error.elapsed, retry_after=error.retry_after)
 
-    def _error(self, said: str, status: int, *, elapsed: float = 0.0, retry_after: float | None = None) -> AuthError:
+    def _error(self, problem: str, status: int, *, elapsed: float = 0.0, retry_after: float | None = None) -> AuthError:
         url = self._server.url
-        text = f"no token from {url.partition('?')[0]}: {said}"
+        text = f"no token from {url.partition('?')[0]}: {problem}"
         return AuthError(text, status=status, url=url, method="POST", elapsed=elapsed, retry_after=retry_after)
 
 
 def _json(response: Any) -> dict[str, Any] | None:
     try:
-        answer: Any = json.loads(response.content)
+        content: Any = json.loads(response.content)
     except (RuntimeError, ValueError, RecursionError):
         return None
-    return cast("dict[str, Any]", answer) if isinstance(answer, dict) else None
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else None
 
 
-def _reason(answer: Mapping[str, Any] | None) -> str:
-    """What the server calls its error; nothing where that is no plain word."""
-    error = None if answer is None else answer.get("error")
+def _reason(content: Mapping[str, Any] | None) -> str:
+    """The error code of the server; empty where it may hold a secret."""
+    error = None if content is None else content.get("error")
     return error if isinstance(error, str) and _PLAIN(error) else ""
 
 
 def _seconds(value: Any) -> float | None:
-    """How long a token holds, in seconds; None where the server does not say so in a way that can be read."""
+    """The lifetime of a token in seconds; None where it is missing or cannot be read."""
     try:
         seconds = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):

@@ -1,7 +1,6 @@
-"""The transports: who sends the requests of endpoints, through which client, and what is added just before.
+"""The transports that send the requests of endpoints: through which client, and with which credentials.
 
-What needs the HTTP library stands beneath `sending`, which the first request or client imports: that takes longer than
-all the rest.
+`senders`, which needs the HTTP library, is imported by the first request, as that takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from ..base.transport import (
     public_url,
 )
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
-from .agent import NOBODY, Agent
 from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
+from .user_agent import NOBODY, Agent
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,13 +36,13 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
-    from .order import Sender
-    from .sending import AsyncSender, SyncSender
+    from .outgoing import Sender
+    from .senders import AsyncSender, SyncSender
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
-"""What gives the URL and the headers of a request as they go out; a coroutine function of asyncio alone."""
+"""Gives the URL and the headers of a request as they are sent; under asyncio it may be a coroutine function."""
 
 S = TypeVar("S", bound="Sender")
 
@@ -52,15 +51,15 @@ HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 
 
 class _HttpTransport(Transport):
-    """What transports of both kinds share: library, base URL, timeout (ms), limit of size, reading what comes back.
+    """What transports of both kinds have: library, base URL, timeout (ms), limit of size, reading of responses.
 
-    The library is that of the client; without one that of the name `http`, or of the environment, or what is there.
+    The library is that of the client; without one that of the name `http`, of the environment, or an installed one.
     """
 
     _sender: Any
 
     keeps_cookies = True
-    """Cookies of responses are kept here, so that those who share a client share none; else the client keeps them."""
+    """Whether cookies of responses are kept here, so that those who share a client share none, or in the client."""
 
     request_id: str | None = None
     """The header in which the API names its requests, if it is none of the usual ones."""
@@ -88,28 +87,26 @@ class _HttpTransport(Transport):
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
         self.max_response_bytes = max_response_bytes
         self._prepare = prepare
-        self._teller = _teller_of(prepare)
         self._agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
-        self._beside: Any = None
+        self._owner: Any = None
         self._has_own_cookies = True
 
-    def beside(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
-        """A transport over the same HTTP client, which this one closes, for requests that are prepared otherwise.
+    def sibling(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
+        """A transport over the same HTTP client, which this one closes, with other credentials.
 
         It keeps cookies of its own, or shares those of this one.
         """
         made = copy(self)
         made._prepare = prepare
-        made._teller = _teller_of(prepare)
         made._lock = threading.Lock()
-        made._beside, made._has_own_cookies = self, own_cookies
+        made._owner, made._has_own_cookies = self, own_cookies
         made._sender = None
         return made
 
     def absolute(self, url: str) -> str:
-        """Where a URL leads that may be relative; it stays so without a base URL here or in the user's client."""
+        """The absolute URL of one that may be relative; it stays so without a base URL here or in the user's client."""
         base = self.base_url or str(getattr(self._given, "base_url", ""))
         return joined(base, url) if base and not has_scheme(url) else url
 
@@ -120,8 +117,8 @@ class _HttpTransport(Transport):
         return library_named(self._http) if self._given is None else library_of(self._given)
 
     def _made(self, kind: Callable[..., S]) -> S:
-        """The sender of this transport: a new one, or one over the client of the transport that it stands beside."""
-        if self._beside is None:
+        """The sender of this transport: a new one, or one over the client of the transport that owns it."""
+        if self._owner is None:
             made = kind(
                 self._library(),
                 self._given,
@@ -131,13 +128,20 @@ class _HttpTransport(Transport):
                 keeps_cookies=self.keeps_cookies,
             )
         else:
-            beside = self._beside._sending()
-            made = beside.beside() if self._has_own_cookies else beside
+            owner = self._owner._ready_sender()
+            made = owner.sibling() if self._has_own_cookies else owner
         made.request_id = self.request_id
         return made
 
+    def _placed(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+        """The request at the place of the client's API, with what the client gives all its requests."""
+        prepare = self._prepare
+        if not isinstance(prepare, Preparation):
+            return url, init
+        return prepare.add_parameters(prepare.locate(url), init)
+
     def _prepared(self, url: str, init: Mapping[str, Any]) -> Ready | Steps:
-        """The request as it goes out, or the steps that say so."""
+        """The request as it is sent, or the steps that give it."""
         prepare = self._prepare
         if isinstance(prepare, Preparation):
             return prepare.of(url, _headers(init), init.get(USE))
@@ -170,25 +174,20 @@ class _HttpTransport(Transport):
         return own if own is not None else timeout if timeout is not None else self.timeout
 
     def read(self, response: Any, error: RuntimeError) -> bytes | Awaitable[bytes]:
-        """The body of a response whose content was not there yet; an awaitable where it must be awaited."""
-        from .adapter import unread_content
+        """The body of a response whose content was read too early; an awaitable under asyncio."""
+        from .streaming import unread_content
 
         return unread_content(response, error)
 
     def streamed(self, response: Any) -> StreamedResponse:
-        """The response as the user gets it whose body is still to be read."""
+        """The response for the user, its body still to be read."""
         from .streaming import StreamedResponse
 
         return StreamedResponse(response, self if self._for_one_call else None)
 
 
-def _teller_of(prepare: Prepare | None) -> Preparation | None:
-    """Who tells requests what the client gives them all; None where it gives nothing."""
-    return prepare if isinstance(prepare, Preparation) and prepare.parameters is not None else None
-
-
 def _chosen(http: str | None) -> str | None:
-    """The name of a library that an argument gives, else the environment; None where nobody chose.
+    """The name of the library in an argument, else in the environment; None without one.
 
     Raises ValueError for a name that is no library's.
     """
@@ -201,7 +200,7 @@ def _chosen(http: str | None) -> str | None:
 
 
 def library_for(http: str | None) -> Library:
-    """The library of this name, else of the environment's, else what is installed, imported.
+    """The library of this name, of the environment, or the one that is installed; it is imported.
 
     Raises ValueError for a name that is no library's, ImportError for one that is not installed.
     """
@@ -224,8 +223,8 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     `client` is a Client of httpx or httpx2, `http` names the library of the one that is opened without it. `timeout` is
     in milliseconds, `max_response_bytes` limits a body after decompression (None: 256 MB for one that is read whole).
     `prepare(url, headers)` gives the URL and the headers that are really sent; what it adds never shows in errors and
-    logs. Requests that can be aborted run on threads of the `scheduler`. `for_one_call` says that no other call will
-    use it.
+    logs. Requests that can be aborted run on threads of the `scheduler`. With `for_one_call` no other call will use
+    it.
     """
 
     def __init__(
@@ -257,10 +256,10 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     @property
     def client(self) -> Client:
         """The client that requests go through."""
-        return self._sending().client
+        return self._ready_sender().client
 
-    def _sending(self) -> SyncSender:
-        from .sending import SyncSender
+    def _ready_sender(self) -> SyncSender:
+        from .senders import SyncSender
 
         with self._lock:
             if self._sender is None:
@@ -270,9 +269,9 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> RawResponse:
-        """Sends what `init` says and returns the response, its body read unless `stream`.
+        """Sends a request and returns the response, its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
         signal = cast("AbortSignal | None", init.get("signal"))
@@ -280,8 +279,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             signal.raise_if_aborted()
         if self._prepare is None:
             return self._send(url, init, None, timeout, stream)
-        if self._teller is not None:
-            url, init = self._teller.told(url, init)
+        url, init = self._placed(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", drive(prepared, self))
@@ -292,21 +290,19 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, prepared, self._limit(init, timeout), stream)
+        sender = self._sender or self._ready_sender()
+        outgoing = sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is None:
-            return sender.carry_out(order, self)
-        response = AbortableRequest(lambda: sender.carry_out(order, self), signal, self._scheduler).wait()
+            return sender.send(outgoing, self)
+        response = AbortableRequest(lambda: sender.send(outgoing, self), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
-    def send_apart(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
-        """The response to a request to someone else than the API: through the client, without anything of its own."""
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, None, timeout, stream=False)
-        order.apart = True
-        return sender.carry_out(order, self)
+    def send_bare(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
+        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        sender = self._sender or self._ready_sender()
+        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -354,10 +350,10 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     @property
     def client(self) -> AsyncClient:
         """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
-        return self._sending().client
+        return self._ready_sender().client
 
-    def _sending(self) -> AsyncSender:
-        from .sending import AsyncSender
+    def _ready_sender(self) -> AsyncSender:
+        from .senders import AsyncSender
 
         with self._lock:
             if self._sender is None:
@@ -367,9 +363,9 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
     ) -> Coroutine[Any, Any, RawResponse]:
-        """Sends what `init` says; the coroutine gives the response, its body read unless `stream`.
+        """Sends a request; the coroutine gives the response, its body read unless `stream`.
 
-        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failure on the way (500),
+        Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
         signal = cast("AbortSignal | None", init.get("signal"))
@@ -382,8 +378,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     async def _send_prepared(
         self, url: str, init: Mapping[str, Any], limit: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        if self._teller is not None:
-            url, init = self._teller.told(url, init)
+        url, init = self._placed(url, init)
         prepared = self._prepared(url, init)
         if not isinstance(prepared, tuple):
             prepared = cast("Ready", await drive_async(prepared, self))
@@ -394,19 +389,17 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        sender = self._sender or self._sending()
-        sending = sender.carry_out(sender.order(url, init, prepared, self._limit(init, timeout), stream), self)
+        sender = self._sender or self._ready_sender()
+        sending = sender.send(sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream), self)
         signal = cast("AbortSignal | None", init.get("signal"))
         return sending if signal is None else _unless_aborted(sending, signal)
 
-    def send_apart(
+    def send_bare(
         self, url: str, init: Mapping[str, Any], timeout: float | Timeout
     ) -> Coroutine[Any, Any, RawResponse]:
-        """The response to a request to someone else than the API: through the client, without anything of its own."""
-        sender = self._sender or self._sending()
-        order = sender.order(url, init, None, timeout, stream=False)
-        order.apart = True
-        return sender.carry_out(order, self)
+        """The response to a request to someone else than the API, which takes nothing of the client along."""
+        sender = self._sender or self._ready_sender()
+        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -429,7 +422,7 @@ async def _unless_aborted(sending: Coroutine[Any, Any, RawResponse], signal: Abo
 def transport_for(client: object) -> SyncTransport | AsyncTransport:
     """The transport of a direct call: over the user's client, or one that opens a client for this call.
 
-    Raises TypeError for something that is no client.
+    Raises TypeError for an object that is no client.
     """
     if client is None:
         return SyncTransport(for_one_call=True)

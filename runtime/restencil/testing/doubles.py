@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from ..base.scheduler import block
-from ..http.answering import Request, Response, answering_async_client, answering_client
+from ..http.mock_clients import Request, Response, answering_async_client, answering_client
 from ..http.transport import library_for
 
 if TYPE_CHECKING:

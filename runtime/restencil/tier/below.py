@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.lazy import logger, uuid
 from ..base.values import Meta
 
@@ -180,6 +180,7 @@ class Below:
         self.reason = ""
         self.writer = ""
         """The random id of this store in this process."""
+        self._commits = 0
         self.is_open = False
         self.is_resetting = False
         """Whether a reset has still to reach it: until then nothing is read from it."""
@@ -207,6 +208,7 @@ class Below:
     def begin_anew(self) -> None:
         """This store in this process is someone new to the storage."""
         self.writer = uuid.uuid4().hex
+        self._commits = 0
         self.turn = threading.RLock()
 
     # -- asking
@@ -246,6 +248,34 @@ class Below:
     def commit(self, work: Callable[[Storage], T]) -> T | None:
         """What the storage answers to who writes to it; see `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
+
+    def reset(self) -> int:
+        """Begins a new epoch, also in a storage that is not used any more. Raises StorageError where it cannot."""
+        unopened: Exception | None = None
+        try:
+            try:
+                if not self.is_open:
+                    self._open()
+            except Exception as error:
+                unopened = error  # a storage in which nothing can lie has nothing to reset
+            with self.turn:
+                epoch = self.storage.reset()
+        except Exception as failure:
+            error = unopened or failure
+            self._failed(error, is_load=False, writes=True)
+            if isinstance(error, StorageError):
+                raise
+            raise StorageDown(f"the reset could not be written ({type(error).__name__}: {error})") from error
+        finally:
+            if self.state == "off":
+                self.let_go()
+        self._answered(writes=True)
+        return epoch
+
+    def next_commit_id(self) -> int:
+        """An id for a commit, higher than all that this writer gave before."""
+        self._commits += 1
+        return self._commits
 
     def send(self, batch: Batch) -> Outcome | None:
         """What came of a batch; None where the storage does not answer."""

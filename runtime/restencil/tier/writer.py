@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.lazy import logger
+from ..base.errors import StorageDown, StorageError
+from ..base.lazy import asyncio, logger
 from ..base.values import UNDEFINED
 from .draft import Draft
 from .entering import take_over
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
-    from ..storage.protocol import Loaded, Place, StoredResult
+    from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .below import Below
     from .forms import Forms
 
@@ -72,6 +73,8 @@ class Writer:
         self.tend: Callable[[], object] = bool
         """Called (without the lock) by the thread after what it wrote, and now and then."""
         self._draft: Draft | None = None
+        self._given_up: set[int] = set()
+        """Ids of commits that got no answer and are not sent again."""
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
         self._is_committing = False
@@ -129,11 +132,22 @@ class Writer:
                 result = self._sweeping.swept(sweep, result) or result
         return result
 
-    def own(self, number: int) -> None:
-        """The log has a commit of this store: it is numbered, also where the answer to it has not come yet."""
+    def is_own(self, entry: Entry) -> bool:
+        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
+        return entry.writer == self.below.writer and entry.commit_id not in self._given_up
+
+    def number(self, entry: Entry) -> None:
+        """Numbers the draft of which the log has the commit, also where the storage's reply has not come (locked)."""
         draft = self._draft
-        if draft is not None and draft.is_sent and number > draft.after:
-            self._numbered(draft, number)
+        if draft is not None and draft.sent is not None and draft.sent.entry.commit_id == entry.commit_id:
+            self._numbered(draft, entry.number)
+
+    def give_up(self) -> None:
+        """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
+        draft = self._draft
+        if draft is not None and draft.sent is not None:
+            self._given_up.add(draft.sent.entry.commit_id)
+            self._draft = None
 
     # -- a reset
 
@@ -141,19 +155,24 @@ class Writer:
         self.drop_all()
         self.tap.clear()
         self._is_resetting = self.below.is_resetting = True
-        if not (self.below.storage.inline and self._try_reset()):
+        try:
+            if self.below.storage.inline or asyncio._get_running_loop() is None:
+                self._try_reset()
+            elif self.below.state == "on":
+                self.thread.wake(hurries=True)
+            else:
+                raise StorageDown(f"the reset is not written yet ({self.below.reason}); it is tried until the exit")
+        except StorageError:
             self.thread.wake(hurries=True)
+            raise
 
-    def _try_reset(self) -> bool:
-        """Begins a new epoch; False where the storage does not answer now."""
-        epoch = self.below.commit(lambda storage: storage.reset())
-        if epoch is None:
-            return False
+    def _try_reset(self) -> None:
+        """Begins a new epoch. Raises StorageError where that cannot be written now."""
+        epoch = self.below.reset()
         with self._store.lock:
             self.below.known.begin_epoch(epoch, reset=epoch, number=0)
             self._is_resetting = self.below.is_resetting = False
             self._done.notify_all()
-        return True
 
     def drop_all(self) -> None:
         """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
@@ -167,8 +186,8 @@ class Writer:
 
     def commit_all(self) -> bool:
         """Commits all that waits; False where the storage does not take it now."""
-        self._is_committing = True
         try:
+            self._is_committing = True
             return self._commit_all()
         finally:
             self._is_committing = False
@@ -180,8 +199,11 @@ class Writer:
                 if below.state == "off":
                     break
                 return False
-            if self._is_resetting and not self._try_reset():
-                return False
+            if self._is_resetting:
+                try:
+                    self._try_reset()
+                except StorageError:
+                    return False
             self._settle()
             with self._store.lock:
                 draft = self._begin()
@@ -202,6 +224,8 @@ class Writer:
     def _begin(self) -> Draft | None:
         """What is committed next: whole actions, and what changes all results ends it (locked)."""
         waiting = self.waiting
+        if self._draft is not None and self._draft.sent is not None:
+            return self._draft  # first it is to be known what became of this
         actions: list[Pending] = []
         rows = 0
         for pending in waiting.queue:
@@ -214,7 +238,7 @@ class Writer:
         names = {**waiting.names, **dict.fromkeys(self.broken())}
         self._draft = None
         if actions or names or waiting.used:
-            self._draft = Draft(actions, names, [*waiting.used], self.below.known.last)
+            self._draft = Draft(actions, names, [*waiting.used])
             waiting.used.clear()
         return self._draft
 
@@ -222,21 +246,22 @@ class Writer:
         """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
         attempts = 0
         while True:
-            if not self._joining.look_through(draft):
-                return False
-            with self._store.lock:
-                if self._draft is not draft:
-                    return True  # a reset came, or its number was read from the log
-                draft.make(self._contents, self.below, self._forms, self.waiting)
-            batch = draft.encoded(self.below, self._forms)
-            if draft.unstorable or draft.is_too_big:
-                self._leave_out(draft)
-                return True
-            if batch is None:
-                return self._finished(draft, 0)
-            self.waiting.row_size = draft.row_size
-            draft.is_sent = True
-            outcome = self.below.send(batch)
+            if draft.sent is None:
+                if not self._joining.look_through(draft):
+                    return False
+                with self._store.lock:
+                    if self._draft is not draft:
+                        return True  # a reset came
+                    draft.make(self._contents, self.below, self._forms, self.waiting)
+                batch = draft.encoded(self.below, self._forms)
+                if draft.unstorable or draft.is_too_big:
+                    self._leave_out(draft)
+                    return True
+                if batch is None:
+                    return self._finished(draft, 0)
+                self.waiting.row_size = draft.row_size
+                draft.sent = batch
+            outcome = self.below.send(draft.sent)
             if outcome is None:
                 return False
             if outcome.epoch != draft.epoch:
@@ -244,7 +269,7 @@ class Writer:
                 return True
             if outcome.moved is None:
                 return self._finished(draft, outcome.number)
-            draft.is_sent = False
+            draft.sent = None
             attempts += 1
             self._moved(draft, outcome.moved, gives_up=attempts >= _ATTEMPTS)
 
@@ -270,7 +295,6 @@ class Writer:
     def _numbered(self, draft: Draft, number: int) -> None:
         """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
         known, waiting = self.below.known, self.waiting
-        self._draft = None
         for pending in draft.actions:
             if pending.sweeps:
                 waiting.forget(pending)
@@ -285,6 +309,7 @@ class Writer:
         for cell in draft.given_up:
             known.forget(*cell)
             waiting.bases.pop(cell, None)
+        self._draft = None  # the last of all: after an interrupt it is numbered once more
 
     def _note(self, draft: Draft, number: int) -> None:
         """What was committed has the rev of the commit (locked)."""

@@ -389,7 +389,7 @@ EDITS: Final = (
     edit("description: Say how good it is.", "description: Judge it.", to="description-changed resources.items.rate"),
     edit("get: {params: {id: 1}}", "get: {params: {id: 2}}", to="example-changed resources.items.get"),
     edit("    optimistic: true\n", "", to="optimistic-changed resources.items.optimistic"),
-    edit(FIND, "      get: {needs: []}\n" + FIND, to="freshness-changed resources.items.get.needs"),
+    edit(FIND, "      get: {options: {needs: []}}\n" + FIND, to="freshness-changed resources.items.get.needs"),
     edit(
         "method: POST, path: /items/clear",
         "errors: {409: NotFound}, method: POST, path: /items/clear",

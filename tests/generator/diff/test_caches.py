@@ -23,7 +23,7 @@ import restencil
 from restencil.testing import Answer, MockServer, Request
 from restencil_generator import api
 from restencil_generator.diff import RULES
-from restencil_generator.loading import load_text
+from restencil_generator.spec.load import load_text
 
 ITEM: Mapping[str, Any] = {
     "id": 1,

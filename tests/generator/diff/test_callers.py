@@ -18,7 +18,7 @@ from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE, Edit
 
 from restencil_generator import api
 from restencil_generator.diff import RULES
-from restencil_generator.loading import load_text
+from restencil_generator.spec.load import load_text
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.generator.diff.edits import BEFORE
 
-from restencil_generator.cli import run
+from restencil_generator.cli.main import run
 
 AFTER = BEFORE.replace("price: decimal", "price: number").replace("note: string?", "note: string?\n      more: string?")
 BREAKING = (

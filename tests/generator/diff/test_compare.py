@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE, Edit
 
-from restencil_generator import declaration as d
 from restencil_generator.diff import compare
-from restencil_generator.loading import load_text
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 
 
 def spec(text: str) -> d.Spec:

@@ -14,10 +14,10 @@ from tests.effort import tries
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE
 from tests.generator.specs_at_random import loaded, specs
 
-from restencil_generator import declaration as d
 from restencil_generator.diff import RULES, compare
-from restencil_generator.diff.silent import SILENT
-from restencil_generator.loading import load_spec, load_text
+from restencil_generator.diff.ignored_attributes import SILENT
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_spec, load_text
 
 ROOT = Path(__file__).parents[3]
 

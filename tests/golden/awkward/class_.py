@@ -97,32 +97,14 @@ class Klass(
     schema=Class,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
     """Ends with a quote " """
 
-    @restencil.rest(
-        needs=(
-            "list",
-            "dict",
-            "str",
-            "int",
-            "float",
-            "bool",
-            "type",
-            "None_",
-            "from_",
-            "to_dict_",
-            "process_",
-            "validate_",
-            "merge_",
-            "classmethod",
-            "object",
-            "name",
-            "l",
-            "O",
-        ),
-    )
+    @restencil.rest()
     def get(self, *, id: builtins.int) -> Class:
         """`GET /class/:id`
 
@@ -163,6 +145,7 @@ class Klass(
     @restencil.rest_list(
         push=_push,
         get_page=_get_page,
+        exact_filters=(),
         pagination_field="Import",
         pagination={"style": "cursor", "next": "last.Id"},
         wire={

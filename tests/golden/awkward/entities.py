@@ -45,11 +45,12 @@ class Entities(
     schema=Entity,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(
-        needs=("pk", "schema", "indexes", "wire", "abstract", "decode", "encode"),
-    )
+    @restencil.rest()
     def get(self, *, key: str) -> Entity:
         """`GET /entities/:key`"""
         ...

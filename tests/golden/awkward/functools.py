@@ -25,9 +25,12 @@ class Functools(
     schema=schema.Lazy("._entities:Derived", __name__),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @_restencil.rest(needs=("cls",))
+    @_restencil.rest()
     def get(self, *, id: int) -> Derived:
         """`GET /derived/:id`"""
         ...

@@ -86,9 +86,12 @@ class Getattr(
     schema=schema.Lazy(lambda: Callable),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(needs=("collections", "Atlas", "others"))
+    @restencil.rest()
     def get(self, *, id: int) -> _Callable:
         """`GET /getattr/:id`"""
         ...
@@ -117,6 +120,7 @@ class Getattr(
         push=_push,
         push_options={"body": schema.Object({"only": None}, wire={"only": "Only"})},
         unshift=_unshift,
+        exact_filters=(),
         wire={"tags": "Tags", "who": "Who", "builtins": "Builtins"},
     )
     def get_list(
@@ -164,6 +168,7 @@ class Getattr(
         push=_more_push,
         path="/getattr/:id/more",
         schema=schema.Collection([schema.Lazy(".importlib:C", __name__)], follow=True),
+        exact_filters=("id",),
         wire={"tags": "Tags"},
     )
     def more(

@@ -41,6 +41,9 @@ class Importlib(
     schema=schema.Lazy(lambda: C),
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     deprecated="",
 ):

@@ -62,20 +62,12 @@ class TypingExtensions(
     schema=typing,
     url_prefix="https://awk.example/%7Bv%7D",
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @_restencil.rest(
-        needs=(
-            "schema",
-            "datetime",
-            "date",
-            "decimal",
-            "uuid",
-            "builtins",
-            "mapping",
-            "errors",
-        ),
-    )
+    @_restencil.rest()
     def get(self, *, id: str) -> typing:
         """`GET /typing/:id`"""
         ...

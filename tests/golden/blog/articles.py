@@ -63,14 +63,17 @@ class Articles(
     schema=Article,
     url_prefix="https://api.blog.example/v1",
     data_expiry_length=60_000,
+    invalid_if_stale=True,
+    needs="all",
     error_policy=restencil.soft_on_server_error,
+    consistency="strict",
     strict=True,
     optimistic=True,
     non_filter_argument_keys=("orderBy",),
 ):
     """What is written."""
 
-    @restencil.rest(needs=("author", "tags", "views", "comments"))
+    @restencil.rest()
     def get(self, *, id: int) -> Article:
         """`GET /articles/:id`"""
         ...
@@ -89,6 +92,7 @@ class Articles(
         push=_push,
         get_page=_get_page,
         poll_frequency=30_000,
+        exact_filters=(),
         pagination_field="cursor",
         pagination={"style": "cursor", "next": "last.id"},
         wire={"order_by": "orderBy"},
@@ -128,6 +132,7 @@ class Articles(
         extends="get_list",
         path="/search/articles\\?q=:q",
         schema={"results": [Article], "total": None, "next": None},
+        exact_filters=None,
         pagination_field=None,
         pagination=None,
     )

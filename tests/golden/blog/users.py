@@ -44,12 +44,15 @@ class Users(
     schema=User,
     url_prefix="https://api.blog.example/v1",
     data_expiry_length=60_000,
+    invalid_if_stale=True,
+    needs="all",
     error_policy=restencil.soft_on_server_error,
+    consistency="strict",
     strict=True,
 ):
     """The people of the blog."""
 
-    @restencil.rest(needs=("username", "joined_at"))
+    @restencil.rest()
     def get(self, *, id: int) -> User:
         """`GET /users/:id`
 

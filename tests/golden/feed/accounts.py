@@ -22,9 +22,12 @@ class Accounts(
     path="/accounts/:id",
     schema=schema.Lazy("._entities:Account", __name__),
     url_prefix="https://feed.example",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(needs=("handle", "followers"))
+    @restencil.rest()
     def get(self, *, id: int) -> Account:
         """`GET /accounts/:id`"""
         ...

@@ -50,21 +50,12 @@ class Items(
         "type",
     ),
     url_prefix="https://feed.example",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(
-        needs=(
-            "posted_at",
-            "author",
-            "reactions",
-            "text",
-            "replies",
-            "url",
-            "question",
-            "options",
-            "votes",
-        ),
-    )
+    @restencil.rest()
     def get(self, *, id: str) -> Post | Link | Poll:
         """`GET /items/:id`"""
         ...
@@ -88,6 +79,7 @@ class Items(
     @restencil.rest_list(
         push=_push,
         get_page=_get_page,
+        exact_filters=("author",),
         pagination_field="cursor",
         pagination={"style": "link"},
         wire={"order_by": "orderBy"},

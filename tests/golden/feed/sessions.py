@@ -38,9 +38,12 @@ class Sessions(
     path="/sessions/:token",
     schema=Session,
     url_prefix="https://feed.example",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(needs=("account", "expires_at"))
+    @restencil.rest()
     def get(self, *, token: str) -> Session:
         """`GET /sessions/:token`"""
         ...

@@ -32,12 +32,15 @@ class Account(
     path="/account",
     schema=User,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     singleton=True,
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("name", "newsletter"))
+    @restencil.rest()
     def get(self) -> User:
         """`GET /account`"""
         ...

@@ -33,12 +33,15 @@ class BasketResource(
     path="/users/:user_id/basket",
     schema=Basket,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     singleton=True,
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("note",))
+    @restencil.rest()
     def get(self, *, user_id: int) -> Basket:
         """`GET /users/:user_id/basket`"""
         ...

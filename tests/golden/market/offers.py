@@ -62,6 +62,9 @@ class Offers(
     path="/offers/:id",
     schema=Offer,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     header_params={
@@ -77,7 +80,7 @@ class Offers(
     error_classes=f"{__package__}._errors",
     non_filter_argument_keys=("ids", "regions", "period", "prices"),
 ):
-    @restencil.rest(needs=("name", "price", "seller"))
+    @restencil.rest()
     def get(
         self,
         *,
@@ -138,6 +141,7 @@ class Offers(
         },
         unshift=_unshift,
         persist=2,
+        exact_filters=(),
         search_styles={
             "seller": "repeat",
             "ids": "comma",

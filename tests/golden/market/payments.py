@@ -86,12 +86,15 @@ class Payments(
     path="/payments/:id",
     schema=Payment,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
     non_filter_argument_keys=("since",),
 ):
-    @restencil.rest(needs=("amount", "source", "payer", "paid_at"))
+    @restencil.rest()
     def get(self, *, id: int) -> Payment:
         """`GET /payments/:id`"""
         ...
@@ -103,7 +106,11 @@ class Payments(
         state: typing.Literal["open", "settled"] | None = None,
     ) -> Payment: ...
 
-    @restencil.rest_list(push=_push, formats={"since": "unix_ms"})
+    @restencil.rest_list(
+        push=_push,
+        exact_filters=("state",),
+        formats={"since": "unix_ms"},
+    )
     def get_list(
         self,
         *,

@@ -36,6 +36,9 @@ class Questions(
     path="/offers/:offer/questions/:number",
     schema=Question,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
@@ -47,7 +50,7 @@ class Questions(
 
     def _push(self, *, offer: int, body: QuestionBody) -> Question: ...
 
-    @restencil.rest_list(push=_push)
+    @restencil.rest_list(push=_push, exact_filters=("offer",))
     def get_list(self, *, offer: int) -> Sequence[Question]:
         """`GET /offers/:offer/questions`"""
         ...

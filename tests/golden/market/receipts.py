@@ -30,11 +30,14 @@ class Receipts(
     path="/receipts/:id",
     schema=Receipt,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("lines",))
+    @restencil.rest()
     def get(self, *, id: int) -> Receipt:
         """`GET /receipts/:id`"""
         ...

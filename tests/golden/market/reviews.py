@@ -66,6 +66,9 @@ class Reviews(
     path="/reviews/:id",
     schema=Review,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     content_type="application/vnd.market+json",
@@ -73,7 +76,7 @@ class Reviews(
     unwrap="data.review",
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("offer_id", "text"))
+    @restencil.rest()
     def get(self, *, id: int) -> Review:
         """`GET /reviews/:id`"""
         ...
@@ -105,6 +108,7 @@ class Reviews(
         remove=_remove,
         remove_options={"unwrap": "data.review"},
         unwrap="data",
+        exact_filters=(),
     )
     def get_list(self, *, state: str | None = None) -> Sequence[Review]:
         """`GET /reviews`"""

@@ -31,13 +31,16 @@ class Sellers(
     path="/sellers/:id",
     schema=Seller,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
     freshness={"server": {"at_least": 5000, "at_most": 3_600_000}},
     concurrency="etag",
+    consistency="strict",
     strict=True,
     errors={404: Problem, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("name",))
+    @restencil.rest()
     def get(self, *, id: int) -> Seller:
         """`GET /sellers/:id`"""
         ...

@@ -37,19 +37,22 @@ class Shelves(
     path="/halls/:hall/shelves/:shelf",
     schema=Shelf,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     path_params={"hall": "place.hall", "shelf": "place.number"},
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("label",))
+    @restencil.rest()
     def get(self, *, hall: int, shelf: int) -> Shelf:
         """`GET /halls/:hall/shelves/:shelf`"""
         ...
 
     def _push(self, *, hall: int, body: ShelfBody) -> Shelf: ...
 
-    @restencil.rest_list(push=_push)
+    @restencil.rest_list(push=_push, exact_filters=("hall",))
     def get_list(self, *, hall: int) -> Sequence[Shelf]:
         """`GET /halls/:hall/shelves`"""
         ...

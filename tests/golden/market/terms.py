@@ -29,11 +29,14 @@ class Terms(
     path="/terms/:language",
     schema=Term,
     url_prefix="https://market.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",
 ):
-    @restencil.rest(needs=("text",))
+    @restencil.rest()
     def get(self, *, language: int | str) -> Term:
         """`GET /terms/:language`"""
         ...

@@ -18,6 +18,7 @@ __all__ = ["AsyncShop", "Shop"]
 _API = restencil.Api(
     url_prefix="https://shop.example/v2",
     auth=restencil.Auth.bearer(env="SHOP_TOKEN"),
+    url_prefixes=("https://shop.example/v2/catalog",),
 )
 
 

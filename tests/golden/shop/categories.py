@@ -44,11 +44,14 @@ class Categories(
     request_init={"headers": {"X-Client": "restencil"}},
     data_expiry_length=300_000,
     error_expiry_length=2000,
+    invalid_if_stale=True,
+    needs="all",
     timeout=10_000,
     retries=2,
+    consistency="strict",
     strict=True,
 ):
-    @restencil.rest(needs=("name",))
+    @restencil.rest()
     def get(self, *, slug: str) -> Category:
         """`GET /categories/:slug`"""
         ...

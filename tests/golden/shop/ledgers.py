@@ -39,8 +39,11 @@ class Ledgers(
     request_init={"headers": {"X-Client": "restencil"}},
     data_expiry_length=300_000,
     error_expiry_length=2000,
+    invalid_if_stale=True,
+    needs="all",
     timeout=10_000,
     retries=2,
+    consistency="strict",
     strict=True,
     deprecated="Moves to another service.",
 ):

@@ -89,13 +89,16 @@ class Orders(
     request_init={"headers": {"X-Client": "restencil"}},
     data_expiry_length=300_000,
     error_expiry_length=2000,
+    invalid_if_stale=True,
+    needs="all",
     timeout=10_000,
     retries=2,
+    consistency="strict",
     strict=True,
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),
 ):
-    @restencil.rest(needs=("placed_at", "lines", "total", "notes"))
+    @restencil.rest()
     def get(self, *, customer: int, id: uuid.UUID) -> Order:
         """`GET /customers/:customer/orders/:id`
 
@@ -110,6 +113,7 @@ class Orders(
     @restencil.rest_list(
         push=_push,
         get_page=_get_page,
+        exact_filters=(),
         pagination_field="after",
         pagination={"style": "cursor", "next": "header:X-Next"},
     )

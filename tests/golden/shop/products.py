@@ -129,28 +129,17 @@ class Products(
     request_init={"headers": {"X-Client": "restencil"}},
     data_expiry_length=300_000,
     error_expiry_length=2000,
+    invalid_if_stale=True,
+    needs="all",
     timeout=10_000,
     retries=2,
+    consistency="strict",
     strict=True,
     non_filter_argument_keys=("order_by", "page_size"),
 ):
     """What the shop sells."""
 
-    @restencil.rest(
-        invalid_if_stale=True,
-        error_policy=restencil.always_soft,
-        needs=(
-            "sku",
-            "price",
-            "package",
-            "released",
-            "updated_at",
-            "rating",
-            "stock",
-            "related",
-            "extra",
-        ),
-    )
+    @restencil.rest(error_policy=restencil.always_soft)
     def get(self, *, id: int) -> Product:
         """`GET /products/:id`
 
@@ -207,6 +196,7 @@ class Products(
         push_options={"path": "/products/new", "timeout": 30_000},
         get_page=_get_page,
         poll_frequency=60_000,
+        exact_filters=("category",),
         pagination_field="page",
         pagination={"style": "page", "size": {"param": "page_size", "value": 10}},
     )

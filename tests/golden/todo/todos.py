@@ -38,12 +38,15 @@ class Todos(
     path="/todos/:id",
     schema=Todo,
     url_prefix="https://todo.example/api",
+    invalid_if_stale=True,
+    needs="all",
+    consistency="strict",
     strict=True,
     optimistic=True,
 ):
     """What there is to do."""
 
-    @restencil.rest(needs=("title", "done", "labels"))
+    @restencil.rest()
     def get(self, *, id: int) -> Todo:
         """`GET /todos/:id`"""
         ...
@@ -52,7 +55,12 @@ class Todos(
 
     def _get_page(self, *, page: int, done: bool | None = None) -> Sequence[Todo]: ...
 
-    @restencil.rest_list(push=_push, get_page=_get_page, pagination_field="page")
+    @restencil.rest_list(
+        push=_push,
+        get_page=_get_page,
+        exact_filters=("done",),
+        pagination_field="page",
+    )
     def get_list(self, *, done: bool | None = None) -> Sequence[Todo]:
         """`GET /todos`
 

@@ -1,0 +1,1 @@
+"""Code generation: from a resolved spec to the text of its modules."""

@@ -1,0 +1,157 @@
+"""Modules of a plan as text, through Jinja templates: the built-in ones, or a user's own in their place.
+
+A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` keeps it and
+replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 2 #}`.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import jinja2
+
+from restencil_generator.codegen import layout
+from restencil_generator.codegen.imports import Import
+from restencil_generator.codegen.plan import CONTEXT_VERSION, Module
+from restencil_generator.codegen.pyexpr import Expression
+from restencil_generator.exceptions import Failure
+from restencil_generator.spec.source.files import read_regular
+
+if TYPE_CHECKING:
+    from restencil_generator.codegen.resource_class import Method
+
+_VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
+_SUFFIX: Final = ".jinja"
+
+
+class Renderer:
+    """Renders modules. Making one raises `Failure` if a user's template has no version or another one."""
+
+    def __init__(self, templates: Path | None = None) -> None:
+        self._own = None if templates is None else _checked(templates)
+        builtin = jinja2.FunctionLoader(_builtin)
+        loaders: list[jinja2.BaseLoader] = [] if templates is None else [jinja2.FileSystemLoader(templates)]
+        self._environment = jinja2.Environment(
+            loader=jinja2.ChoiceLoader([*loaders, builtin, jinja2.PrefixLoader({"builtin": builtin})]),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            auto_reload=False,
+            autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
+        )
+        filters: Any = self._environment.filters
+        filters["docstring"] = layout.docstring
+        filters["head"] = _head
+        filters["import_line"] = _import_line
+        filters["signature"] = _signature
+        filters["statement"] = _statement
+
+    @property
+    def custom(self) -> bool:
+        """Whether a user's templates take part."""
+        return self._own is not None
+
+    def render(self, module: Module) -> str:
+        """The text of a module. Raises `Failure` that shows the line of the template where a user's own fails."""
+        try:
+            return self._environment.get_template(module.template).render(module=module)
+        except jinja2.TemplateSyntaxError as error:
+            place = f"{error.filename or error.name}:{error.lineno}"
+            raise Failure(f"{place}: {error.message}{_excerpt(error.source, error.lineno)}") from error
+        except Exception as error:
+            if self._own is None:
+                raise
+            raise Failure(self._explained(module, error)) from error
+
+    def _explained(self, module: Module, error: Exception) -> str:
+        what = str(error) if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {error}"
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(_SUFFIX)]
+        if not frames:
+            return f"template {module.template} (for {module.path}): {what}"
+        frame = frames[-1]
+        line = f"\n    {frame.lineno} | {frame.line}" if frame.line else ""
+        return f"{frame.filename}:{frame.lineno}: {what} (rendering {module.path}){line}"
+
+
+def _checked(templates: Path) -> Path:
+    if not templates.is_dir():
+        raise Failure(f"{templates}: is no folder of templates")
+    known = {path.name for path in _folder().glob(f"*{_SUFFIX}")}
+    found = sorted(path for path in templates.rglob(f"*{_SUFFIX}"))
+    if not any(path.parent == templates and path.name in known for path in found):
+        raise Failure(
+            f"{templates}: replaces no template; a template there has the name of a built-in one: "
+            f"{', '.join(sorted(known))}"
+        )
+    for path in found:
+        version = _VERSION.match(read_regular(path).decode("utf-8"))
+        if version is None:
+            raise Failure(
+                f"{path}:1: does not say which context it was written for; let it begin with "
+                f"{{# restencil-context: {CONTEXT_VERSION} #}}"
+            )
+        if int(version[1]) != CONTEXT_VERSION:
+            raise Failure(
+                f"{path}:1: was written for version {version[1]} of the context, and this restencil gives version "
+                f"{CONTEXT_VERSION}; adapt it (CONTEXT.md of restencil_templates says what it gets) and raise "
+                "the number"
+            )
+    return templates
+
+
+def _folder() -> Path:
+    import restencil_templates
+
+    return Path(str(restencil_templates.__file__)).parent
+
+
+def _builtin(name: str) -> tuple[str, str, Callable[[], bool]] | None:
+    path = _folder() / name
+    if not path.is_file() or path.parent != _folder():
+        return None
+    return path.read_text(encoding="utf-8"), str(path), lambda: True
+
+
+def _excerpt(source: str | None, line: int) -> str:
+    lines = (source or "").splitlines()
+    return f"\n    {line} | {lines[line - 1]}" if 0 < line <= len(lines) else ""
+
+
+# ------------------------------------------------------------------------------------------------------------- filters
+
+
+def _statement(expression: Expression, before: str = "", after: str = "", indent: int = 0) -> str:
+    return layout.statement(before, expression, after, indent)
+
+
+class _HasHead:
+    """What the filter `head` takes: a class with bases and keywords."""
+
+    name: str
+    bases: Sequence[str]
+    keywords: Sequence[tuple[str, Expression]]
+
+
+def _head(thing: _HasHead, word: str) -> str:
+    return layout.head(f"{word} {thing.name}", [*thing.bases, *thing.keywords], ":")
+
+
+def _signature(method: Method, indent: int = 0, body: str = "") -> str:
+    after = f" -> {method.returns}:{body}"
+    return layout.signature(f"def {method.name}", method.receiver, method.parameters, after, indent)
+
+
+def _import_line(line: Import, indent: int = 0) -> str:
+    if not line.names:
+        return f"import {line.module}" + (f" as {line.alias}" if line.alias else "")
+    return layout.import_names(f"from {line.module} import ", list(_names(line)), indent)
+
+
+def _names(line: Import) -> Iterator[str]:
+    for name, alias in line.names:
+        yield name if alias is None else f"{name} as {alias}"

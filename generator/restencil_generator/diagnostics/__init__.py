@@ -1,0 +1,1 @@
+"""Problems found in specs: their model, codes, explanations and output formats."""

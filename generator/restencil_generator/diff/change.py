@@ -1,0 +1,81 @@
+"""One change between two specs: which rule it falls under, where it is, and what it was."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from restencil_generator.diagnostics.model import Place
+from restencil_generator.diff.rules import COLUMNS, RULES, Class, Column, Rule, Severity
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """A change below something: `sub` says where below it, `text` what changed, `was` what stood there before."""
+
+    rule: str
+    sub: str
+    text: str
+    was: str = ""
+    old_place: Place | None = None
+    new_place: Place | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """One change, the most specific that can be said of it.
+
+    `node` says where in the spec: `entities.Order.total`, `resources.orders.get_list.status`, `package`. `change` says
+    what changed, in a few words, and `was` what stood there before, empty where that says nothing. `place` is where it
+    stands in the new spec, or where it would stand; `old_place` where it stood in the old one, None where it is new.
+    """
+
+    rule: str
+    node: str
+    change: str
+    place: Place
+    old_place: Place | None = None
+    was: str = ""
+
+    @property
+    def columns(self) -> Rule:
+        """What it means for callers, on the wire and in caches."""
+        return RULES[self.rule]
+
+    @property
+    def shown(self) -> str:
+        """The node as messages show it: without the table that it stands in."""
+        head, _, rest = self.node.partition(".")
+        return rest if rest and head in _TABLES else self.node
+
+    @property
+    def message(self) -> str:
+        """The change in a sentence: `Order.total: decimal → number`."""
+        return f"{self.shown}: {self.change}"
+
+    def worst(self, columns: tuple[Column, ...] = COLUMNS) -> Severity:
+        """The worst severity among some columns."""
+        return self.columns.worst(columns)
+
+    @property
+    def upstream(self) -> Class:
+        """What a change means to whoever imports the spec: `breaking` only where callers break.
+
+        What changes on the wire or in caches, or is risky, is `risky`: behaviour, and no work for callers.
+        """
+        rule = self.columns
+        if rule.callers == "B":
+            return "breaking"
+        if rule.worst() in ("B", "R"):
+            return "risky"
+        return "additive" if rule.callers == "A" else "documentation"
+
+
+_TABLES = ("entities", "enums", "objects", "resources")
+
+
+def found_at(change: Change, node: str, old: Place, new: Place) -> Finding:
+    """A change below a node; it stands where the node does, unless it has places of its own."""
+    where = ".".join(filter(None, (node, change.sub)))
+    has_place = change.old_place is not None or change.new_place is not None
+    old_place = change.old_place if has_place else old
+    return Finding(change.rule, where, change.text, change.new_place or new, old_place, change.was)

@@ -1,0 +1,1 @@
+"""Advice about valid specs."""

@@ -1,0 +1,149 @@
+"""Made-up values: the same for the same type, field and number in every run."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid
+from typing import assert_never
+
+from restencil_generator.mock.moments import text_in_format
+from restencil_generator.spec.model import (
+    AnyOf,
+    Const,
+    EntityRef,
+    EnumRef,
+    Field,
+    InlineEnum,
+    Json,
+    ListOf,
+    ObjectRef,
+    ObjectType,
+    OneOf,
+    Optional,
+    Scalar,
+    ScalarName,
+    Spec,
+    Type,
+    ValuesOf,
+)
+
+_START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
+
+_TURN = 2_000_000
+"""Numbers count up to here and begin anew where a value has a range: a pk that was sent may be as large as it likes."""
+
+
+def words(name: str) -> str:
+    """A field's name as words: `createdAt` and `created_at` are "created at"."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
+
+
+def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str] = frozenset()) -> Json:
+    """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null.
+
+    `above` are the objects that it stands in: none is made inside of itself.
+    """
+    match type_:
+        case Scalar(scalar_name, format):
+            return text_in_format(scalar(scalar_name, name, number), format)
+        case Const():
+            return type_.value
+        case EnumRef():
+            members = spec.enums[type_.name].members
+            return members[(number - 1) % len(members)].value
+        case Optional():
+            ends = number % 3 == 0 or _is_one_of(type_.item, above)
+            return None if ends else value(spec, type_.item, name, number, above)
+        case ListOf():
+            singular = name.removesuffix("s") if len(name) > 2 else name
+            steps = range(0 if _is_one_of(type_.item, above) else 2)
+            return [value(spec, type_.item, singular, number + step, above) for step in steps]
+        case ValuesOf():
+            keys = () if _is_one_of(type_.item, above) else ("first", "second")
+            return {key: value(spec, type_.item, key, number + step, above) for step, key in enumerate(keys)}
+        case ObjectRef():
+            return members_of(spec, spec.objects[type_.name].fields, number, above | {type_.name})
+        case ObjectType():
+            return members_of(spec, type_.members, number, above)
+        case InlineEnum(values):
+            return values[(number - 1) % len(values)]
+        case AnyOf(items):
+            return value(spec, items[0], name, number, above)
+        case OneOf((first, *_)):
+            return marked(type_, first, value(spec, first, name, number, above))
+        case _:
+            return None
+
+
+def marked(union: OneOf, chosen: Type, made: Json) -> Json:
+    """A value of one of several types, with what tells it apart where an attribute does that."""
+    if not union.attribute or not isinstance(made, dict) or not isinstance(chosen, ObjectRef | EntityRef):
+        return made
+    mark = next((choice.value for choice in union.values if choice.entity == chosen.name), chosen.name)
+    return {union.wire: mark} | made
+
+
+def members_of(
+    spec: Spec, fields: tuple[Field, ...], number: int, above: frozenset[str] = frozenset()
+) -> dict[str, Json]:
+    """Made-up members under their wire names."""
+    return {field.wire: value(spec, field.type, field.name, number, above) for field in fields}
+
+
+def _is_one_of(type_: Type, objects: frozenset[str]) -> bool:
+    return isinstance(type_, ObjectRef) and type_.name in objects
+
+
+def scalar(type_: ScalarName, name: str, number: int) -> Json:
+    """A made-up JSON scalar for the field `name` of record `number`."""
+    text = words(name)
+    match type_:
+        case "string":
+            return _text(text, number)
+        case "integer":
+            return (number * 7 + len(text)) % 100
+        case "number":
+            return number % _TURN * 1.5
+        case "boolean":
+            return number % 2 == 0
+        case "datetime":
+            return _day(number).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case "date":
+            return _day(number).strftime("%Y-%m-%d")
+        case "time":
+            return f"{(8 + number) % 24:02}:30:00"
+        case "decimal":
+            return f"{number}.50"
+        case "uuid":
+            return identifier(number)
+        case "any" | "bytes":
+            return None
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def day(text: str) -> int | None:
+    """The number that a made-up date or moment tells by its day; None for a text that is neither."""
+    try:
+        return (datetime.date.fromisoformat(text.partition("T")[0]) - _START.date()).days + 1
+    except ValueError:
+        return None
+
+
+def _day(number: int) -> datetime.datetime:
+    return _START + datetime.timedelta(days=number % _TURN - 1)
+
+
+def identifier(number: int) -> str:
+    """A UUID of version 4 by its form, whose end tells the number."""
+    return str(uuid.UUID(int=(0x4000 << 64) | (0x8 << 60) | number % _TURN))
+
+
+def _text(text: str, number: int) -> str:
+    last = text.rpartition(" ")[2]
+    if "mail" in last:
+        return f"{last}{number}@example.com"
+    if last in ("url", "uri", "link", "href", "website", "homepage", "avatar", "image"):
+        return f"https://example.com/{last}/{number}"
+    return f"{text} {number}".capitalize() if last not in ("slug", "username", "login", "key") else f"{last}-{number}"

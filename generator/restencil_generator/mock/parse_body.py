@@ -1,0 +1,245 @@
+"""What the bytes of a body say: JSON, a form's fields under their types, or the bytes themselves.
+
+Whatever comes, it is read or refused with the reason: what passes here can be kept, compared and written as JSON again.
+"""
+
+from __future__ import annotations
+
+import codecs
+import dataclasses
+import email.parser
+import email.policy
+import json
+import math
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from restencil_generator.mock import styles
+from restencil_generator.mock.call import Sent
+from restencil_generator.mock.errors import Refusal
+from restencil_generator.mock.kinds import bare
+from restencil_generator.spec.model import (
+    MISSING,
+    Body,
+    Json,
+    ListOf,
+    Missing,
+    ObjectRef,
+    ObjectType,
+    OneOf,
+    Request,
+    Scalar,
+    Spec,
+    Type,
+    ValuesOf,
+    list_in,
+)
+
+DEPTH: Final = 100
+"""How deep lists and mappings of a body may be nested in each other."""
+
+_CHARSETS: Final = frozenset(
+    (
+        *("ascii", "utf-8", "utf-8-sig", "iso8859-1", "iso8859-15", "cp1252"),
+        *(f"utf-{width}{order}" for width in (16, 32) for order in ("", "-le", "-be")),
+    )
+)
+
+
+def parse(spec: Spec, body: Body | None, content_type: str, raw: bytes) -> Sent:
+    """A body as the endpoint declares it; `MISSING` where there is none. Raises `Refusal` for what cannot be read."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if not raw:
+        return MISSING
+    if kind == "application/x-www-form-urlencoded":
+        pairs = parse_qsl(_decoded(raw, _charset(content_type), "replace"), keep_blank_values=True)
+        return _usable(_fields(spec, body, pairs))
+    if kind == "multipart/form-data":
+        return _usable(_parts(body, _multipart(content_type, raw)))
+    if body is not None and (body.kind in ("bytes", "text") or (body.kind == "any" and "json" not in kind)):
+        return raw
+    charset = _charset(content_type)
+    try:
+        parsed: Json = json.loads(raw if charset is None else _decoded(raw, charset))
+    except (ValueError, RecursionError) as error:
+        raise _refused(f"is no JSON: {error}") from error
+    return _usable(parsed)
+
+
+def unwrapped(sent: Sent, request: Request) -> Sent:
+    """A body out of the member that it is sent in. Raises `Refusal` where there is none."""
+    if sent is MISSING:
+        return sent
+    for step in request.envelope:
+        if not isinstance(sent, dict) or step not in sent:
+            path = ".".join(request.envelope)
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"the body has no {path!r}, in which it is to stand")
+        sent = sent[step]
+    return sent
+
+
+def _refused(why: str) -> Refusal:
+    return Refusal(HTTPStatus.BAD_REQUEST, f"the body {why}")
+
+
+# -------------------------------------------------------------------------------------------------------------- charset
+
+
+def _charset(content_type: str) -> str | None:
+    """The charset that a Content-Type names; None where it names none."""
+    for parameter in content_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip("\"'")
+    return None
+
+
+def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
+    """The text of a body. Charsets that are no text, or take long to decode, are refused like unknown ones."""
+    try:
+        found = codecs.lookup(charset or "utf-8").name
+    except (LookupError, ValueError):
+        found = ""
+    if found not in _CHARSETS:
+        raise _refused(f"has the charset {charset!r}, which the mock server does not read: send UTF-8")
+    try:
+        return raw.decode(found, errors)
+    except UnicodeError as error:
+        raise _refused(f"is not in its charset {charset!r}: {error}") from error
+
+
+# ------------------------------------------------------------------------------------------------------------- limits
+
+
+def _usable(value: Json) -> Json:
+    """The value, if JSON can hold it: texts that are Unicode, numbers within a float's range, a bounded depth."""
+    pending: list[tuple[Json, int]] = [(value, 0)]
+    while pending:
+        part, depth = pending.pop()
+        match part:
+            case str():
+                _check_text(part)
+            case bool() | None:
+                pass
+            case int() | float():
+                _check_number(part)
+            case _ if depth >= DEPTH:
+                raise _refused(f"is nested more than {DEPTH} deep")
+            case list():
+                pending.extend((item, depth + 1) for item in part)
+            case dict():
+                for key, item in part.items():
+                    _check_text(key)
+                    pending.append((item, depth + 1))
+    return value
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _refused(f"holds a lone surrogate, U+{ord(text[error.start]):04X}, which is no character") from None
+
+
+def _check_number(number: int | float) -> None:
+    try:
+        finite = math.isfinite(number)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise _refused("holds a number out of range: JSON's go as far as those of a double, some 1.8e308")
+
+
+# --------------------------------------------------------------------------------------------------------------- forms
+
+
+def _multipart(content_type: str, raw: bytes) -> list[tuple[str, str]]:
+    """The parts of a form. Of a file its name is kept: the mock server stores no contents."""
+    try:
+        head = b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n"
+        message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + raw)
+        pairs = [*_pairs(message)] if message.is_multipart() else None
+    except Exception as error:  # the parser of e-mails raises whatever it stumbles over
+        raise _refused(f"is no multipart form: {type(error).__name__}: {error}") from error
+    if pairs is None:
+        raise _refused("is no multipart form: its Content-Type has no usable boundary")
+    return pairs
+
+
+def _pairs(message: Any) -> Sequence[tuple[str, str]]:
+    pairs: list[tuple[str, str]] = []
+    for part in message.iter_parts():
+        disposition = part.get("content-disposition")
+        name = None if disposition is None else disposition.params.get("name")
+        if name is not None:
+            content = part.get_payload(decode=True)
+            text = content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
+            pairs.append((name, part.get_filename() or text))
+    return pairs
+
+
+def _fields(spec: Spec, body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+    """The fields of a form, lists and objects read as their styles write them; what is declared nowhere is kept."""
+    declared = body.type.members if body is not None and isinstance(body.type, ObjectType) else ()
+    found: dict[str, Json] = {}
+    taken: set[str] = set()
+    for field in declared:
+        type_ = bare(field.type)
+        listed = list_in(type_)
+        if field.style is None and (listed is not None or isinstance(type_, ObjectRef | ObjectType | ValuesOf)):
+            is_flat = listed is not None and not isinstance(bare(listed.item), ListOf | ObjectRef | ObjectType)
+            field = dataclasses.replace(field, style="repeat" if is_flat else "brackets")
+        value = styles.read(spec, field, pairs, "repeat")
+        named = {*styles.names(spec, field)}
+        taken.update(name for name, _ in pairs if name.partition("[")[0] in named)
+        if value is not MISSING:
+            found[field.wire] = _typed(spec, field.type, value)
+    return {**{name: text for name, text in pairs if name not in taken}, **found}
+
+
+def _typed(spec: Spec, type_: Type, value: Json | Missing) -> Json:
+    """A value of texts with the JSON values that its type asks for."""
+    type_ = bare(type_)
+    match value:
+        case str():
+            return _value(type_, value)
+        case list() if (listed := list_in(type_)) is not None:
+            return [_typed(spec, listed.item, item) for item in value]
+        case dict():
+            members = styles.members(spec, type_)
+            types = {member.wire: member.type for member in members}
+            item = type_.item if isinstance(type_, ValuesOf) else Scalar("any")
+            return {name: _typed(spec, types.get(name, item), part) for name, part in value.items()}
+        case _:
+            return None if value is MISSING else value
+
+
+def _parts(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+    """The parts of a multipart body. One that is a list has as many pairs as items, and what is an object is JSON."""
+    fields = {} if body is None or not isinstance(body.type, ObjectType) else {f.wire: f for f in body.type.members}
+    found: dict[str, Json] = {}
+    for name, text in pairs:
+        field = fields.get(name)
+        type_ = None if field is None else bare(field.type)
+        if isinstance(type_, ListOf):
+            held = found.setdefault(name, [])
+            assert isinstance(held, list)
+            held.append(_value(type_.item, text))
+        else:
+            found[name] = _value(type_, text)
+    return found
+
+
+def _value(type_: Type | None, text: str) -> Json:
+    """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
+    type_ = None if type_ is None else bare(type_)
+    is_json = isinstance(type_, ObjectRef | ObjectType | ValuesOf | OneOf)
+    if is_json or (isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean")):
+        try:
+            parsed: Json = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        return parsed
+    return text

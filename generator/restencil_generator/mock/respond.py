@@ -1,0 +1,225 @@
+"""What a call answers: the outcome in the shape that the spec declares."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from restencil_generator.mock import fake_values
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.call import Call, Reply
+from restencil_generator.mock.changes import Outcome
+from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list
+from restencil_generator.mock.pages import Page, Pages
+from restencil_generator.mock.records import Records
+from restencil_generator.mock.routes import filled
+from restencil_generator.mock.serialize import show
+from restencil_generator.mock.tables import Row, Tables, text_of, value_at
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
+    MISSING,
+    AdderOf,
+    AllOf,
+    CollectionOf,
+    Const,
+    Entity,
+    EntityRef,
+    Field,
+    InvalidateOf,
+    Json,
+    ListOf,
+    Missing,
+    ObjectType,
+    OneOf,
+    Optional,
+    PageOf,
+    QueryOf,
+    Scalar,
+    Type,
+    UnionOf,
+    ValuesOf,
+)
+
+
+class Shape:
+    """Puts together the answer of one call."""
+
+    def __init__(self, tables: Tables, call: Call, outcome: Outcome) -> None:
+        self.tables = tables
+        self.spec = tables.spec
+        self.call = call
+        self.outcome = outcome
+        self.records = Records(tables, call)
+        self.pages = Pages(tables, call)
+
+    def reply(self) -> Reply:
+        """The answer, with the headers that tell of its page, or where the record is that it has created."""
+        reply, created = self._reply(), self._location()
+        return reply if created is None else dataclasses.replace(reply, headers={**reply.headers, "Location": created})
+
+    def _location(self) -> str | None:
+        """The path of the one record that the call has created, where the resource has such records one by one."""
+        row, resource = self.outcome.subject, self.call.resource
+        if row is None or not self.outcome.added or resource.path is None or resource.schema is None:
+            return None
+        if not self.tables.is_of(row, resource.schema):
+            return None
+        found = {name: text for name, text in row.scope.items() if text}
+        found |= dict(self.call.params)
+        for name in (parameter.name for parameter in resource.parameters):
+            dotted = self.call.fields.get(name, "")
+            field = argument_field(row.entity, name)
+            value = value_at(row.data, self.tables.path(row.entity, dotted)) if dotted else None
+            text = text_of(value) if dotted else None if field is None else text_of(row.data.get(field.wire))
+            found |= {} if text is None else {name: text}
+        path = filled(resource.path, found)
+        return (
+            None
+            if path is None or "get" not in resource.endpoints
+            else f"{self.call.root}{self.call.route.prefix}{path}"
+        )
+
+    def _reply(self) -> Reply:
+        endpoint, status = self.call.endpoint, self.outcome.status
+        example = MISSING if endpoint.example is None else endpoint.example.response
+        type_ = endpoint.schema or endpoint.returns
+        if endpoint.response.ignore:
+            return Reply(status, {"ok": True})
+        if self.outcome.removed is not MISSING:
+            silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, InvalidateOf)
+            return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self._wrapped(self.outcome.removed))
+        if endpoint.side_effect and endpoint.response.empty in ("merge", "none"):
+            return Reply(HTTPStatus.NO_CONTENT)
+        if endpoint.content in ("text", "bytes", "stream"):
+            return self._text(example)
+        if entity_part(endpoint.schema) is None and example is not MISSING:
+            return Reply(status, self._wrapped(example if type_ is None else to_wire(self.spec, type_, example)))
+        if type_ is None:
+            return Reply(HTTPStatus.NO_CONTENT) if endpoint.side_effect else Reply(status, {})
+        content = self._wrapped(self._build(type_, endpoint.name, example))
+        self._put_next(content)
+        return Reply(status, content, self.pages.headers)
+
+    def _wrapped(self, value: Json | Missing) -> Json:
+        """The answer with its value where the spec says that it stands."""
+        found: Any = value
+        for step in reversed(self.call.endpoint.response.envelope):
+            found = [*[None] * int(step), found] if step.isdecimal() else {step: found}
+        return found  # type: ignore[no-any-return]  # JSON in JSON
+
+    def _text(self, example: Json | Missing) -> Reply:
+        """What was sent to the address before, else the example, else the name of the endpoint."""
+        said = example if isinstance(example, str) else f"{self.call.endpoint.name} of {self.call.resource.name}\n"
+        content = self.tables.contents.get(self.call.url, said.encode())
+        if self.call.endpoint.content == "text":
+            return Reply(self.outcome.status, content.decode("utf-8", "replace"), text=True)
+        return Reply(self.outcome.status, content)
+
+    def _build(self, type_: Type, name: str, example: Json | Missing, page: Page | None = None) -> Json:
+        """A value of this type for the answer. `example` is the value of the spec's example in its place."""
+        match type_:
+            case Optional():
+                return self._build(type_.item, name, example, page)
+            case EntityRef() | UnionOf():
+                return self._one(type_)
+            case OneOf((first, *_)) if example is MISSING:
+                return fake_values.marked(type_, first, self._build(first, name, example))
+            case InvalidateOf():
+                return self._build(type_.of, name, example)
+            case AdderOf():
+                return self._added(type_)
+            case CollectionOf() | AllOf() | QueryOf() | PageOf():
+                inner = ListOf(type_.of) if isinstance(type_.of, EntityRef | UnionOf) else type_.of
+                return self._build(inner, name, example, page)
+            case ListOf(EntityRef() | UnionOf() as item):
+                return [show(self.tables, row, entity) for entity, row in self._rows(item, page)]
+            case ValuesOf(EntityRef() | UnionOf() as item):
+                return {self._key(row): show(self.tables, row, entity) for entity, row in self._rows(item, page)}
+            case ObjectType():
+                return self._wrap(type_, example, page)
+            case _:
+                return fake_values.value(self.spec, type_, name, 1) if example is MISSING else example
+
+    def _one(self, of: EntityRef | UnionOf) -> Json:
+        """The row that the call is about, read as what the answer says; else the first one that can be."""
+        subject = self.outcome.subject
+        for entity, row in self.tables.rows(of):
+            if row is subject:
+                return show(self.tables, row, entity)
+        return next((show(self.tables, row, entity) for entity, row in self.tables.rows(of)), None)
+
+    def _added(self, type_: AdderOf) -> Json:
+        """What was added: one record as itself, several as the list or mapping that they were sent as."""
+        rows = self.outcome.added or ()
+        if type_.how == "assign":
+            return {self._key(row): show(self.tables, row) for row in rows}
+        if self.outcome.subject is not None:
+            return show(self.tables, self.outcome.subject)
+        return [show(self.tables, row) for row in rows]
+
+    def _rows(self, of: EntityRef | UnionOf, page: Page | None) -> Sequence[tuple[Entity, Row]]:
+        """What the call has added, else the page that it asks for."""
+        if self.outcome.added is not None:
+            return [(row.entity, row) for row in self.outcome.added]
+        return (page or self._page(of)).items
+
+    def _page(self, of: EntityRef | UnionOf) -> Page:
+        return self.pages.cut(self.records.rows(of))
+
+    def _key(self, row: Row) -> str:
+        return row.label or self.tables.pk(row)
+
+    def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page | None) -> Json:
+        """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
+        main = next((member for member in type_.members if is_list(member.type)), None)
+        if main is not None and page is None and self.outcome.added is None:
+            of = entity_part(main.type)
+            page = None if of is None else self._page(of)
+        wrapped: dict[str, Json] = {}
+        for member in type_.members:
+            shown = (
+                example.get(member.wire, example.get(member.name, MISSING)) if isinstance(example, dict) else MISSING
+            )
+            if entity_part(member.type) is not None or isinstance(bare(member.type), ObjectType):
+                its = page if member is main or not is_list(member.type) else None
+                wrapped[member.wire] = self._build(member.type, member.name, shown, its)
+            else:
+                wrapped[member.wire] = self._plain(member, shown, page)
+        return wrapped
+
+    def _plain(self, member: Field, example: Json | Missing, page: Page | None) -> Json:
+        """A member without data: what it says of the page, what the example says, what was sent, or made up."""
+        if isinstance(member.type, Const):
+            return member.type.value
+        fact = MISSING if page is None else page.fact(member.name)
+        if fact is not MISSING and (fact is not None or isinstance(member.type, Optional)):
+            return str(fact) if bare(member.type) == Scalar("string") and isinstance(fact, int) else fact
+        if example is not MISSING:
+            return to_wire(self.spec, member.type, example)
+        sent = self.call.body
+        if isinstance(sent, dict) and member.wire in sent:
+            echoed = sent[member.wire]
+            if not any(misfits(self.spec, member.type, echoed)):
+                return echoed
+        return fake_values.value(self.spec, member.type, member.name, 1)
+
+    def _put_next(self, content: Json) -> None:
+        """Writes the next page's cursor where the pagination says that it stands in the response."""
+        style, page = self.pages.paging.style, self.pages.first
+        if page is None or style is None or not isinstance(content, dict):
+            return
+        told = ((style.next, page.next), (style.more, page.next is not None), (style.total, page.total))
+        for where, value in (*told, (style.length, page.size)):
+            if where is not None and where.kind == "response":
+                _put(content, where.path, value)
+
+
+def _put(target: dict[str, Json], path: Sequence[str], value: Json) -> None:
+    for name in path[:-1]:
+        inner = target.setdefault(name, {})
+        if not isinstance(inner, dict):
+            return
+        target = inner
+    target[path[-1]] = value

@@ -1,0 +1,71 @@
+"""Rows as JSON: what an answer shows of a record, its relations filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from restencil_generator.mock.kinds import bare, entity_part
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, text_of
+from restencil_generator.spec.model import CollectionOf, Entity, Field, Json, Optional, ValuesOf
+
+DEPTH = 3
+"""How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""
+
+
+def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Ref, ...] = ()) -> dict[str, Json]:
+    """A row as JSON with its relations filled in, read as `entity` (default: as what it is)."""
+    entity = entity or row.entity
+    here = (*above, Ref(row.entity.key, tables.pk(row)))
+    whole = len(here) <= DEPTH and here[-1] not in above
+    fields = {field.wire: field for field in entity.all_fields if not field.write_only}
+    others = {field.wire for field in row.entity.all_fields} - fields.keys()
+    shown: dict[str, Json] = {}
+    for name, value in row.data.items():
+        if name not in others:
+            field = fields.get(name)
+            if field is None or entity_part(field.type) is None:
+                shown[name] = _fill(tables, value, ())
+            elif whole:
+                nested = _related(tables, row, field, value, here)
+                if nested is not None or isinstance(field.type, Optional):
+                    shown[name] = nested
+    return shown
+
+
+def _related(tables: Tables, row: Row, field: Field, value: Stored, above: tuple[Ref, ...]) -> Json:
+    """A relation's value. One that a nested collection describes (`nest`) is looked up, not stored."""
+    type_ = bare(field.type)
+    of = entity_part(type_)
+    if isinstance(type_, CollectionOf) and type_.nest and of is not None:
+        wanted = {
+            pair.argument: text_of(row.data.get(source.wire))
+            for pair in type_.nest
+            if (source := row.entity.field(pair.field)) is not None
+        }
+        found = [
+            (entity, other)
+            for entity, other in tables.rows(of)
+            if all(text is not None and tables.agrees(other, name, text) for name, text in wanted.items())
+        ]
+        if isinstance(type_.of, ValuesOf):
+            return {other.label or tables.pk(other): show(tables, other, entity, above) for entity, other in found}
+        return [show(tables, other, entity, above) for entity, other in found]
+    return _fill(tables, value, above)
+
+
+def _fill(tables: Tables, value: Stored, above: tuple[Ref, ...]) -> Json:
+    """A stored value as JSON. References to what is gone are left out of lists and mappings."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Ref():
+            row = tables.follow(value)
+            return None if row is None else show(tables, row, None, above)
+        case Mapping():
+            return {key: _fill(tables, item, above) for key, item in value.items() if not _is_gone(tables, item)}
+        case _:
+            return [_fill(tables, item, above) for item in value if not _is_gone(tables, item)]
+
+
+def _is_gone(tables: Tables, value: Stored) -> bool:
+    return isinstance(value, Ref) and tables.follow(value) is None

@@ -1,0 +1,256 @@
+"""JSON into rows: what a body, an example or a default says becomes part of the tables."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Mapping
+from typing import cast
+
+from restencil_generator.mock import fake_values
+from restencil_generator.mock.body import misfits
+from restencil_generator.mock.errors import Misfit
+from restencil_generator.mock.kinds import argument_field, entity_part
+from restencil_generator.mock.moments import in_format
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
+from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.model import (
+    MISSING,
+    AdderOf,
+    AllOf,
+    CollectionOf,
+    Const,
+    Entity,
+    EntityRef,
+    Field,
+    InvalidateOf,
+    Json,
+    ListOf,
+    ObjectRef,
+    ObjectType,
+    OneOf,
+    Optional,
+    PageOf,
+    QueryOf,
+    Scalar,
+    Type,
+    UnionOf,
+    ValuesOf,
+)
+
+
+class Intake:
+    """Brings records in JSON into tables: a nested entity becomes a row of its own, and a reference in its place.
+
+    `params` are the arguments of the call that they answer: they give the fields that only the path knows.
+    """
+
+    def __init__(self, tables: Tables, params: Mapping[str, str] | None = None) -> None:
+        self.tables = tables
+        self.spec = tables.spec
+        self.params = params or {}
+
+    def create(
+        self,
+        of: EntityRef | UnionOf,
+        body: Mapping[str, Json],
+        *,
+        params: Mapping[str, str] | None = None,
+        label: str | None = None,
+    ) -> Row:
+        """A new row from a body. What the body lacks comes from `params`, the defaults, or is made up.
+
+        Raises `Misfit` where the body does not say which entity of a union it is, or its pk is taken.
+        """
+        entity = self.tables.most_complete(self._choose(of, body))
+        told = self._from_params(entity, params or {})
+        both = {
+            name: {**held, **part}
+            for name, part in body.items()
+            if isinstance(part, dict) and isinstance(held := told.get(name), dict)
+        }
+        given = {**told, **body, **both}
+        data = self._absorb_fields(entity, given)
+        number = self.tables.next_number(entity)
+        for field in entity.all_fields:
+            if field.wire not in data:
+                self._default(entity, field, data, number)
+        data = self.tables.with_key(entity, data, number)
+        pk = self.tables.pk_of(entity, data)
+        if pk is None:
+            raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
+        if self.tables.follow(Ref(entity.key, pk)) is not None:
+            raise Misfit(f"a record of {entity.name} with the pk {pk!r} exists already")
+        scope = {
+            name: text
+            for name, text in (params or {}).items()
+            if argument_field(entity, name) is None and not self.tables.path(entity, name)
+        }
+        return self.tables.insert(Row(entity, data, scope, label))
+
+    def change(self, row: Row, body: Mapping[str, Json], *, replace: bool = False) -> None:
+        """Writes the members of a body into a row. `replace` sets what the body lacks to its default, as PUT does.
+
+        The fields of the pk and those that are read-only stay as they are.
+        """
+        fixed = {
+            field.wire for field in row.entity.all_fields if field.read_only or field.name in row.entity.pk
+        } & row.data.keys()
+        incoming = self._absorb_fields(row.entity, body)
+        if replace:
+            for field in row.entity.all_fields:
+                if field.wire not in incoming and field.wire not in fixed and field.default is not MISSING:
+                    row.data[field.wire] = self.absorb(field.type, to_wire(self.spec, field.type, field.default))
+        paths = [path for name in row.entity.pk if len(path := self.tables.path(row.entity, name)) > 1]
+        keys = [(path, value_at(row.data, path)) for path in paths]
+        row.data.update({name: value for name, value in incoming.items() if name not in fixed})
+        for path, value in keys:
+            row.data = with_value(row.data, path, value)
+
+    def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
+        """The members of a body as they are kept. Raises `Misfit` for one that is not of its field's type."""
+        fields = {field.wire: field for field in entity.all_fields}
+        absorbed: dict[str, Stored] = {}
+        for name, value in body.items():
+            field = fields.get(name)
+            if field is not None and field.decode is None and field.encode is None:
+                for misfit in misfits(self.spec, field.type, value, (name,)):
+                    raise Misfit(misfit)
+            absorbed[name] = value if field is None else self.absorb(field.type, value)
+        return absorbed
+
+    def absorb(self, type_: Type, value: Json) -> Stored:
+        """JSON of this type with its entities in the tables and references in their place."""
+        match type_:
+            case EntityRef() | UnionOf():
+                return self._absorb_entity(type_, value)
+            case Optional():
+                return None if value is None else self.absorb(type_.item, value)
+            case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
+                return self.absorb(type_.of, value)
+            case OneOf():
+                return self._absorb_one_of(type_, value)
+            case ListOf() if isinstance(value, list):
+                return [self.absorb(type_.item, item) for item in value]
+            case ValuesOf() if isinstance(value, dict):
+                return {key: self.absorb(type_.item, item) for key, item in value.items()}
+            case ObjectType() | ObjectRef() if isinstance(value, dict):
+                members = type_.members if isinstance(type_, ObjectType) else self.spec.objects[type_.name].fields
+                types = {member.wire: member.type for member in members}
+                return {key: self.absorb(types[key], item) if key in types else item for key, item in value.items()}
+            case _:
+                return value
+
+    def _absorb_entity(self, of: EntityRef | UnionOf, value: Json) -> Stored:
+        if isinstance(value, list):  # the items of a schema that holds one or several
+            return [self._absorb_entity(of, item) for item in value]
+        if not isinstance(value, dict):
+            pk = text_of(value)
+            return None if pk is None else Ref(self._holder(of, pk).key, pk)
+        entity = self.tables.most_complete(self._choose(of, value))
+        value = {**self._from_path(entity), **value}
+        pk = self.tables.pk_of(entity, value)
+        row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
+        if row is None:
+            row = self.create(EntityRef(entity.name), value)
+        else:
+            row.data.update(self._absorb_fields(row.entity, value))
+        return Ref(entity.key, self.tables.pk(row))
+
+    def _absorb_one_of(self, union: OneOf, value: Json) -> Stored:
+        """A value of one of several types: an entity among them becomes a row of its own."""
+        if not isinstance(value, dict):
+            fitting = (one for one in union.alternatives if not any(misfits(self.spec, one, value)))
+            return self.absorb(next((one for one in fitting if not isinstance(one, EntityRef)), Scalar("any")), value)
+        for one in union.alternatives:
+            if isinstance(one, EntityRef) and self._is_entity(union, one.name, value):
+                return self.absorb(one, value)
+        return value
+
+    def _is_entity(self, union: OneOf, name: str, value: Mapping[str, Json]) -> bool:
+        """Whether an object is said to be this one of several entities."""
+        fields = self.spec.entities[name].all_fields
+        fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, Const)}
+        if union.attribute:
+            marks = [choice.value for choice in union.values if choice.entity == name]
+            return value.get(union.wire) in (*marks, fixed.get(union.wire, name))
+        entities = [one for one in union.alternatives if isinstance(one, EntityRef)]
+        return len(entities) == 1 or (bool(fixed) and all(value.get(wire) == said for wire, said in fixed.items()))
+
+    def _holder(self, of: EntityRef | UnionOf, pk: str) -> Entity:
+        entities = self.tables.entities(of)
+        return next((entity for entity in entities if self.tables.follow(Ref(entity.key, pk)) is not None), entities[0])
+
+    def _choose(self, of: EntityRef | UnionOf, value: Mapping[str, Json]) -> Entity:
+        """Which entity of a union a record is: by the discriminator, or, under a function, by the fields it has."""
+        entities = self.tables.entities(of)
+        if isinstance(of, EntityRef):
+            return entities[0]
+        if of.wire:
+            said = value.get(of.wire)
+            for choice in of.choices:
+                if choice.value == said:
+                    return self.spec.entities[choice.entity]
+            known = ", ".join(json.dumps(choice.value) for choice in of.choices)
+            raise Misfit(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {said!r}")
+        return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
+
+    def _from_params(self, entity: Entity, params: Mapping[str, str]) -> dict[str, Json]:
+        """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
+        given: dict[str, Json] = {}
+        for name, text in params.items():
+            way = self.tables.way(entity, name) if "." in name else ()
+            if way and (value := _typed(way[-1].type, text)) is not None:
+                given = cast("dict[str, Json]", with_value(given, [field.wire for field in way], value))
+            field = argument_field(entity, name)
+            if field is not None and (value := _typed(field.type, text)) is not None:
+                given[field.wire] = value
+        return given
+
+    def _from_path(self, entity: Entity) -> dict[str, Json]:
+        """The fields that answers leave out, since the path says them."""
+        fields = [field for field in entity.all_fields if field.param in self.params]
+        return {field.wire: _typed(field.type, self.params[field.param]) for field in fields}
+
+    def _default(self, entity: Entity, field: Field, data: dict[str, Stored], number: int) -> None:
+        """Fills a field that a new record lacks."""
+        type_ = field.type
+        if field.name in entity.pk:
+            data[field.wire] = pk_part(entity, field, number)
+        elif isinstance(type_, Const):
+            data[field.wire] = type_.value
+        elif field.read_only and isinstance(type_, Scalar) and type_.name == "datetime":
+            data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type_.format)
+        elif field.default is not MISSING:
+            data[field.wire] = self.absorb(type_, to_wire(self.spec, type_, field.default))
+        elif isinstance(type_, EntityRef | UnionOf | OneOf) and (of := entity_part(type_)) is not None:
+            # A required relation: somebody has to be it, as on a real server the signed-in user is.
+            first = next(self.tables.rows(of), None)
+            if first is not None:
+                data[field.wire] = Ref(first[1].entity.key, self.tables.pk(first[1]))
+        elif isinstance(type_, Optional):
+            data[field.wire] = None
+        else:
+            data[field.wire] = fake_values.value(self.spec, type_, field.name, number)
+
+
+def _typed(type_: Type, text: str) -> Json:
+    """A URL's text as the JSON value of a field; None where it is none."""
+    match type_:
+        case Optional():
+            return _typed(type_.item, text)
+        case Scalar("integer"):
+            return whole(text)
+        case Scalar("number"):
+            try:
+                number = float(text)
+            except ValueError:
+                return None
+            return number if math.isfinite(number) else None
+        case Scalar("boolean"):
+            return {"true": True, "false": False}.get(text)
+        case ListOf() | ValuesOf() | ObjectRef() | ObjectType() | CollectionOf() | AllOf() | QueryOf():
+            return None
+        case _:
+            return text

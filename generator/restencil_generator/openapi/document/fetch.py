@@ -1,0 +1,133 @@
+"""Documents behind addresses: one origin, and no more of it than a bounded amount.
+
+Nothing but the origin of the first address is ever asked, redirects included. Credentials are neither sent nor read.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from typing import Final
+from urllib.parse import urljoin, urlsplit
+
+from restencil_generator.exceptions import Failure
+
+MAX_BYTES: Final = 50_000_000
+MAX_FILES: Final = 500
+MAX_SECONDS: Final = 60.0
+_MAX_REDIRECTS: Final = 10
+_MAX_SILENCE: Final = 15.0
+_CHUNK: Final = 65_536
+_HEADERS: Final = {"Accept": "application/json, application/yaml, */*;q=0.5", "User-Agent": "restencil"}
+_PORTS: Final = {"http": 80, "https": 443}
+
+Origin = tuple[str, str, int]
+"""Scheme, host and port."""
+
+
+class OtherOrigin(Failure):
+    """An address, or one that it leads to, is not of the origin that may be asked."""
+
+
+class NotThere(Failure):
+    """An address that answers with an error of the asker's; the message has its status."""
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is an address, not a file."""
+    return source.lower().startswith(("http://", "https://"))
+
+
+def origin(address: str) -> Origin:
+    """The origin of an address. Raises `Failure` where it has none."""
+    try:
+        split = urlsplit(address)
+        port = split.port
+    except ValueError as error:
+        raise Failure(f"{address}: is no address: {error}") from error
+    if split.username is not None or split.password is not None:
+        raise Failure(f"{split.hostname}: no credentials are sent for a document; save it, and import the file")
+    scheme = split.scheme.lower()
+    if scheme not in _PORTS or not split.hostname:
+        raise Failure(f"{address}: is no address that can be asked: http://… or https://… was expected")
+    return scheme, split.hostname.lower(), port or _PORTS[scheme]
+
+
+_CREDENTIALS: Final = (
+    "; it asks for credentials, which import does not send: save the document "
+    "(curl -H 'Authorization: Bearer …' -o openapi.json ADDRESS), and import the file"
+)
+
+
+class Fetcher:
+    """Fetches files of the origin of one address; what it has fetched counts towards its limits."""
+
+    def __init__(self, address: str) -> None:
+        self.origin = origin(address)
+        self._files = 0
+        self._bytes = 0
+        self._until: float | None = None
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def fetch(self, address: str) -> tuple[bytes, str]:
+        """What is behind an address, and the address that it was found at in the end.
+
+        Raises `OtherOrigin`, `NotThere` (statuses from 400 to 499), and `Failure` for everything else: another status,
+        no connection, or more than one of the limits.
+        """
+        self._files += 1
+        if self._files > MAX_FILES:
+            raise Failure(f"{address}: more than {MAX_FILES} files are referred to")
+        if self._until is None:
+            self._until = time.monotonic() + MAX_SECONDS
+        at = address
+        for _ in range(_MAX_REDIRECTS):
+            if origin(at) != self.origin:
+                raise OtherOrigin(f"{address}: leads to {at}, which is another origin")
+            content, onwards = self._ask(at)
+            if onwards is None:
+                return content, at
+            at = urljoin(at, onwards)
+        raise Failure(f"{address}: is redirected more than {_MAX_REDIRECTS} times")
+
+    def _ask(self, address: str) -> tuple[bytes, str | None]:
+        """The body behind an address, whose scheme `origin` has seen to, or where it leads."""
+        asked = urllib.request.Request(address.replace(" ", "%20"), headers=_HEADERS)  # noqa: S310 - http or https
+        try:
+            with self._opener.open(asked, timeout=min(self._left(), _MAX_SILENCE)) as answer:
+                return self._body(answer, address), None
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code in (301, 302, 303, 307, 308):
+                    return b"", error.headers.get("Location", "")
+                kind = NotThere if 400 <= error.code < 500 else Failure
+                hint = _CREDENTIALS if error.code in (401, 403) else ""
+                raise kind(f"{address}: {error.code}{hint}") from error
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            raise Failure(f"{address}: cannot be fetched: {reason or type(error).__name__}") from error
+
+    def _left(self) -> float:
+        left = (self._until or 0) - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"it took more than {MAX_SECONDS:.0f} s")
+        return left
+
+    def _body(self, answer: http.client.HTTPResponse, address: str) -> bytes:
+        pieces: list[bytes] = []
+        while piece := answer.read1(_CHUNK):
+            pieces.append(piece)
+            self._bytes += len(piece)
+            if self._bytes > MAX_BYTES:
+                raise Failure(f"{address}: more than {MAX_BYTES // 1_000_000} MB")
+            self._left()
+        return b"".join(pieces)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Where an answer leads is looked at before it is asked."""
+
+    def redirect_request(self, *arguments: object, **others: object) -> None:
+        """None: a redirect is an answer like any other."""

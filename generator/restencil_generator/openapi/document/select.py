@@ -1,0 +1,108 @@
+"""Which operations of a document are imported: by method and path, and by tag."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from restencil_generator.diagnostics.model import listed, visible
+from restencil_generator.exceptions import Failure
+from restencil_generator.openapi.options import Options
+
+_PATTERN: Final = re.compile(r"(?:([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)\s+)?(\S+)\Z")
+_PART: Final = re.compile(r"/\*\*(?=/|\Z)|\*\*|\*|\{[^{}/]*\}")
+
+
+class Asked(NamedTuple):
+    """An operation as patterns see it."""
+
+    method: str
+    path: str
+    tags: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Pattern:
+    text: str
+    methods: frozenset[str]
+    path: re.Pattern[str]
+
+    def matches(self, asked: Asked) -> bool:
+        if self.methods and asked.method not in self.methods:
+            return False
+        return self.path.fullmatch(asked.path) is not None
+
+
+class Choice:
+    """What is chosen by `--include`, `--exclude` and `--tag`; without them everything is.
+
+    `unused` are the patterns of `--exclude` that matched nothing, once `check` was called. Raises `Failure` for what is
+    no pattern.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._include = [_pattern(text, "--include") for text in options.include]
+        self._exclude = [_pattern(text, "--exclude") for text in options.exclude]
+        self._tags = frozenset(options.tags)
+        self.unused: tuple[str, ...] = ()
+
+    def has(self, asked: Asked) -> bool:
+        """Whether an operation is chosen."""
+        if self._tags and self._tags.isdisjoint(asked.tags):
+            return False
+        if self._include and not any(pattern.matches(asked) for pattern in self._include):
+            return False
+        return not any(pattern.matches(asked) for pattern in self._exclude)
+
+    def check(self, every: Sequence[Asked]) -> None:
+        """Raises `Failure` where something that was asked for is not there, or nothing is left."""
+        for pattern in self._include:
+            if not any(pattern.matches(asked) for asked in every):
+                raise Failure(f"nothing matches --include '{visible(pattern.text)}'{_there(pattern, every)}")
+        tags = {tag for asked in every for tag in asked.tags}
+        missing = sorted(self._tags - tags)
+        if missing:
+            there = f"there are {listed(sorted(tags)[:20], 'and')}" if tags else "no operation has a tag"
+            raise Failure(f"nothing has the tag {listed(missing)} of --tag ({there})")
+        if every and not any(self.has(asked) for asked in every):
+            raise Failure(f"nothing is left of {len(every)} operations after --include, --exclude and --tag")
+        self.unused = tuple(
+            pattern.text for pattern in self._exclude if not any(pattern.matches(asked) for asked in every)
+        )
+
+
+def _pattern(text: str, option: str) -> _Pattern:
+    match = _PATTERN.match(text.strip())
+    if match is None or match[2][0] not in "/*":
+        example = f"{option} 'GET,POST /repos/**'"
+        raise Failure(
+            f"{option} '{visible(text)}' is no pattern: a path was expected, after methods or alone ({example})"
+        )
+    methods = frozenset(method.strip().upper() for method in (match[1] or "").split(",") if method.strip())
+    return _Pattern(text, methods, re.compile(_expression(match[2]), re.DOTALL))
+
+
+def _expression(path: str) -> str:
+    """The regular expression of a pattern: `*` is one segment, `**` any number of them."""
+    found, at = "", 0
+    for part in _PART.finditer(path):
+        found += re.escape(path[at : part.start()])
+        word, at = part[0], part.end()
+        found += {"/**": r"(?:/.*)?", "**": r".*", "*": r"[^/]*"}.get(word) or re.escape(word)
+    return found + re.escape(path[at:])
+
+
+def _there(pattern: _Pattern, every: Iterable[Asked]) -> str:
+    """What there is instead: the paths that begin alike, else those that are most."""
+    paths = {asked.path for asked in every}
+    if not paths:
+        return " (the document has no operations)"
+    begins = Counter(f"/{path[1:].partition('/')[0]}" for path in paths)
+    alike = re.sub(r"[*{].*", "", pattern.text.split()[-1])
+    asked = f"/{alike[1:].partition('/')[0]}"
+    begin = asked if asked in begins else max(sorted(begins), key=lambda each: begins[each])
+    count = begins[begin]
+    return f" ({count} {'path begins' if count == 1 else 'paths begin'} with {visible(begin)})"

@@ -1,0 +1,72 @@
+"""Path templates of a spec as paths of OpenAPI: parameters between braces, literal queries as parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from typing import Any, Final
+from urllib.parse import unquote
+
+from restencil_generator.spec import model as d
+
+_HOLE: Final = re.compile(r"\{[^{}]*\}")
+_MOST: Final = 3
+"""Of so many optional parameters each combination has a path; of more, all of them and none."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form:
+    """One path that a template stands for, with the names of its parameters.
+
+    `query` are the arguments that the template itself has: the name of a parameter, or a text that is always the same.
+    `left` are the optional parameters that it leaves out.
+    """
+
+    path: str
+    parameters: tuple[str, ...]
+    query: tuple[tuple[str, str | None, str], ...]
+    left: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> str:
+        """The path without the names of its parameters: two of one shape are one path of OpenAPI."""
+        return _HOLE.sub("{}", self.path)
+
+
+def forms(path: d.Path) -> list[Form]:
+    """The paths that a template stands for, the one with all of its parameters first."""
+    optional = [parameter.name for parameter in path.parameters if parameter.optional]
+    if len(optional) <= _MOST:
+        left = [set(some) for count in range(len(optional) + 1) for some in itertools.combinations(optional, count)]
+    else:
+        left = [set[str](), set(optional)]
+    found: dict[str, Form] = {}
+    for some in left:
+        form = _form(path, some)
+        found.setdefault(form.shape, form)
+    return list(found.values())
+
+
+def _form(path: d.Path, left: set[str]) -> Form:
+    text = ""
+    names: list[str] = []
+    for part in path.parts:
+        if isinstance(part, d.PathText):
+            text += part.text.replace("{", "%7B").replace("}", "%7D")
+        elif part.name not in left:
+            text += f"{part.prefix}{{{part.name}}}"
+            names.append(part.name)
+    place, _, query = text.partition("?")
+    pairs: list[tuple[str, str | None, str]] = []
+    for pair in filter(None, query.split("&")):
+        name, _, value = pair.partition("=")
+        held = _HOLE.fullmatch(value)
+        pairs.append((unquote(name), value[1:-1] if held else None, "" if held else unquote(value)))
+    in_path = tuple(name for name in names if f"{{{name}}}" in place)
+    return Form(place if place.startswith("/") else f"/{place}", in_path, tuple(pairs), tuple(sorted(left)))
+
+
+def renamed(form: Form, as_in: Form) -> dict[str, Any]:
+    """The names that the parameters of a form have in another of its shape."""
+    return dict(zip(form.parameters, as_in.parameters, strict=True))

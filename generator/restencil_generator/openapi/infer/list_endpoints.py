@@ -1,0 +1,231 @@
+"""Lists of entities: what stands around them, their parameters and pages."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from restencil_generator.openapi.document.model import Part
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
+from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
+from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.pagination import ORDERS, SIZES, pages_of
+from restencil_generator.openapi.infer.parameters import Query
+from restencil_generator.openapi.infer.records import Member
+from restencil_generator.openapi.infer.resources import Call, Entity, Resource
+from restencil_generator.openapi.infer.response_layout import Many
+from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.spec.grammar.keys import FORMS
+
+READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history"))
+"""Words in what a POST is called that only reads."""
+
+CHANGES: Final = frozenset(
+    ("add", "append", "approve", "archive", "assign", "batch", "bulk", "cancel", "change", "clear", "clone", "complete",
+     "copy", "create", "delete", "disable", "duplicate", "edit", "enable", "execute", "import", "insert", "invite",
+     "mark", "merge", "modify", "move", "new", "patch", "publish", "put", "register", "reject", "remove", "replace",
+     "reset", "restore", "revoke", "save", "send", "set", "submit", "subscribe", "sync", "trigger", "unassign",
+     "update", "upload", "upsert", "write")
+)  # fmt: skip
+"""Words beside them that say that it changes something."""
+
+VAGUE: Final = re.compile(
+    r"contain|search|prefix|regex|regular expression|pattern|wildcard|fuzzy|partial|substring|begins? with|starts? with"
+    r"|ends? with|\b(?:after|before|since|until|greater|less|at least|at most|minimum|maximum|min|max|between|newer"
+    r"|older|earlier|later|like|ranges?|case[- ]insensitive(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""What descriptions of parameters say that do not select by equality."""
+
+FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
+"""Members that make a mapping something else than an object."""
+
+
+class Lists:
+    """Writes what is to be said of lists."""
+
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
+
+    def queries(
+        self, endpoint: Endpoint, queries: list[Query], taken: set[str], listed: Entity | None = None
+    ) -> dict[str, str]:
+        """Writes the search parameters of an endpoint; `listed` is the entity that they may select by its fields."""
+        found, names = self.context.parameters.search_params(queries, taken)
+        fields = set() if listed is None else set(self.context.entities[listed].values())
+        for query in queries:
+            name = names[query.wire]
+            if name in fields and is_vague(query.description or self.context.shapes.of(query.part).description):
+                found[name] = _with(found[name], "filter", "unknown")
+        if found:
+            endpoint.values["search_params"] = found
+        return names
+
+    def get_list(self, resource: Resource, endpoint: Endpoint) -> None:
+        call, many, entity = endpoint.call, resource.listing, resource.entity
+        assert many is not None
+        assert entity is not None
+        assert call.answer is not None
+        operation = call.operation
+        queries = self.context.parameters.of(operation)
+        listed = None if resource.summary is None else entity
+        names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()), listed)
+        if resource.summary is None:
+            typed = self.context.types.of(
+                many.items, self.context.owner(resource, endpoint.name), self.context.scope(call)
+            )
+            item = self.context.types.item(typed)
+            plain: Value = {"values": item} if many.values else [item]
+            endpoint.values["schema"] = plain
+            endpoint.many = ".".join(many.path)
+            if not many.bare:
+                endpoint.values["schema"] = self._around(resource, endpoint, many, plain)
+                endpoint.many, endpoint.one = None, ""
+            return
+        item = self.context.resource_schema(resource)
+        held: Value = {"collection": {"values": item} if many.values else [item]}
+        if many.bare:
+            endpoint.many = ".".join(many.path)
+            if many.values:
+                endpoint.values["schema"] = held
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""
+        pk = self.context.key_fields(entity)
+        self.pages(resource, endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
+
+    def pages(
+        self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str
+    ) -> None:
+        operation = endpoint.call.operation
+        schemas = {query.wire: self.context.shapes.of(query.part) for query in queries}
+        pages = pages_of(operation, self.context.shapes, endpoint.call.answer, schemas, pk)
+        apart = [
+            names[wire]
+            for wire in schemas
+            if snake_case(wire) in SIZES | ORDERS and (pages is None or wire != pages.field)
+        ]
+        if apart:
+            endpoint.values["collection"] = {"non_filter_arguments": list(apart)}
+        if pages is None:
+            return
+        if pages.field:
+            endpoint.values["pagination_field"] = names[pages.field]
+            params = endpoint.values.get("search_params")
+            if isinstance(params, dict) and self.context.types.wire_of(names[pages.field], pages.field) is None:
+                del params[names[pages.field]]  # its name alone says it
+                if not params:
+                    del endpoint.values["search_params"]
+        comment = pages.comment
+        if not pages.field:
+            # The language asks for a parameter; where none names a page, what the server says of the next one counts.
+            taken = {*names.values(), *self.context.names_of(resource, endpoint.call, None).values()}
+            endpoint.values["pagination_field"] = next(
+                name for name in ("page", "cursor", "next_page") if name not in taken
+            )
+            comment = f"{comment}; check: no parameter names a page".removeprefix("; ")
+        endpoint.values["pagination"] = dict(pages.pagination)
+        if comment:
+            endpoint.comments[("pagination",)] = comment
+
+    def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
+        """An answer with a list in it: its members, with what is held in the list's place."""
+        call = endpoint.call
+        assert call.answer is not None
+        owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
+        form = self._wrapped(call.answer, many.path, held, owner, scope)
+        members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
+        return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
+
+    def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
+        if not path:
+            return held
+        schema = self.context.shapes.of(part)
+        names = member_names(schema.properties)
+        members: dict[str, Value] = {}
+        wires: dict[str, Value] = {}
+        optional: list[Value] = []
+        for wire, inner in schema.properties.items():
+            if not wire:
+                continue
+            name = names[wire]
+            if (spelled := self.context.types.wire_of(name, wire)) is not None:
+                wires[name] = spelled
+            if wire == path[0]:
+                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
+                continue
+            member = Member((inner,), wire in schema.required, True)
+            typed = self.context.types.member(member, owner, wire)[0]
+            value = self.context.types.item(dataclasses.replace(typed, nullable=False))
+            if not self.context.types.is_optional(member, typed) or value == "any":
+                members[name] = value
+            elif isinstance(value, str):
+                members[name] = f"{value}?"
+            else:
+                members[name] = value
+                optional.append(name)
+        form: dict[str, Value] = {"object": members}
+        if wires:
+            form["wire"] = wires
+        if optional:
+            form["optional"] = optional
+        return form
+
+    def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
+        """The list of entities that a reading call answers with."""
+        if call.answer is None or not (call.method == "GET" or is_list_by_post(call)):
+            return None
+        answers = self.context.found.answers
+
+        def fits(part: Part) -> bool:
+            entity = self.context.found.by_schema.get(self.context.shapes.of(part).at)
+            return entity is not None and entity.scope <= set(call.route.parameters)
+
+        many = answers.many(call.answer, fits, resource.name)
+        if many is None or not fits(many.items):
+            return None
+        body = call.operation.body
+        if call.method != "GET" and body is not None and body.content.schema is not None:
+            sent = self.context.shapes.of(body.content.schema)
+            if self.context.found.by_schema.get(sent.at) is not None:
+                return None  # it is sent records, so it may change them
+        return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
+
+    def collection(
+        self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
+    ) -> None:
+        item = self.context.types.of(many.items, owner, scope).value
+        self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
+        inner: Value = {"values": item} if many.values else [item]
+        # What a body selects is known to the server alone, so nothing is added to such a list here.
+        held: Value = {"collection": inner} if endpoint.call.method == "GET" else inner
+        if many.bare:
+            endpoint.values["schema"] = held
+            endpoint.many = ".".join(many.path)
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""
+
+
+def is_vague(description: str) -> bool:
+    """Whether a parameter selects otherwise than by equality, as far as its description says."""
+    return VAGUE.search(description) is not None
+
+
+def is_list_by_post(call: Call) -> bool:
+    """Whether a POST only reads a list, told by the words of its id, path and summary and by its one success."""
+    operation = call.operation
+    if call.method != "POST" or operation.result.statuses != ("200",):
+        return False
+    path = "/".join(part for part in call.route.segments if "{}" not in part)
+    words = {word for text in (operation.operation_id, path, operation.summary) for word in snake_case(text).split("_")}
+    return bool(READS & words) and not CHANGES & words
+
+
+def _with(written: Value, key: str, value: Value) -> Value:
+    """What is written of a parameter, with one key more."""
+    if isinstance(written, dict) and "type" in written:
+        return {**written, key: value}
+    return {"type": written, key: value}

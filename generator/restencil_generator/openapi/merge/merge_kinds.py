@@ -1,0 +1,144 @@
+"""What of a spec is merged node by node, what as a whole, and what as an ordered set: told by the language's table.
+
+The *shape* of a node is the kind that the table has for it. A mapping whose keys the language or the spec names is
+merged key by key; scalars, types and other lists are leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from restencil_generator.spec.analyze.fields import is_described
+from restencil_generator.spec.grammar.keys import FORMS, form_place, rows
+from restencil_generator.spec.grammar.value_kinds import (
+    Body,
+    Either,
+    EnumValues,
+    Errors,
+    Fields,
+    Headers,
+    Kind,
+    OneEntity,
+    OrNull,
+    Pairs,
+    Response,
+    Section,
+    Table,
+    Texts,
+)
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
+
+Shape: TypeAlias = "Kind | Field | None"
+"""The kind of a node; None for a leaf."""
+
+TOP: Final = Section("spec")
+"""The shape of a whole spec."""
+
+TYPE: Final = "type"
+"""The key of a field's type, which a field that is no mapping has as well."""
+
+SETS: Final = ("members", "indexes", "needs", "non_filter_arguments")
+"""The keys of lists whose items are merged one by one."""
+
+
+class Field:
+    """The shape of a field: a type, or a mapping that describes it, in a position."""
+
+    def __init__(self, position: str) -> None:
+        self.position = position
+
+
+def inner(shape: Shape, node: Node | None) -> Callable[[str], Shape] | None:
+    """The shapes of what stands under the keys of a node; None where it is merged as a whole.
+
+    `node` is None for a table that is not written because nothing is in it.
+    """
+    match shape:
+        case Field():
+            return lambda name: _row(shape.position, name)
+        case OrNull():
+            return inner(shape.kind, node)
+        case Either():
+            return next((found for kind in shape.kinds if (found := inner(kind, node)) is not None), None)
+        case None:
+            return None
+        case _:
+            pass
+    if node is not None and not isinstance(node, MappingNode):
+        return None
+    match shape:
+        case Section():
+            return lambda name: _row(shape.place, name)
+        case Table():
+            return lambda name: shape.values
+        case Fields():
+            field = Field(shape.position)
+            return lambda name: field
+        case Headers() | Pairs() | Errors() | EnumValues():
+            return lambda name: None
+        case Body():
+            return _body(node)
+        case OneEntity() | Response() if node is not None and "entity" in node.entries:
+            return lambda name: _row(form_place("entity"), name)
+        case _:
+            return None
+
+
+def is_table(shape: Shape) -> bool:
+    """Whether a mapping that is empty says nothing, so that it stands as long as anything is in it."""
+    match shape:
+        case OrNull():
+            return is_table(shape.kind)
+        case Either():
+            return is_table(shape.kinds[0])
+        case Section():
+            return shape.place in _LOOSE
+        case Table() | Fields() | Headers() | Pairs() | Errors():
+            return True
+        case _:
+            return False
+
+
+# Sections whose keys have nothing to do with each other. (Others mean something by what they join.)
+_LOOSE: Final = frozenset(("options", "request", "response"))
+
+
+def is_set(shape: Shape, name: str, node: Node) -> bool:
+    """Whether a list is an ordered set."""
+    return isinstance(node, SequenceNode) and (isinstance(shape, EnumValues) or (name in SETS and _texts(shape)))
+
+
+def is_field(shape: Shape) -> bool:
+    """Whether a node may be a type alone, or a mapping that describes a field."""
+    return isinstance(shape, Field)
+
+
+def describes(node: Node) -> bool:
+    """Whether what stands in a field's place describes the field; else it is the field's type."""
+    return is_described(node)
+
+
+def _texts(shape: Shape) -> bool:
+    if isinstance(shape, OrNull):
+        return _texts(shape.kind)
+    if isinstance(shape, Either):
+        return any(map(_texts, shape.kinds))
+    return isinstance(shape, Texts)
+
+
+def _row(place: str, name: str) -> Shape:
+    row = rows(place).get(name)
+    return row.kind if row is not None else None
+
+
+def _body(node: MappingNode | None) -> Callable[[str], Shape] | None:
+    if node is None:
+        return None
+    wrapped = rows("body")
+    if any(name in wrapped for name in node.entries) and len(node.entries) == 1:
+        return lambda name: _row("body", name)
+    if any(form in node.entries for form in FORMS):
+        return None
+    field = Field("body_field")
+    return lambda name: field

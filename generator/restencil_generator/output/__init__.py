@@ -1,0 +1,1 @@
+"""Packages on disk: manifest, drift, atomic writes and the build cache."""

@@ -1,0 +1,135 @@
+"""What specs gave in earlier runs, so that a `generate` that changes nothing need not load and render them again.
+
+An entry belongs to the bytes of a spec, of every file in the folder of templates, and of the generator itself; it holds
+the manifest of the package. Where a package on disk has that manifest, and its files are as the manifest says,
+`generate` has nothing to do. An entry is never the source of a file: when anything differs, everything is made anew.
+`check` asks no entry: its answer comes from the files alone.
+
+The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty. In CI
+(`CI=true`) there is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, Protocol
+
+from restencil_generator.spec.source.files import read_regular, regular_files
+
+_KEPT: Final = 64
+_SUFFIX: Final = ".restencil"
+_NEW: Final = ".restencil-new-"
+_ENTRY: Final = re.compile(rf"[0-9a-f]{{64}}{re.escape(_SUFFIX)}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """What a spec gave: the name of its package, and the text of the manifest."""
+
+    package: str
+    manifest: str
+
+
+def key_of(spec: Path, templates: Path | None) -> str | None:
+    """The name of the entry for a spec as it is now; None where it cannot be read, which the loader will tell.
+
+    None also for a spec that is no file: what comes through a pipe can be read once, by the loader.
+    """
+    if _folder() is None:
+        return None
+    found = hashlib.sha256()
+    try:
+        for folder in (Path(__file__).parents[1], *_installed("restencil_templates")):
+            _add(found, folder, sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".jinja")))
+        for folder in _installed("_black_version"):
+            _add(found, folder, [folder / "_black_version.py"])
+        found.update(f"{sys.version}\0{_jinja_version()}\0{spec.name}\0{templates is not None}\0".encode())
+        if templates is not None:  # a template may read any file that stands beside it, whatever its name
+            _add(found, templates, regular_files(templates))
+        _add(found, spec if spec.is_dir() else spec.parent, regular_files(spec) if spec.is_dir() else [spec])
+    except OSError:
+        return None
+    return f"{found.hexdigest()}{_SUFFIX}"
+
+
+def lookup(key: str) -> Entry | None:
+    """The entry of that name, None where there is none."""
+    folder = _folder()
+    if folder is None:
+        return None
+    try:
+        package, _, manifest = read_regular(folder / key).decode("utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return Entry(package, manifest)
+
+
+def remember(key: str, entry: Entry) -> None:
+    """Keeps an entry; where that is not possible, nothing happens."""
+    folder = _folder()
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=_NEW)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{entry.package}\n{entry.manifest}")
+        os.replace(name, folder / key)
+        own = [path for path in folder.iterdir() if _is_own(path.name) and path.is_file()]
+        for old in sorted(own, key=lambda path: path.stat().st_mtime, reverse=True)[_KEPT:]:
+            old.unlink(missing_ok=True)
+
+
+def _is_own(name: str) -> bool:
+    """Whether a file has a name that is given here: the folder may be one that others use too."""
+    return _ENTRY.fullmatch(name) is not None or name.startswith(_NEW)
+
+
+class _Digest(Protocol):
+    def update(self, content: bytes, /) -> None: ...
+
+
+def _add(digest: _Digest, root: Path, files: Iterable[Path]) -> None:
+    for file in files:
+        content = read_regular(file)
+        digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+
+
+def _installed(package: str) -> list[Path]:
+    """The folder of an installed package."""
+    found = find_spec(package)
+    return [] if found is None or found.origin is None else [Path(found.origin).parent]
+
+
+def _jinja_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("jinja2")
+    except PackageNotFoundError:
+        return ""
+
+
+def _folder() -> Path | None:
+    if os.environ.get("CI", "").lower() not in ("", "0", "false"):
+        return None
+    given = os.environ.get("RESTENCIL_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    with contextlib.suppress(RuntimeError):
+        if sys.platform == "win32":
+            return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "restencil" / "cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "restencil"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "restencil"
+    return None

@@ -1,0 +1,71 @@
+"""The pipeline from a loaded spec to the files of its package: plan, render, verify, format. It writes no file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from restencil_generator.codegen.layout import fits
+from restencil_generator.codegen.plan import plan
+from restencil_generator.codegen.render import Renderer
+from restencil_generator.codegen.verify import verify
+from restencil_generator.output.manifest import Manifest, Package, assemble, digest
+from restencil_generator.spec import model as d
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of modules done and their total."""
+
+
+def build(
+    spec: d.Spec,
+    source: str,
+    *,
+    templates: Path | None = None,
+    known: Manifest | None = None,
+    read: Callable[[str], str | None] = lambda path: None,
+    progress: Progress = lambda done, total: None,
+) -> Package:
+    """The package of a spec; `source` is the spec's path as messages show it.
+
+    `known` is the manifest of the package that is there and `read` gives the text of a file of it (None: none): what
+    was formatted already is not formatted again. Raises `Failure` where a user's template fails or gives no Python.
+    """
+    renderer = Renderer(templates)
+    modules = plan(spec)
+    rendered: dict[str, str] = {}
+    for done, module in enumerate(modules):
+        progress(done, len(modules))
+        text = renderer.render(module)
+        verify(module, text, custom=renderer.custom)
+        rendered[module.path] = text
+    progress(len(modules), len(modules))
+    files = _formatted(rendered, known or Manifest(), read, every=renderer.custom)
+    changed = {path: digest(text) for path, text in rendered.items() if files[path] != text}
+    return assemble(spec.package, source, spec.digest, {**files, "py.typed": ""}, changed)
+
+
+def _formatted(
+    rendered: Mapping[str, str], known: Manifest, read: Callable[[str], str | None], *, every: bool
+) -> dict[str, str]:
+    """The texts as black wants them, in the order given."""
+    files: dict[str, str] = {}
+    pending: dict[str, str] = {}
+    for path, text in rendered.items():
+        files[path] = text
+        if not every and fits(text):
+            continue
+        before = digest(text)
+        if known.digests.get(path) == before:
+            continue
+        if known.rendered.get(path) == before:
+            there = read(path)
+            if there is not None and digest(there) == known.digests.get(path):
+                files[path] = there
+                continue
+        pending[path] = text
+    if pending:
+        from restencil_generator.codegen.format import format_all, format_statements
+
+        files |= format_all(pending) if every else format_statements(pending)
+    return files

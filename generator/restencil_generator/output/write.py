@@ -1,0 +1,226 @@
+"""A package is put in its folder in one step, touching no file that would not change.
+
+Publication builds the whole folder beside the old one, with hard links to everything that stays, and then exchanges the
+two folders in one system call. Whoever looks, at any moment, also after a kill, sees the old package or the new one.
+Where the system cannot exchange folders, files are replaced one by one, each atomically, the manifest last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+
+from restencil_generator.exceptions import Failure
+from restencil_generator.output.drift import Cause, Difference, compare, refused
+from restencil_generator.output.manifest import MANIFEST, Package
+
+
+class Refused(Failure):
+    """Raised instead of writing when files would be lost that restencil does not own.
+
+    `differences` are those that stand in the way, by the folder of their package.
+    """
+
+    def __init__(self, differences: Mapping[Path, Sequence[Difference]]) -> None:
+        self.differences = {directory: tuple(found) for directory, found in differences.items()}
+        super().__init__("\n".join(_refusal(directory, found) for directory, found in self.differences.items()))
+
+
+def _refusal(directory: Path, differences: Sequence[Difference]) -> str:
+    lines = [f"{directory / found.shown}: {found.cause.value}: {found.reason}" for found in differences]
+    if any(found.cause is Cause.CONFLICT for found in differences):
+        lines.append(
+            "nothing was written. Once the specs are merged, --force writes these files anew, whatever stands in them"
+        )
+    if any(found.cause not in (Cause.FOREIGN, Cause.CONFLICT) for found in differences):
+        lines.append(
+            "nothing was written. Move the change into the spec (or a `python:` reference, or a subclass); "
+            "--diff shows it, and --force writes over it"
+        )
+    if any(found.cause is Cause.FOREIGN for found in differences):
+        lines.append("nothing was written. Move the foreign file away, or choose another --out or `package`")
+    return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Published:
+    """What publication did: paths written (new or changed) and removed, and how many were left as they were."""
+
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: int
+
+
+def publish(package: Package, directory: Path, *, force: bool = False) -> Published:
+    """Makes the folder exactly what the spec gives, all at once, touching no file that would not change.
+
+    Raises `Refused` when a file would be lost that restencil does not own, `Failure` when the folder is a file. Two
+    publications of one folder at a time wait for each other.
+    """
+    target = directory.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(target.parent) as alone:
+        if alone:
+            _remove_leftovers(target)
+        differences = compare(package, target)
+        stopped = refused(differences, force=force)
+        if stopped:
+            raise Refused({directory: stopped})
+        if differences:
+            _replace(package, target, differences)
+    written = tuple(found.path for found in differences if found.expected is not None)
+    removed = tuple(found.path for found in differences if found.expected is None)
+    return Published(written, removed, len(package.files) - len(written))
+
+
+def _replace(package: Package, target: Path, differences: Sequence[Difference]) -> None:
+    staging = Path(tempfile.mkdtemp(prefix=_leftover_prefix(target), dir=target.parent))
+    try:
+        fresh = staging / "new"
+        fresh.mkdir()
+        changed = {found.path for found in differences}
+        if target.exists():
+            shutil.copymode(target, fresh)
+            _link_tree(target, fresh, changed)
+        for found in differences:
+            if found.expected is not None:
+                _write_file(fresh / found.path, found.expected)
+        if not target.exists():
+            os.rename(fresh, target)
+        elif _exchange(fresh, target):
+            _rescue(fresh, target, set(package.files) | changed)
+        else:
+            _replace_one_by_one(fresh, target, differences)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode("utf-8"))
+
+
+def _link_tree(source: Path, copy: Path, left_out: set[str]) -> None:
+    """Repeats a folder with hard links to its files (copies where links are not to be had).
+
+    Left out are the named paths and their compiled files, which might otherwise be taken for those of the new text.
+    """
+    stems = {str(Path(path).parent / Path(path).stem) for path in left_out}
+    for folder, names, files in os.walk(source):
+        here = Path(folder)
+        relative = here.relative_to(source)
+        for name in list(names):
+            if (here / name).is_symlink():
+                names.remove(name)
+                files.append(name)
+                continue
+            (copy / relative / name).mkdir()
+            shutil.copystat(here / name, copy / relative / name)
+        cached = relative.name == "__pycache__"
+        for name in files:
+            inside = (relative / name).as_posix()
+            if inside in left_out or (cached and str(relative.parent / name.partition(".")[0]) in stems):
+                continue
+            _link(here / name, copy / relative / name)
+
+
+def _link(source: Path, copy: Path) -> None:
+    if source.is_symlink():
+        copy.symlink_to(os.readlink(source))
+        return
+    try:
+        os.link(source, copy)
+    except OSError:
+        shutil.copy2(source, copy)
+
+
+def _exchange(fresh: Path, target: Path) -> bool:
+    """Exchanges two folders in one step; False where the system or the file system cannot."""
+    if os.name != "posix":
+        return False
+    libc = ctypes.CDLL(None)
+    one, other = os.fsencode(fresh), os.fsencode(target)
+    renameat2 = getattr(libc, "renameat2", None)  # Linux
+    if renameat2 is not None:
+        current_directory, exchange = -100, 2
+        return bool(renameat2(current_directory, one, current_directory, other, exchange) == 0)
+    renamex_np = getattr(libc, "renamex_np", None)  # macOS
+    swap = 2
+    return renamex_np is not None and bool(renamex_np(one, other, swap) == 0)
+
+
+def _rescue(old: Path, target: Path, generated: set[str]) -> None:
+    """Carries over what somebody else wrote into the old folder while the new one was being built."""
+    for folder, _, files in os.walk(old):
+        for name in files:
+            left = Path(folder) / name
+            inside = left.relative_to(old)
+            kept = target / inside
+            if inside.as_posix() in generated or "__pycache__" in inside.parts:
+                continue
+            if not kept.exists() or (left.stat().st_mtime_ns > kept.stat().st_mtime_ns and not left.samefile(kept)):
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(left, kept)
+
+
+def _replace_one_by_one(fresh: Path, target: Path, differences: Sequence[Difference]) -> None:
+    for found in sorted(differences, key=lambda found: (found.path == MANIFEST, found.path)):
+        for compiled in (target / found.path).parent.glob(f"__pycache__/{Path(found.path).stem}.*.pyc"):
+            compiled.unlink(missing_ok=True)
+        if found.expected is None:
+            (target / found.path).unlink(missing_ok=True)
+        else:
+            (target / found.path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(fresh / found.path, target / found.path)
+
+
+def _leftover_prefix(target: Path) -> str:
+    return f".{target.name}.restencil-"
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Removes what a killed run left beside the package; called under the lock, so it belongs to nobody alive."""
+    for left in target.parent.glob(f"{_leftover_prefix(target)}*"):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _lock(folder: Path) -> Generator[bool]:
+    """Holds the one lock on a folder of packages; waits while another process holds it. Ends with the process.
+
+    False where the file system has no locks (some network mounts): the exchange of folders alone is whole either way.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+        descriptor = os.open(Path(tempfile.gettempdir()) / f"restencil-{name}.lock", os.O_RDWR | os.O_CREAT)
+        try:
+            while True:
+                with contextlib.suppress(OSError):
+                    msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+                    break
+            yield True
+        finally:
+            os.close(descriptor)
+    else:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                alone = True
+            except OSError:
+                alone = False
+            yield alone
+        finally:
+            os.close(descriptor)

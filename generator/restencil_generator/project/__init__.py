@@ -1,0 +1,1 @@
+"""Projects: configuration, the packages of all their specs, and scaffolding."""

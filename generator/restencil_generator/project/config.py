@@ -1,0 +1,284 @@
+"""`[tool.restencil]` of the nearest `pyproject.toml`: which specs, where their packages go, and where specs come from.
+
+[tool.restencil]
+specs = ["specs/*.yaml"]      # files or folders, relative to this pyproject.toml
+out = "src"                   # the package of a spec is written to OUT/<package>/
+templates = "templates"       # optional: templates of your own
+
+[tool.restencil.import.shop]  # optional: what `restencil import shop` does
+source = "openapi/shop.json"  # a file, or an address
+out = "specs/shop.yaml"
+
+[tool.restencil.diff]         # optional: what `restencil diff` accepts; `diff.settings` reads it
+fail_on = "risky"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import glob
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from restencil_generator.exceptions import Failure
+
+FILE = "pyproject.toml"
+KEYS = ("diff", "import", "out", "specs", "templates")
+IMPORT_KEYS = ("exclude", "include", "out", "overlays", "required", "root", "source", "split", "tags")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Project:
+    """What a run is about: its specs, each once, the folder of their packages, and a user's templates.
+
+    Paths are ready to use: relative to the working directory, or absolute. `file` is the configuration that they come
+    from, None where nothing but the command line speaks; `whole` says that the specs are all that it names.
+    """
+
+    specs: tuple[Path, ...]
+    out: Path
+    templates: Path | None = None
+    file: Path | None = None
+    whole: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Import:
+    """The table `[tool.restencil.import.<package>]`: where a spec comes from, and how.
+
+    `folder` is that of the configuration. Paths are ready to use; `source` is one, or an address.
+    """
+
+    package: str
+    folder: Path
+    source: str
+    out: Path | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    overlays: tuple[Path, ...] = ()
+    split: bool = False
+    root: Path | None = None
+    required: bool | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Config:
+    """The table `[tool.restencil]` of a file; `specs` are patterns, relative to the file."""
+
+    file: Path
+    specs: tuple[str, ...]
+    out: Path
+    templates: Path | None
+    imports: Mapping[str, Import]
+
+
+def find_project(
+    specs: Sequence[Path], *, config: Path | None = None, out: Path | None = None, templates: Path | None = None
+) -> Project:
+    """The project of a run: what the command line says goes over what the configuration says.
+
+    The configuration is the file `config`, else the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
+    Raises `Failure` where it is not understood, where no spec is named, and where one that is named does not exist.
+    """
+    found = _load_config(config)
+    if not specs and found is None:
+        raise Failure(
+            "no spec: give the path of one, such as specs/blog.yaml, or list them under [tool.restencil] in "
+            "pyproject.toml (`restencil init` writes an example)"
+        )
+    if not specs and found is not None and not found.specs:
+        raise Failure(f"{found.file}: [tool.restencil] names no `specs`, and none is given on the command line")
+    if found is None:
+        return Project(_each_once(specs), out or Path(), templates)
+    return Project(
+        _each_once(specs or _find_specs(found)),
+        found.out if out is None else out,
+        found.templates if templates is None else templates,
+        found.file,
+        whole=not specs,
+    )
+
+
+def find_imports(config: Path | None = None) -> Mapping[str, Import]:
+    """The imports that the configuration names, by package; none where there is no configuration.
+
+    Raises `Failure` where the configuration is not understood.
+    """
+    found = _load_config(config)
+    return {} if found is None else found.imports
+
+
+def _load_config(given: Path | None) -> _Config | None:
+    """The configuration in `given`, else in the nearest `pyproject.toml` upwards that has `[tool.restencil]`.
+
+    The search starts in the working directory and ends at a folder with `.git`. None where there is none.
+    """
+    found = find_table(given)
+    return None if found is None else _config(*found)
+
+
+def find_table(given: Path | None) -> tuple[Path, Mapping[str, object]] | None:
+    """The table `[tool.restencil]` that counts, with its file as messages show it; None where there is none."""
+    if given is not None:
+        table = _table(given)
+        if table is None:
+            raise Failure(f"{given}: there is no [tool.restencil] table")
+        return given, table
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        file = folder / FILE
+        if file.is_file():
+            table = _table(file)
+            if table is not None:
+                return _shown(file), table
+        if (folder / ".git").exists():
+            break
+    return None
+
+
+def _find_specs(config: _Config) -> list[Path]:
+    """The specs that the configuration names, sorted, each once. A pattern that matches nothing is a `Failure`."""
+    root = config.file.parent
+    found: dict[Path, None] = {}
+    for pattern in config.specs:
+        matches = sorted(glob.glob(pattern, root_dir=root, recursive=True))
+        if not matches:
+            raise Failure(f"{config.file}: no spec matches {pattern!r} in `specs` (searched in {root.resolve()})")
+        found.update(dict.fromkeys(root / match for match in matches))
+    return list(found)
+
+
+def _table(file: Path) -> Mapping[str, object] | None:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file}: is not UTF-8 text") from error
+    try:
+        document: Mapping[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        if "[tool.restencil" not in text:
+            return None
+        raise Failure(f"{file}: is not valid TOML: {error}") from error
+    tools = cast("Mapping[str, object]", document.get("tool", {}))
+    table = tools.get("restencil")
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise Failure(f"{file}: `tool.restencil` must be a table")
+    return cast("Mapping[str, object]", table)
+
+
+def _config(file: Path, table: Mapping[str, object]) -> _Config:
+    where = "[tool.restencil]"
+    _known(file, table, KEYS, where)
+    specs = _list(file, table, "specs", where, '["specs/*.yaml"]')
+    out = _text(file, table, "out", where, '"src"')
+    templates = _text(file, table, "templates", where, '"templates"')
+    imports = table.get("import", {})
+    if not isinstance(imports, dict):
+        raise Failure(f"{file}: `import` in {where} must hold tables, such as [tool.restencil.import.shop]")
+    named = cast("Mapping[str, object]", imports)
+    root = file.parent
+    return _Config(
+        file,
+        specs,
+        root / (out or "."),
+        root / templates if templates is not None else None,
+        {name: _import(file, name, written) for name, written in named.items()},
+    )
+
+
+def _known(file: Path, table: Mapping[str, object], keys: Sequence[str], where: str) -> None:
+    for key in table:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise Failure(f"{file}: unknown key `{key}` in {where} (known: {', '.join(keys)}){hint}")
+
+
+def _import(file: Path, name: str, written: object) -> Import:
+    where = f"[tool.restencil.import.{name}]"
+    if not isinstance(written, dict):
+        raise Failure(f'{file}: {where} must be a table with `source`, such as source = "openapi.json"')
+    table = cast("Mapping[str, object]", written)
+    _known(file, table, IMPORT_KEYS, where)
+    texts = {key: _text(file, table, key, where, example) for key, example in _IMPORT_TEXTS.items()}
+    lists = {key: _list(file, table, key, where, example) for key, example in _IMPORT_LISTS.items()}
+    flags = {key: _flag(file, table, key, where) for key in ("required", "split")}
+    source, folder = texts["source"], file.parent
+    if source is None:
+        raise Failure(f'{file}: {where} needs `source`, such as source = "openapi.json"')
+    return Import(
+        package=name,
+        folder=folder,
+        source=source if "://" in source else str(folder / source),
+        out=None if texts["out"] is None else folder / texts["out"],
+        include=lists["include"],
+        exclude=lists["exclude"],
+        tags=lists["tags"],
+        overlays=tuple(folder / overlay for overlay in lists["overlays"]),
+        split=bool(flags["split"]),
+        root=None if texts["root"] is None else folder / texts["root"],
+        required=flags["required"],
+    )
+
+
+_IMPORT_TEXTS = {"source": '"openapi.json"', "out": '"specs/shop.yaml"', "root": '"openapi"'}
+_IMPORT_LISTS = {
+    "include": '["GET /orders/**"]',
+    "exclude": '["/internal/**"]',
+    "tags": '["orders"]',
+    "overlays": '["fixes.yaml"]',
+}
+
+
+def _text(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> str | None:
+    value = table.get(key)
+    if value is not None and (not isinstance(value, str) or not value):
+        raise Failure(f"{file}: `{key}` in {where} must be a text, such as {example}")
+    return value
+
+
+def _list(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> tuple[str, ...]:
+    texts = _texts(table.get(key, []))
+    if texts is None:
+        raise Failure(f"{file}: `{key}` in {where} must be a list of texts, such as {example}")
+    return tuple(texts)
+
+
+def _flag(file: Path, table: Mapping[str, object], key: str, where: str) -> bool | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise Failure(f"{file}: `{key}` in {where} must be true or false")
+    return value
+
+
+def _texts(value: object) -> list[str] | None:
+    """A list of texts that say something; None for anything else."""
+    if not isinstance(value, list):
+        return None
+    texts = [item for item in cast("list[object]", value) if isinstance(item, str) and item]
+    return texts if len(texts) == len(cast("list[object]", value)) else None
+
+
+def _shown(file: Path) -> Path:
+    """A path as messages show it: relative to the working directory where it lies inside or above it."""
+    here = Path.cwd().resolve()
+    for depth, folder in enumerate((here, *here.parents)):
+        if file.is_relative_to(folder):
+            return Path(*[".."] * depth) / file.relative_to(folder)
+    return file
+
+
+def _each_once(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The paths without those that name the file or folder of an earlier one once more."""
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path.resolve(), path)
+    return tuple(first.values())

@@ -1,0 +1,1 @@
+"""The spec language: source text, grammar, semantic analysis and the resolved model."""

@@ -1,0 +1,285 @@
+"""Entities of a spec: what each has itself, and what it takes over from the one that it extends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from restencil_generator.diagnostics.model import Related, circle_text, did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.types import Types
+from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
+from restencil_generator.spec.type_info import dotted_names, facts, path_to
+from restencil_generator.spec.validate_value import fits_scalar, objects_in
+
+
+class Entities:
+    """Reads all entities, each after the one that it extends."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self.given: dict[str, ParsedSection] = {}
+        self.own: dict[str, tuple[d.Field, ...]] = {}
+        self.broken: set[str] = set()
+
+    def read(self) -> None:
+        """Fills the table of entities."""
+        types = self.types
+        for name in sorted(types.sources):
+            source = types.sources[name]
+            what = f"entity {quoted(name)}"
+            place = "entity_form" if source.in_place else "entity"
+            if source.broken:
+                given = ParsedSection(place, {}, {})
+            else:  # unknown keys of a form are reported where the form is read as a type
+                given = types.section(place, source.node, what, source.key, strays=not source.in_place)
+            self.given[name] = given
+            self.own[name] = read_fields(
+                types, given.node("fields"), what, "entity_field", name, label=f"'fields' of {what}", entity=name
+            )
+            source.broken = source.broken or not ("fields" in given or "extends" in given)
+        self._lines()
+        for name in sorted(types.sources):
+            self._with_bases(name)
+
+    # ------------------------------------------------------------------------------------------------- what they extend
+
+    def _lines(self) -> None:
+        """Checks what entities extend; those that are part of, or lead to, a circle or nothing are broken."""
+        types = self.types
+        bases: dict[str, str] = {}
+        for name, given in self.given.items():
+            if (node := given.node("extends")) is not None:
+                base = types.entity_name(node, f"'extends' of entity {quoted(name)}")
+                if base is None:
+                    self.broken.add(name)
+                else:
+                    bases[name] = base
+        done: set[str] = set()
+        for name in sorted(bases):
+            chain: dict[str, None] = {}
+            last: str | None = name
+            while last is not None and last not in chain and last not in done:
+                chain[last] = None
+                last = bases.get(last)
+            if last is not None and last in chain:
+                names = list(chain)
+                circle = names[names.index(last) :]
+                node = self.given[last].entries["extends"].value
+                hint = "let one of them extend nothing"
+                types.report("extends-cycle", f"entity {quoted(last)} extends {circle_text(circle)}", node, hint)
+                self.broken.update(chain)
+            elif last in self.broken:
+                self.broken.update(chain)
+            done.update(chain)
+
+    def _with_bases(self, name: str) -> None:
+        """Adds an entity to the table, after those that it extends."""
+        entities = self.types.entities
+        if name in entities:
+            return
+        chain = [name]
+        while (base := self._base(chain[-1])) is not None and base not in entities:
+            chain.append(base)
+        for member in reversed(chain):
+            entities[member] = self._one(member)
+
+    def _base(self, name: str) -> str | None:
+        node = self.given[name].node("extends")
+        return node.text if isinstance(node, ScalarNode) and name not in self.broken else None
+
+    # ------------------------------------------------------------------------------------------------------ one of them
+
+    def _one(self, name: str) -> d.Entity:
+        types, given, own = self.types, self.given[name], self.own[name]
+        what = f"entity {quoted(name)}"
+        source = types.sources[name]
+        base_name = self._base(name)
+        base = types.entities[base_name] if base_name is not None else None
+        inherited = base.all_fields if base is not None else ()
+        replaced = {field.name: field for field in own}
+        all_fields = (
+            *(replaced.get(field.name, field) for field in inherited),
+            *(field for field in own if all(field.name != known.name for known in inherited)),
+        )
+        if base is not None:
+            for field in inherited:
+                if field.name in replaced:
+                    self._override(field, replaced[field.name], what, base.name)
+            types.distinct(all_fields, what)
+        key = name if base is None else _shared_key(base, types.entities, name)
+        pk = self._pk(name, what, base, all_fields)
+        indexes = base.indexes if base is not None else ()
+        if "indexes" in given:
+            indexes = tuple(self._indexes(given, what, name, all_fields))
+        return d.Entity(
+            name=name,
+            fields=own,
+            all_fields=all_fields,
+            pk=pk,
+            pk_is_list=self._pk_is_list(given, base),
+            pk_written="pk" in given,
+            key=given["key"] or key,
+            key_written="key" in given,
+            extends=base_name,
+            abstract=given["abstract"],
+            indexes=indexes,
+            indexes_written="indexes" in given,
+            validate=given.get("validate", base.validate if base is not None else None),
+            validate_written="validate" in given,
+            pk_optional=given["pk_optional"] or (base is not None and base.pk_optional),
+            description=given["description"],
+            deprecated=given["deprecated"],
+            resource=source.resource,
+            persist=given["persist"],
+            place=source.key.place,
+        )
+
+    def _indexes(self, given: ParsedSection, what: str, entity: str, fields: tuple[d.Field, ...]) -> Iterator[str]:
+        for name, node in given["indexes"]:
+            if any(known.name == name for known in fields):
+                yield name
+            elif name not in self.types.raw_fields(entity):
+                self.types.unknown_field(name, node, f"'indexes' of {what}", entity)
+
+    # ---------------------------------------------------------------------------------------------------------- the pk
+
+    @staticmethod
+    def _pk_is_list(given: ParsedSection, base: d.Entity | None) -> bool:
+        if "pk" in given:
+            return isinstance(given.node("pk"), SequenceNode)
+        return base.pk_is_list if base is not None else False
+
+    def _pk(self, name: str, what: str, base: d.Entity | None, fields: tuple[d.Field, ...]) -> tuple[str, ...]:
+        given = self.given[name]
+        by_name = {field.name: field for field in fields}
+        node = given.node("pk")
+        if node is None:
+            return self._usual_pk(name, what, base, by_name)
+        written: str | list[tuple[str, Node]] | None = given["pk"]
+        names = [(written, node)] if isinstance(written, str) else written or []
+        for text, place in names:
+            self._check_part(name, what, fields, text, place)
+        return tuple(text for text, _ in names)
+
+    def _check_part(self, name: str, what: str, fields: tuple[d.Field, ...], text: str, place: Node) -> None:
+        """A part of a pk is a field with one text, of the entity or of objects in it."""
+        types = self.types
+        found = path_to(types.objects, fields, text)
+        if not found:
+            if not self._has_unread(name, text.partition(".")[0]):
+                known = types.raw_fields(name)
+                near = did_you_mean(text, [*known, *dotted_names(types.objects, fields)])
+                hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
+                message = f"the pk {quoted(text)} of {what} is none of its fields"
+                types.report("pk-not-a-field", message, place, hint)
+        elif not facts(found[-1].type).one_text:
+            types.report(
+                "pk-type",
+                f"the field {quoted(text)} of {what} has no single text and cannot be a pk",
+                place,
+                "name a field that holds a text, a number or the like",
+                [Related(found[-1].place, "declared here")],
+            )
+        elif any(field.write_only for field in found):
+            message = f"the field {quoted(text)} of {what} is write_only, so no record has it as its pk"
+            types.report("pk-type", message, place, "name another field")
+
+    def _usual_pk(self, name: str, what: str, base: d.Entity | None, by_name: Mapping[str, d.Field]) -> tuple[str, ...]:
+        """The pk where none is written: that of the entity it extends, else `id`."""
+        if base is not None and (base.pk or base.pk_is_list):
+            return base.pk
+        if "id" in by_name:
+            return ("id",)
+        if not self.given[name]["abstract"] and not self._has_unread(name, "id"):
+            message = f"{what} has no field 'id', which is the pk of an entity"
+            hint = "name the field that is its pk with 'pk:'"
+            self.types.report("pk-not-a-field", message, self.types.sources[name].key, hint)
+        return ()
+
+    def _has_unread(self, entity: str, field: str) -> bool:
+        """Whether an entity may have a field that could not be read: it is written, or what it extends is broken."""
+        *_, last = self.types.lineage(entity)
+        read = any(known.name == field for known in self.own[entity])
+        return (field in self.types.raw_fields(entity) and not read) or last.broken or "extends" in last.node.entries
+
+    def _override(self, inherited: d.Field, field: d.Field, what: str, base: str) -> None:
+        if not _narrows(field.type, inherited.type):
+            self.types.report(
+                "field-override",
+                f"{quoted(field.name)} of {what} has another type than in entity {quoted(base)}, which it extends",
+                field.place,
+                "keep the type, fix it with 'const', or take the '?' away",
+                [Related(inherited.place, "inherited from here")],
+            )
+
+
+def _least(field: d.Field) -> d.Json | d.Missing:
+    """The least that every value of an object holds in a field."""
+    return {} if field.default is d.MISSING and isinstance(field.type, d.ObjectRef) else field.default
+
+
+def object_circles(types: Types) -> None:
+    """Reports objects that hold themselves in every value, so that a value has no end."""
+    needs = {
+        name: [
+            (inner, field)
+            for field in object.fields
+            for inner in dict.fromkeys(objects_in(types.objects, field.type, _least(field)))
+        ]
+        for name, object in types.objects.items()
+    }
+    done: set[str] = set()
+    for name in needs:
+        path: list[str] = []
+        stack = [(name, 0)]
+        while stack:
+            current, index = stack.pop()
+            if index == 0:
+                if current in done:
+                    continue
+                path.append(current)
+            if index < len(needs.get(current, ())):
+                stack.append((current, index + 1))
+                target, field = needs[current][index]
+                if target in path:
+                    message = (
+                        f"object {quoted(target)} holds itself in {quoted(field.name)} of object {quoted(current)}"
+                    )
+                    hint = "take its default away" if field.written_default else f"write {target}?"
+                    types.report("object-cycle", f"{message}, so it has no end", field.place, hint)
+                else:
+                    stack.append((target, 0))
+            else:
+                path.pop()
+                done.add(current)
+
+
+def _shared_key(base: d.Entity, entities: Mapping[str, d.Entity], name: str) -> str:
+    """The key written on the nearest entity that this one extends; else its own name."""
+    nearest: d.Entity | None = base
+    while nearest is not None and not nearest.key_written:
+        nearest = entities[nearest.extends] if nearest.extends is not None else None
+    return nearest.key if nearest is not None else name
+
+
+def _narrows(type: d.Type, inherited: d.Type) -> bool:
+    """Whether a field may be declared again with a type: an equal or a narrower one."""
+    if type == inherited:
+        return True
+    if isinstance(inherited, d.Optional):
+        return _narrows(type.item if isinstance(type, d.Optional) else type, inherited.item)
+    if isinstance(inherited, d.Scalar) and inherited.name == "any":
+        return True
+    if isinstance(type, d.Const):
+        if isinstance(inherited, d.Scalar):
+            return fits_scalar(inherited.name, type.value)
+        return isinstance(inherited, d.EnumRef | d.InlineEnum)
+    if isinstance(type, d.InlineEnum) and isinstance(inherited, d.Scalar):
+        return all(fits_scalar(inherited.name, value) for value in type.values)
+    if isinstance(type, d.EnumRef):
+        return isinstance(inherited, d.Scalar) and inherited.name == "string"
+    if isinstance(inherited, d.OneOf):
+        return any(_narrows(type, one) for one in inherited.alternatives)
+    return False

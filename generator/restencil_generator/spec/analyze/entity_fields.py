@@ -1,0 +1,114 @@
+"""Fields of entities that parameters and members of bodies stand for, and the exact filters of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.value_kinds import Fields
+from restencil_generator.spec.source.nodes import MappingNode, Node
+from restencil_generator.spec.type_info import dotted_names, facts, path_to
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.analyze.types import Types
+
+
+def check_param_fields(
+    types: Types,
+    params: Iterable[d.Field],
+    written: Node | None,
+    schemas: Sequence[d.Type | None],
+    noun: str = "parameter",
+) -> None:
+    """Reports parameters, or members of a body, whose `field` no entity of these schemas has.
+
+    `written` is the mapping that declares them, `noun` what messages call one.
+    """
+    named = [field for field in params if field.of]
+    if not named:
+        return
+    names = dict.fromkeys(name for schema in schemas if schema is not None for name in d.entities_in(schema))
+    entities = [types.entities[name] for name in names if name in types.entities]
+    for field in named:
+        if any(path_to(types.objects, entity.all_fields, field.of) for entity in entities):
+            continue
+        node = written.get(field.name) if isinstance(written, MappingNode) else None
+        place = node.get("field") if isinstance(node, MappingNode) else None
+        known = [name for entity in entities for name in dotted_names(types.objects, entity.all_fields)]
+        last = field.of.rpartition(".")[2]
+        near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
+        message = f"'field' of {noun} {quoted(field.name)} names {quoted(field.of)}, which is no field of"
+        owner = f"entity {quoted(entities[0].name)}" if entities else "what it answers"
+        hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
+        types.report("param-field", f"{message} {owner}", place or field.place, hint)
+
+
+def check_body_fields(
+    types: Types, body: d.Body | None, written: Node | None, schemas: Sequence[d.Type | None]
+) -> None:
+    """Reports members of a body whose `field` no entity of these schemas has."""
+    if body is None or not isinstance(body.type, d.ObjectType):
+        return
+    for word, row in rows("body").items():
+        inner = written.get(word) if isinstance(written, MappingNode) else None
+        if isinstance(inner, MappingNode) and isinstance(row.kind, Fields) and body.kind == word:
+            written = inner
+    check_param_fields(types, body.type.members, written, schemas, "body member")
+
+
+def exact_filters(types: Types, endpoint: d.Endpoint) -> tuple[str, ...] | None:
+    """The arguments of a list that select its entities by equality, by their names in URLs.
+
+    None where there is no list, or nothing filters it: arguments of its order and of its pages do not.
+    """
+    collection = endpoint.collection
+    if collection is None or isinstance(endpoint.schema, d.AdderOf):
+        return None
+    apart = set(collection.non_filter_arguments)
+    if endpoint.pagination_field is not None:
+        apart.add(endpoint.pagination_field.wire)
+    if endpoint.pagination is not None and endpoint.pagination.size is not None:
+        apart.add(endpoint.pagination.size.param.wire)
+    filters = [field for field in (*endpoint.params, *endpoint.search_params) if field.wire not in apart]
+    if not filters:
+        return None
+    entities = [types.entities[name] for name in d.entities_in(collection) if name in types.entities]
+    return tuple(field.wire for field in filters if _is_exact(field, entities, types.objects, types.entities))
+
+
+def _is_exact(
+    argument: d.Field,
+    entities: Sequence[d.Entity],
+    objects: Mapping[str, d.Object],
+    known: Mapping[str, d.Entity],
+) -> bool:
+    """Whether an argument of a list selects exactly the entities whose field has its value, as far as a spec can tell.
+
+    Texts, numbers and dates may be searched for by their parts or bounds, so that equal names alone say nothing.
+    """
+    if argument.filter is not None:
+        return argument.filter == "equals"
+    if not entities:
+        return False
+    for entity in entities:
+        through = path_to(objects, entity.all_fields, argument.of or argument.name)
+        if not through or not _selects(argument.type, through[-1].type, known):
+            return False
+    return True
+
+
+def _selects(argument: d.Type, field: d.Type, known: Mapping[str, d.Entity]) -> bool:
+    """Whether an argument of this type selects by equality with a field of that type."""
+    given, kept = facts(argument).bare, facts(field).bare
+    if isinstance(kept, d.EntityRef):  # the argument is the primary key of what the field refers to
+        entity = known.get(kept.name)
+        key = None if entity is None or len(entity.pk) != 1 else entity.field(entity.pk[0])
+        return isinstance(given, d.AnyOf) or (key is not None and given == facts(key.type).bare)
+    return given == kept and (isinstance(kept, d.EnumRef | d.InlineEnum) or kept in _EXACT)
+
+
+_EXACT: Final[tuple[d.Type, ...]] = (d.Scalar("boolean"), d.Scalar("integer"), d.Scalar("uuid"))
+"""Scalars that an API compares for equality."""

@@ -1,0 +1,112 @@
+"""`expires`: what a mutation leaves stale, from the names that the spec writes to the endpoints that they mean."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+    from restencil_generator.spec.analyze.types import Types
+    from restencil_generator.spec.grammar.read import ParsedSection
+    from restencil_generator.spec.source.nodes import Node
+
+
+def written_expires(given: ParsedSection) -> tuple[str, ...] | Literal["nothing"]:
+    """What an endpoint writes under `expires`."""
+    written: list[tuple[str, Node]] | Literal["nothing"] | None = given["expires"]
+    return written if isinstance(written, str) else tuple(name for name, _ in written or ())
+
+
+def resolve_expires(
+    types: Types,
+    resources: Mapping[str, d.Resource],
+    written: Mapping[str, Mapping[str, RawEndpoint]],
+    known: Collection[str],
+) -> dict[str, d.Resource]:
+    """The resources, with what their endpoints leave stale as `self` and `resource.member`.
+
+    `known` are the names of all resources, also of those that are wrong.
+    """
+    for name, endpoints in written.items():
+        for own in endpoints.values():
+            targets = own.given["expires"] or ()
+            for target, node in () if targets == d.NOTHING else targets:
+                _judge(types, resources, known, name, own, target, node)
+
+    def resolved(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
+        extenders = {name: resolved(resource, one) for name, one in endpoint.extenders.items()}
+        targets = endpoint.expires
+        if targets != d.NOTHING:
+            targets = tuple(dict.fromkeys(end for name in targets for end in _meant(resources, resource.name, name)))
+        return dataclasses.replace(endpoint, expires=targets, extenders=extenders)
+
+    return {
+        name: dataclasses.replace(
+            resource, endpoints={member: resolved(resource, one) for member, one in resource.endpoints.items()}
+        )
+        for name, resource in resources.items()
+    }
+
+
+def _meant(resources: Mapping[str, d.Resource], owner: str, target: str) -> Iterator[str]:
+    """What a name means, of this resource: `self`, or reading endpoints as `resource.member`."""
+    if target == d.SELF:
+        yield target
+        return
+    resource, dot, member = target.partition(".")
+    if not dot and target in resources[owner].endpoints:
+        resource, member = owner, target
+    if resource not in resources:
+        return
+    endpoints = resources[resource].endpoints
+    for name, endpoint in endpoints.items():
+        if not endpoint.side_effect and member in ("", name):
+            yield f"{resource}.{name}"
+
+
+def _judge(
+    types: Types,
+    resources: Mapping[str, d.Resource],
+    known: Collection[str],
+    owner: str,
+    own: RawEndpoint,
+    target: str,
+    node: Node,
+) -> None:
+    """Notes a name that means no reading endpoint."""
+    endpoint = _built(resources[owner], own.name)
+    if endpoint is None:
+        return
+    what = f"'expires' of {own.what}"
+    if target == d.SELF:
+        if not endpoint.path.parameters and not resources[owner].singleton:
+            message = f"{what} names 'self', but the path {quoted(endpoint.path.text)} is that of no item"
+            types.report("expires-target", message, node, "'self' needs an item's path")
+        return
+    if next(_meant(resources, owner, target), None) is not None:
+        return
+    resource, dot, member = target.partition(".")
+    holder = resources.get(resource if dot else owner)
+    if holder is None and resource in known:
+        return  # what is wrong with it is said elsewhere
+    changing = None if holder is None else _built(holder, member or target)
+    if changing is not None and changing.side_effect:
+        message = f"{what} names {quoted(target)}, which changes something, and so has no cached answer"
+        types.report("expires-target", message, node, "name what reads")
+        return
+    names = [*resources[owner].endpoints, *known]
+    names += [f"{one.name}.{name}" for one in resources.values() for name in one.endpoints] if dot else []
+    message = f"{what} names {quoted(target)}, which is no member or resource"
+    types.report("expires-target", message, node, did_you_mean(target, names))
+
+
+def _built(resource: d.Resource, name: str) -> d.Endpoint | None:
+    """The endpoint of this name, or what hangs on the list under it."""
+    listing = resource.endpoints.get("get_list")
+    found = resource.endpoints.get(name)
+    return found if found is not None or listing is None else listing.extenders.get(name)

@@ -1,0 +1,207 @@
+"""Fields: what a mapping of them writes, each a type or a mapping that describes the field."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.parameter_styles import check_style
+from restencil_generator.spec.analyze.type_forms import Context
+from restencil_generator.spec.analyze.types import Types
+from restencil_generator.spec.grammar.keys import OF_OTHERS, POSITIONS, form_word, relatives, rows
+from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
+from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
+from restencil_generator.spec.type_info import absent_of
+from restencil_generator.spec.validate_value import misfits
+
+
+def read_fields(
+    types: Types, node: Node | None, owner: str, position: str, type_name: str, *, label: str = "", entity: str = ""
+) -> tuple[d.Field, ...]:
+    """The fields that a mapping writes, without those that are wrong; none where there is no mapping.
+
+    `owner` is what messages call the whole, `label` what they call the mapping where that is something else.
+    """
+    mapping = types.mapping(node, label or owner) if node is not None else None
+    found: list[d.Field] = []
+    noun, use = _NOUNS.get(position, ("field", "field"))
+    for name, entry in mapping or ():
+        what = f"{noun} {quoted(name)} of {owner}"
+        usable = types.name(entry.key, what)
+        context = Context(what, position, type_name + pascal_case(name) if usable else type_name, entity)
+        field = _field(types, name, entry, context, use)
+        if usable and field is not None:
+            found.append(field)
+    types.distinct(found, owner)
+    return tuple(found)
+
+
+_NOUNS: Final[Mapping[str, tuple[str, Use]]] = {
+    "path_param": ("parameter", "parameter"),
+    "search_param": ("parameter", "parameter"),
+    "client_param": ("parameter", "parameter"),
+    "header_param": ("header parameter", "parameter"),
+    "client_header": ("header parameter", "parameter"),
+    "server_variable": ("variable", "parameter"),
+}
+"""What the fields of a position are called, and what their names are for."""
+
+
+def is_described(node: Node) -> bool:
+    """Whether what stands in a field's place is a mapping that describes the field; else it is the field's type."""
+    if not isinstance(node, MappingNode):
+        return False
+    if "type" in node.entries or "const" in node.entries:
+        return True
+    words = rows("entity_field").keys() | relatives("entity_field")
+    return form_word(node) is None and any(key in node.entries for key in words)
+
+
+def _field(types: Types, name: str, entry: Entry, context: Context, use: Use) -> d.Field | None:
+    node = entry.value
+    wire = _wire(name, types.wire, context.position)
+    python = python_name(name, use)
+    if is_described(node):
+        assert isinstance(node, MappingNode)
+        base = d.Field(name, python, wire, d.Scalar("any"), place=entry.key.place)
+        return _described(types, node, base, context)
+    node, must = _without_mark(node, context)
+    type = types.type(node, context)
+    at = entry.key.place
+    if type is None:
+        return None
+    return d.Field(
+        name,
+        python,
+        wire,
+        type,
+        _default(types, type, None, context),
+        must=must,
+        place=at,
+        type_place=entry.value.place,
+    )
+
+
+def _without_mark(node: Node, context: Context) -> tuple[Node, bool]:
+    """A type without the mark that bodies must hold its field, and whether it has one."""
+    if not (POSITIONS[context.position].must and isinstance(node, ScalarNode) and node.text[-1:] == "!"):
+        return node, False
+    if node.text[-2:-1] in ("", "?", "!"):
+        return node, False
+    where = node.file, node.line, node.column, node.end_line, node.end_column
+    return ScalarNode(*where, node.text[:-1], node.plain), True
+
+
+def _wire(name: str, style: d.WireNames, position: str) -> str:
+    """The name of a field on the wire, where it gives none itself."""
+    if position in ("path_param", "server_variable"):
+        return name
+    return header_name(name) if position in ("header_param", "client_header") else wire_name(name, style)
+
+
+def _described(types: Types, node: MappingNode, base: d.Field, context: Context) -> d.Field | None:
+    given = types.section(context.position, node, context.what, node)
+    written = given.node("type")
+    must = given.get("required") is True or (written is not None and _without_mark(written, context)[1])
+    type = _type(types, given, context)
+    if type is None:
+        return None
+    if must and isinstance(type, d.Optional) and not ("required" in given and "optional" in given):
+        message = f"the {context.what.partition(' of ')[0]} is both required and optional"
+        types.report("field-both-ways", message, given.key("type"), "keep one of them")
+    if "format" in given:
+        _check_format(types, type, given, context)
+        if given["format"] != "rfc3339":
+            type = d.formatted(type, given["format"])
+    told = {key: given[key] for key in _TOLD if key in rows(context.position)}
+    if told.get("style") is not None:
+        check_style(types, type, told["style"], given.node("style") or node, context.what)
+    if given.get("send") is not None:
+        types.later.append(lambda: _check_send(types, type, given, context.what))
+    default: WithPlaces | None = given.get("default") if "const" not in given else None
+    return dataclasses.replace(
+        base,
+        **told,
+        wire=given.get("wire") or base.wire,
+        type=type,
+        default=_default(types, type, default, context),
+        written_default=default is not None,
+        sends_key=given.get("send") == "pk",
+        must=must,
+        format=None if given.get("format") == "rfc3339" else given.get("format"),
+        param=given.get("param") or "",
+        of=given.get("field") or "",
+        filter=given.get("filter"),
+        type_place=(given.node("type") or given.node("const") or node).place,
+    )
+
+
+_TOLD = (
+    "description",
+    "deprecated",
+    "read_only",
+    "write_only",
+    "decode",
+    "encode",
+    "style",
+    "env",
+    "slashes",
+    "persist",
+)
+"""Keys of a field whose value is that of the field's part of the same name."""
+
+
+def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None:
+    """The type of a described field, with what `const`, `optional` and a default of null say about it."""
+    if "const" in given:
+        return d.Const(given["const"]) if given["const"] is not None else None
+    node = given.node("type")
+    if node is None and given.get("field") and context.position == "path_param":
+        return OF_FIELD
+    type = types.type(_without_mark(node, context)[0], context) if node is not None else None
+    optional = given.get("optional", False)
+    if isinstance(type, d.EntityRef | d.UnionOf) and "default" in given and given["default"].value is None:
+        optional = True
+    return d.Optional(type) if optional and type is not None and not isinstance(type, d.Optional) else type
+
+
+def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Context) -> d.Json | d.Missing:
+    if written is None:
+        return absent_of(type, types.enums, types.absent) if POSITIONS[context.position].zero else d.MISSING
+    if written.usable:
+        types.later.append(lambda: _check_default(types, type, written, context.what))
+    return written.value
+
+
+OF_FIELD: Final = d.AnyOf(())
+"""The type of a path parameter that has the one of its field."""
+
+
+def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Context) -> None:
+    """Only datetimes look this way or that."""
+    if all(part != d.Scalar("datetime") for part in d.parts(type)):
+        message = f"'format' of {context.what} has a meaning for datetimes alone"
+        types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
+
+
+def _check_send(types: Types, type: d.Type, given: ParsedSection, what: str) -> None:
+    """A primary key can be sent of what holds entities, each of which has one that is a single value."""
+    names = [*d.entities_in(type)]
+    parted = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
+    if not names:
+        message = f"'send: pk' of {what}: it holds no entity"
+        types.report("key-not-here", message, given.key("send"), "remove it, or name an entity as its type")
+    elif parted is not None:
+        message = f"'send: pk' of {what}: the pk of entity {quoted(parted)} has several parts, so it is no single value"
+        types.report("key-not-here", message, given.key("send"), "remove it")
+
+
+def _check_default(types: Types, type: d.Type, written: WithPlaces, what: str) -> None:
+    for misfit in misfits(types, type, written.value, "default"):
+        at = f" at {'.'.join(map(str, misfit.where))}" if misfit.where else ""
+        place = misfit.place_in(written.places, written.places[()])
+        types.report("bad-default", f"the default of {what} does not fit{at}: {misfit.message}", place, misfit.hint)

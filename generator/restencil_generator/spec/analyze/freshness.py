@@ -1,0 +1,66 @@
+"""Reads options: those that are mappings or lists become what they mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import ParsedSection
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from restencil_generator.spec.analyze.types import Types
+
+
+def read_options(types: Types, given: ParsedSection, what: str) -> dict[str, Any]:
+    """The options of a level, under the names of `Options`; null restores the default of a package."""
+    found = given.values()
+    for name in ("invalid_if_stale", "needs"):
+        if name in found and found[name] is None:
+            found[name] = getattr(d.Options(), name)
+    if isinstance(found.get("needs"), list):
+        found["needs"] = tuple(name for name, _ in found["needs"])
+    freshness, concurrency = found.get("freshness"), found.get("concurrency")
+    if freshness == "server":
+        found["freshness"] = d.ServerFreshness()
+    elif isinstance(freshness, ParsedSection):
+        found["freshness"] = _bounds(types, freshness, what)
+    if concurrency == "etag":
+        found["concurrency"] = d.Concurrency()
+    elif isinstance(concurrency, ParsedSection):
+        found["concurrency"] = d.Concurrency("etag" in concurrency, concurrency["field"])
+    return found
+
+
+def _bounds(types: Types, given: ParsedSection, what: str) -> d.ServerFreshness:
+    bounds: ParsedSection | None = given["server"]
+    if bounds is None:
+        return d.ServerFreshness()
+    least, most = bounds["at_least"], bounds["at_most"]
+    if least is not None and most is not None and least > most:
+        message = f"'freshness' of {what} is at least {least} ms and at most {most} ms"
+        node = bounds.node("at_least") or given.key("server")
+        types.report("freshness-bounds", message, node, "write the shorter one as at_least")
+    return d.ServerFreshness(least, most)
+
+
+def check_needs(
+    types: Types, options: ParsedSection | None, entities: Sequence[d.Entity], what: str, owner: str
+) -> None:
+    """Reports fields under `needs` that no entity has. `owner` is whose entities they are, as messages call it."""
+    needs = None if options is None else options["needs"]
+    if options is None or not isinstance(needs, list):
+        return
+    if not entities:
+        message = f"'needs' of {what} lists fields, and {owner} has no entity"
+        types.report("key-not-here", message, options.key("needs"), "write 'all' or 'required', or remove it")
+        return
+    for name, node in needs:
+        if any(entity.field(name) for entity in entities):
+            continue
+        known = types.raw_fields(entities[0].name)
+        hint = did_you_mean(name, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
+        message = f"'needs' of {what} names {quoted(name)}, which is no field of entity {quoted(entities[0].name)}"
+        types.report("needs-field", message, node, hint)

@@ -1,0 +1,77 @@
+"""Whether what is said of freshness and concurrency fits the endpoints and entities that it is said of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import ParsedSection
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+    from restencil_generator.spec.analyze.types import Types
+
+_CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
+
+
+def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]) -> None:
+    """Notes an endpoint that says both that the server says how long its data lives, and how long that is."""
+    for endpoints in written.values():
+        for own in endpoints.values():
+            options: ParsedSection | None = own.given["options"]
+            said = (own.settings.options or {}).get("freshness")
+            if options is None or not isinstance(said, d.ServerFreshness):
+                continue
+            if options["data_expiry_length"] is not None:
+                message = f"{own.what} has 'freshness: server' and a 'data_expiry_length': data lives by one of them"
+                hint = "remove one; for what the server says nothing of, write the length on the resource or the spec"
+                types.report("freshness-length", message, options.key("data_expiry_length"), hint)
+
+
+def check_concurrency(
+    types: Types,
+    resources: Mapping[str, d.Resource],
+    options: Mapping[str, ParsedSection | None],
+    written: Mapping[str, Mapping[str, RawEndpoint]],
+) -> None:
+    """Notes `concurrency` where nothing is changed, and by a field that the entity does not have.
+
+    `options` are those that each resource writes.
+    """
+    for name, resource in resources.items():
+        own = options[name]
+        if own is not None and "concurrency" in own and own["concurrency"] is not None:
+            what = f"'concurrency' of resource {quoted(name)}"
+            if not any(_changes(endpoint) for endpoint in resource.endpoints.values()):
+                message = f"{what} says how changes are made, and no endpoint of it is a PUT, PATCH or DELETE"
+                types.report("concurrency-target", message, own.key("concurrency"), "remove it")
+            _check_field(types, resource, own, what)
+        for member, endpoint in written[name].items():
+            given: ParsedSection | None = endpoint.given["options"]
+            if given is not None and "concurrency" in given and given["concurrency"] is not None:
+                what = f"'concurrency' of {endpoint.what}"
+                built = resource.endpoints.get(member)
+                if built is not None and not (_changes(built) or built.method in ("GET", "POST")):
+                    types.report("concurrency-target", f"{what} changes nothing", given.key("concurrency"), "remove it")
+                _check_field(types, resource, given, what)
+
+
+def _changes(endpoint: d.Endpoint) -> bool:
+    return endpoint.side_effect and endpoint.method in _CHANGES
+
+
+def _check_field(types: Types, resource: d.Resource, options: ParsedSection, what: str) -> None:
+    said = options["concurrency"]
+    field: str | None = said["field"] if isinstance(said, ParsedSection) else None
+    if field is None:
+        return
+    for name in resource.entities:
+        entity = types.entities.get(name)
+        known = [] if entity is None else [one.name for one in entity.all_fields]
+        if entity is None or field in known:
+            continue
+        message = f"{what} names the field {quoted(field)}, which entity {quoted(name)} does not have"
+        node = said.node("field") or options.key("concurrency")
+        types.report("concurrency-target", message, node, did_you_mean(field, known) or "name a field of it")

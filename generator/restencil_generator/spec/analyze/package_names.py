@@ -1,0 +1,112 @@
+"""The names that the generated package needs, and that no two things of it may share."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from restencil_generator.diagnostics.model import Related, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.symbols import Claim, Declared
+
+
+def namespace(declared: Declared) -> dict[str, str]:
+    """What each name of the package is; a name that it would need twice is reported."""
+    taken: dict[str, Claim] = {}
+    for claim in sorted(declared.claims, key=lambda claim: (_RANKS[claim.kind], claim.place)):
+        first = taken.setdefault(claim.name, claim)
+        if first is claim:
+            continue
+        if claim.kind in _DECLARED and first.kind in _DECLARED:
+            message = f"{quoted(claim.name)} is declared twice, as {_a(first.kind)} and as {_a(claim.kind)}"
+            hint = "keep one of them, or rename one"
+        else:
+            message = f"{claim.what} and {first.what} are both called {quoted(claim.name)} in the package"
+            hint = claim.hint or first.hint or "rename one of them"
+        declared.report("name-clash", message, claim.place, hint, [Related(first.place, "the other one")])
+    return {name: claim.kind for name, claim in sorted(taken.items()) if claim.kind != "module"}
+
+
+def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None:
+    """Names the TypedDicts of the entities and objects that stand in bodies, and in search strings."""
+    bodies = [
+        endpoint.body
+        for resource in resources.values()
+        for _, endpoint in resource.all_endpoints()
+        if endpoint.has_body and endpoint.body is not None
+    ]
+    pending: list[d.Type | None] = []
+    for body in bodies:
+        if body.partial and isinstance(body.type, d.EntityRef | d.UnionOf):
+            for name in dict.fromkeys(d.entities_in(body.type)):
+                pending += _name_partial_body(declared, name)
+        else:
+            pending.append(body.type)
+    pending += [
+        field.type
+        for resource in resources.values()
+        for _, endpoint in resource.all_endpoints()
+        for field in endpoint.search_params
+        if field.style is not None
+    ]
+    seen: set[str] = set()
+    while pending:
+        match pending.pop():
+            case d.EntityRef(name) | d.ObjectRef(name) if name not in seen:
+                seen.add(name)
+                pending.extend(_name_body(declared, name))
+            case d.UnionOf(choices):
+                pending.extend(d.EntityRef(choice.entity) for choice in choices)
+            case d.ObjectType(members):
+                pending.extend(member.type for member in members)
+            case d.OneOf(alternatives):
+                pending.extend(alternatives)
+            case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item) | d.CollectionOf(item):
+                pending.append(item)
+            case _:
+                pass
+
+
+def _name_partial_body(declared: Declared, name: str) -> list[d.Type]:
+    """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that stand in it."""
+    entity = declared.entities.get(name)
+    if entity is None or entity.partial_body_name is not None:
+        return []
+    body_name = f"{name}PartialBody"
+    declared.entities[name] = dataclasses.replace(entity, partial_body_name=body_name)
+    declared.claim(body_name, "typed_dict", f"the type of partial bodies of entity {quoted(name)}", entity.place)
+    return [field.type for field in entity.all_fields if field.is_sent and not field.sends_key]
+
+
+def _name_body(declared: Declared, name: str) -> list[d.Type]:
+    """Names the TypedDict of an entity or object; gives the types of the fields that stand in it."""
+    body_name = f"{name}Body"
+    if (entity := declared.entities.get(name)) is not None:
+        declared.entities[name] = dataclasses.replace(entity, body_name=body_name)
+        kind, place, fields = "entity", entity.place, entity.all_fields
+    elif (object := declared.objects.get(name)) is not None:
+        declared.objects[name] = dataclasses.replace(object, body_name=body_name)
+        kind, place, fields = "object", object.place, object.fields
+    else:
+        return []
+    declared.claim(body_name, "typed_dict", f"the type of bodies of {kind} {quoted(name)}", place)
+    return [field.type for field in fields if field.is_sent and not field.sends_key]
+
+
+_RANKS: Final = {
+    "client": 0,
+    "error": 1,
+    "resource": 2,
+    "entity": 3,
+    "object": 3,
+    "enum": 3,
+    "constant": 4,
+    "typed_dict": 5,
+    "module": 6,
+}
+_DECLARED: Final = frozenset(("entity", "object", "enum"))
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}"

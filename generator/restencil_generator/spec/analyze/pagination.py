@@ -1,0 +1,224 @@
+"""Pagination: what a level writes about it, and what that means for the schema of an endpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from restencil_generator.diagnostics.model import did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.symbols import Declared
+from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.names import python_name, wire_name
+from restencil_generator.spec.source.nodes import Node
+from restencil_generator.spec.type_info import facts
+
+ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
+"""The type of a parameter of which the spec says nothing."""
+
+_COUNTED: Final = ("page", "offset", "skip")
+"""The last words of the names of parameters that are numbers, where nothing else says so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenPagination:
+    """A pagination before it meets a schema: paths in the response keep their text, and their node."""
+
+    style: d.PaginationStyle
+    next: str | None
+    node: Node
+    size: tuple[str, int] | None
+    remove_cursor: d.Reference | None
+    told: Mapping[str, tuple[str, Node]]
+    """What else the answer tells by a path: `more`, `total`, `size`."""
+    start: int | None
+
+
+def written_pagination(given: ParsedSection) -> WrittenPagination | None:
+    """The pagination that a level writes."""
+    written: ParsedSection | None = given["pagination"]
+    if written is None or written["style"] is None:
+        return None
+    size: ParsedSection | str | None = written["size"]
+    pair: tuple[str, int] | None = None
+    if isinstance(size, ParsedSection) and None not in (size["param"], size["value"]):
+        pair = size["param"], size["value"]
+    told = {
+        key: (written[key], written.node(key) or given.key("pagination"))
+        for key in ("more", "total", "size")
+        if isinstance(written[key], str)
+    }
+    return WrittenPagination(
+        written["style"],
+        written["next"],
+        written.node("next") or given.key("pagination"),
+        pair,
+        written["remove_cursor"],
+        told,
+        written["start"],
+    )
+
+
+def page_field(
+    declared: Declared,
+    name: str | None,
+    search_params: tuple[d.Field, ...],
+    written: WrittenPagination | None = None,
+    endpoint: d.Endpoint | None = None,
+) -> d.Field | None:
+    """The field of the parameter that names a page of an endpoint.
+
+    It has the type of the search parameter of the same name; else page numbers and offsets are integers, and a cursor
+    has the type of the field that it is taken from.
+    """
+    if name is None:
+        return None
+    for field in search_params:
+        if field.name == name:
+            return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
+    type = _page_type(declared, name, written, endpoint)
+    return d.Field(name, python_name(name, "parameter"), wire_name(name, declared.wire), type)
+
+
+def _page_type(declared: Declared, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None) -> d.Type:
+    style = None if written is None else written.style
+    if style in ("page", "offset"):
+        return d.Scalar("integer")
+    if style == "cursor" and written is not None and endpoint is not None:
+        types = {facts(type).bare: None for type in _cursor_types(declared, written.next or "", endpoint)}
+        known = [type for type in types if facts(type).in_path]
+        return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
+    if wire_name(name, "snake_case").rpartition("_")[2] in _COUNTED:
+        return d.Scalar("integer")
+    return ANY_TEXT if style is None else d.Scalar("string")
+
+
+def _cursor_types(declared: Declared, text: str, endpoint: d.Endpoint) -> list[d.Type]:
+    """The types of what stands where the cursor of the next page is taken from; none for a header."""
+    if text.startswith("header:"):
+        return []
+    steps, stand = _start(text, endpoint)
+    for name in steps:
+        fields = _fields_of(declared, stand)
+        stand = [field.type for field in fields or () if field.name == name]
+    return stand
+
+
+def resolved_pagination(
+    declared: Declared, written: WrittenPagination, endpoint: d.Endpoint, what: str, *, strict: bool
+) -> d.Pagination:
+    """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
+    following: d.Next | None = None
+    if written.next is not None:
+        following = _next(declared, written.next, "next", written.node, endpoint, what, strict)
+    told = {key: _next(declared, text, key, node, endpoint, what, strict) for key, (text, node) in written.told.items()}
+    size: d.PageSize | None = None
+    if written.size is not None:
+        name, value = written.size
+        known = next((field for field in endpoint.search_params if field.name == name), None)
+        param = known or d.Field(
+            name, python_name(name, "parameter"), wire_name(name, declared.wire), d.Scalar("integer")
+        )
+        if strict and any(parameter.name in (name, param.wire) for parameter in endpoint.path.parameters):
+            message = f"the size parameter {quoted(name)} of {what} is also a parameter of its path"
+            declared.report("parameter-clash", message, written.node, "rename one of them")
+        size = d.PageSize(param, value)
+    return d.Pagination(
+        written.style,
+        following,
+        size,
+        written.remove_cursor,
+        told.get("more"),
+        told.get("total"),
+        told.get("size"),
+        written.start,
+    )
+
+
+def _next(declared: Declared, text: str, key: str, node: Node, endpoint: d.Endpoint, what: str, strict: bool) -> d.Next:
+    """Where the answer tells of its pages under this key of the pagination, in wire names."""
+    assert endpoint.schema is not None
+    if key == "next" and text.startswith("header:"):
+        return d.Next("header", (text.removeprefix("header:"),))
+    path = _Path(f"'{key}' of {what} is {quoted(text)}", node, key)
+    if key == "next" and _is_last(text):
+        return d.Next("last", tuple(_step(declared, *_start(text, endpoint), path, strict)))
+    return d.Next("response", tuple(_step(declared, text.split("."), _answer(endpoint), path, strict)))
+
+
+def _is_last(text: str) -> bool:
+    """Whether a path begins at the last item of a page."""
+    return text.startswith("last.")
+
+
+def _start(text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d.Type]]:
+    """The steps of a path to the next page, and the types of what stands where it begins."""
+    if not _is_last(text):
+        return text.split("."), _answer(endpoint)
+    collection = endpoint.collection
+    return text.split(".")[1:], [collection.of.item] if collection is not None else []
+
+
+def _answer(endpoint: d.Endpoint) -> list[d.Type]:
+    if endpoint.response.envelope:
+        return [d.Scalar("any")]  # what is beside the list is declared nowhere
+    schema = endpoint.schema.of if isinstance(endpoint.schema, d.PageOf) else endpoint.schema
+    return [] if schema is None else [schema]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Path:
+    """A path of the pagination, as messages name it."""
+
+    says: str
+    node: Node
+    key: str
+
+
+def _step(declared: Declared, steps: list[str], stand: list[d.Type], path: _Path, strict: bool) -> Iterator[str]:
+    """The wire names of a path; `stand` are the types of what may stand at its beginning."""
+    for name in steps:
+        fields = _fields_of(declared, stand)
+        if fields is None:
+            yield wire_name(name, declared.wire)
+            stand = [d.Scalar("any")]
+            continue
+        field = next((field for field in fields if field.name == name), None)
+        if field is None:
+            if strict:
+                message = f"{path.says}, but there is no {quoted(name)}"
+                known = [field.name for field in fields]
+                ways = "a path in the response" + (", header:NAME or last.<field>" if path.key == "next" else "")
+                declared.report("unknown-field", message, path.node, did_you_mean(name, known) or f"write {ways}")
+                strict = False
+            yield wire_name(name, declared.wire)
+            stand = [d.Scalar("any")]
+        else:
+            yield field.wire
+            stand = [field.type]
+
+
+def _fields_of(declared: Declared, types: list[d.Type]) -> list[d.Field] | None:
+    """The fields of what stands in one place; None where anything may stand."""
+    found: list[d.Field] = []
+    for type in types:
+        match type:
+            case d.Optional(item):
+                inner = _fields_of(declared, [item])
+            case d.ObjectType(members):
+                inner = list(members)
+            case d.ObjectRef(name):
+                inner = list(declared.objects[name].fields)
+            case d.EntityRef(name):
+                inner = list(declared.entities[name].all_fields) if name in declared.entities else None
+            case d.UnionOf(choices):
+                inner = _fields_of(declared, [d.EntityRef(choice.entity) for choice in choices])
+            case d.ValuesOf() | d.Scalar("any"):
+                inner = None
+            case _:
+                inner = []
+        if inner is None:
+            return None
+        found.extend(inner)
+    return found

@@ -1,0 +1,109 @@
+"""Styles: how lists and objects stand in search strings, and which fits what."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.source.nodes import Node
+from restencil_generator.spec.type_info import facts
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.analyze.types import Types
+
+_NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
+"""Styles of lists that hold more than scalars."""
+
+
+def read_styles(given: ParsedSection, key: str = "search_style") -> dict[int, d.Style | None]:
+    """What a level says of lists (0) and objects (1): None where it takes back what is inherited."""
+    if key not in given:
+        return {}
+    written: ParsedSection | d.Style | None = given[key]
+    if written is None:
+        return {0: None, 1: None}
+    if not isinstance(written, ParsedSection):
+        return {0: written}
+    return {at: written[key] for at, key in enumerate(("lists", "objects")) if key in written}
+
+
+def laid_over(inherited: d.Styles, own: Mapping[int, d.Style | None]) -> d.Styles:
+    """The styles that count where a level says this over what it inherits."""
+    return own.get(0, inherited[0]), own.get(1, inherited[1])
+
+
+def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: str) -> None:
+    """Reports a style that its parameter's values cannot be written in."""
+    fitting = styles_of(type)
+    if style not in fitting:
+        message = f"the style {quoted(style)} of {what} does not fit {_named(type)}"
+        *most, last = fitting or ("",)
+        hint = f"write {', '.join(most)} or {last}" if most else f"write {last}"
+        types.report("style-misfit", message, node, hint if last else "remove it")
+
+
+def styled(field: d.Field, styles: d.Styles) -> d.Field:
+    """A search parameter with the style that counts for it."""
+    style = field.style
+    if style is None:
+        style = _usual(field.type, styles)
+    return field if style == field.style else dataclasses.replace(field, style=style)
+
+
+def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
+    """A field of a form with the style that counts for it; the one that its kind has in forms anyway is none."""
+    usual: d.Style = "repeat" if d.list_in(field.type) is not None else "brackets"
+    style = field.style
+    if style is None:
+        style = _usual(field.type, styles)
+    return field if style == field.style else dataclasses.replace(field, style=None if style == usual else style)
+
+
+def _usual(type: d.Type, styles: d.Styles) -> d.Style | None:
+    """What is said of all lists, or of all objects, for a value of a type; None where it does not fit."""
+    is_object = facts(type).shape in ("object", "mapping")
+    style = styles[0] if d.list_in(type) is not None else styles[1] if is_object else None
+    return style if style in styles_of(type) else None
+
+
+def styles_of(type: d.Type) -> tuple[d.Style, ...]:
+    """The styles in which values of a type can be written."""
+    known = facts(type)
+    if known.bare == d.Scalar("any"):
+        return _NESTING
+    if known.shape in ("object", "mapping"):
+        return d.OBJECT_STYLES
+    listed = d.list_in(type)
+    if listed is None:
+        return ()
+    return d.LIST_STYLES if facts(listed.item).shape in ("scalar", "several") else _NESTING
+
+
+def _named(type: d.Type) -> str:
+    """A type in words."""
+    known = facts(type)
+    if known.shape == "list" and known.item is not None:
+        return f"a list of {_noun(known.item)}s"
+    noun = _noun(known.bare)
+    if isinstance(known.bare, d.OneOf):
+        return "one of several scalars"
+    return "a value of any kind" if noun == "any" else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def _noun(type: d.Type) -> str:
+    bare = facts(type).bare
+    match bare:
+        case d.Scalar(name):
+            return name
+        case d.EnumRef():
+            return "enum"
+        case d.Const():
+            return "constant"
+        case d.ListOf():
+            return "list"
+        case _:
+            return "object"

@@ -1,0 +1,174 @@
+"""What the names of a spec stand for, before and while it is read."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.key_checks import CHECKS
+from restencil_generator.spec.grammar.keys import SCALAR_WORDS
+from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.model import Absent, WireNames
+
+Kind: TypeAlias = Literal["enum", "object", "entity"]
+
+_PARAMETER: Final = re.compile(r"(?<!\\):([A-Za-z0-9_]+)")
+
+
+@dataclasses.dataclass(slots=True)
+class EntitySource:
+    """An entity as the spec writes it: its name's node, its mapping, and the resource that declares it in place.
+
+    `broken` says that it is no mapping or has no fields, so that nothing more can be said about its fields.
+    """
+
+    key: ScalarNode
+    node: MappingNode
+    resource: str | None
+    in_place: bool = False
+    broken: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """A name that the generated package needs, for what, and what to do where it is taken."""
+
+    name: str
+    kind: str
+    what: str
+    place: Place
+    hint: str
+
+
+class Declared(Reader):
+    """Reads what names something that a spec declares.
+
+    `kinds` tells what every declared name is and `sources` how the entities are written, before anything is read. The
+    tables fill up as their turn comes; what needs them whole waits in `later`.
+    """
+
+    checks = CHECKS
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(problems)
+        self.wire: WireNames = "as_is"
+        self.absent: Absent | None = None
+        self.kinds: dict[str, Kind] = {}
+        self.sources: dict[str, EntitySource] = {}
+        self.raw_objects: dict[str, Node] = {}
+        self.enums: dict[str, d.Enum] = {}
+        self.objects: dict[str, d.Object] = {}
+        self.entities: dict[str, d.Entity] = {}
+        self.schemes: tuple[str, ...] = ()
+        self.later: list[Callable[[], None]] = []
+        self.claims: list[Claim] = []
+        self.path_parameters: dict[str, set[str]] = {}  # by entity: the parameters of its resources' paths
+        self._type_names: tuple[str, ...] = ()
+
+    def claim(self, name: str, kind: str, what: str, place: Place, hint: str = "") -> None:
+        """Takes a name in the namespace of the generated package."""
+        self.claims.append(Claim(name, kind, what, place, hint))
+
+    def type_names(self) -> Collection[str]:
+        """All that a type can be called."""
+        if not self._type_names:
+            self._type_names = (*SCALAR_WORDS, *self.kinds)
+        return self._type_names
+
+    @staticmethod
+    def path_names(node: Node | None) -> frozenset[str]:
+        """The names of the parameters of a path as it is written, right or wrong."""
+        return frozenset(_PARAMETER.findall(node.text)) if isinstance(node, ScalarNode) else frozenset()
+
+    # -------------------------------------------------------------------------------------------------------- entities
+
+    def entity_name(self, node: Node, what: str) -> str | None:
+        """The name of an entity; anything else is reported."""
+        name = self.text(node, f"an entity of {what}", empty=False)
+        if name is None:
+            return None
+        kind = self.kinds.get(name)
+        if kind == "entity":
+            return name
+        if kind is None:
+            message = f"{what} names the entity {quoted(name)}, which does not exist"
+            self.report("unknown-entity", message, node, "declare it under 'entities'", near=(name, self.sources))
+        else:
+            self.report("not-an-entity", f"{what} needs an entity, but {quoted(name)} is an {kind}", node)
+        return None
+
+    def concrete(self, name: str, node: Node, what: str) -> bool:
+        """Whether an entity can have instances; an abstract one is reported."""
+        abstract = self.sources[name].node.get("abstract")
+        if isinstance(abstract, ScalarNode) and abstract.value is True:
+            self.report(
+                "abstract-entity",
+                f"entity {quoted(name)} is abstract and cannot be the type of {what}",
+                node,
+                "name an entity that extends it, or a union of them",
+                (Related(self.sources[name].key.place, "declared here"),),
+            )
+            return False
+        return True
+
+    def lineage(self, name: str) -> Iterator[EntitySource]:
+        """An entity and those that it extends, as they are written, nearest first; ends where a circle closes."""
+        seen: set[str] = set()
+        while name in self.sources and name not in seen:
+            seen.add(name)
+            source = self.sources[name]
+            yield source
+            base = source.node.get("extends")
+            name = base.text if isinstance(base, ScalarNode) else ""
+
+    def raw_field(self, entity: str, field: str) -> Node | None:
+        """How the spec writes a field of an entity, inherited ones included."""
+        for source in self.lineage(entity):
+            fields = source.node.get("fields")
+            if isinstance(fields, MappingNode) and (found := fields.get(field)) is not None:
+                return found
+        return None
+
+    def field_of(self, name: str, field: str) -> Node | None:
+        """How the spec writes a field of an entity or object."""
+        if self.kinds.get(name) == "entity":
+            return self.raw_field(name, field)
+        fields = self.raw_objects.get(name)
+        return fields.get(field) if isinstance(fields, MappingNode) else None
+
+    def constants_of(self, type: d.Type) -> dict[str, d.Literals]:
+        """What the fields of an entity or object are fixed to, by their names in JSON."""
+        match type:
+            case d.EntityRef(name):
+                fields = self.entities[name].all_fields if name in self.entities else ()
+            case d.ObjectRef(name):
+                fields = self.objects[name].fields if name in self.objects else ()
+            case d.ObjectType(members):
+                fields = members
+            case _:
+                fields = ()
+        return {field.wire: field.type.value for field in fields if isinstance(field.type, d.Const)}
+
+    def raw_fields(self, entity: str) -> list[str]:
+        """The names of an entity's fields, inherited ones included."""
+        names: list[str] = []
+        for source in self.lineage(entity):
+            fields = source.node.get("fields")
+            if isinstance(fields, MappingNode):
+                names.extend(fields.entries)
+        return names
+
+    def unknown_field(self, field: str, node: Node, what: str, entity: str) -> None:
+        """Notes a name that is no field of an entity."""
+        known = self.raw_fields(entity)
+        hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
+        self.report(
+            "unknown-field", f"{what} names {quoted(field)}, which is no field of entity {quoted(entity)}", node, hint
+        )

@@ -1,0 +1,73 @@
+"""Errors by status: the classes of the runtime, the keys of `errors`, and which of them counts for a status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from restencil_generator.spec import model as d
+
+CLASSES: Final[Mapping[str, range]] = {
+    "BadRequestError": range(400, 401),
+    "AuthenticationError": range(401, 402),
+    "PermissionDeniedError": range(403, 404),
+    "NotFoundError": range(404, 405),
+    "ConflictError": range(409, 410),
+    "PreconditionFailedError": range(412, 413),
+    "UnprocessableEntityError": range(422, 423),
+    "RateLimitError": range(429, 430),
+    "ServerError": range(500, 600),
+}
+"""The runtime's classes of errors that have a status of their own; any other status is a `BASE`."""
+
+BASE: Final = "StatusError"
+"""What all of them are."""
+
+DEFAULT: Final = "default"
+"""The key of `errors` for every status."""
+
+
+def covers(key: str, other: str) -> bool:
+    """Whether what a key of `errors` says is about all that another one is about: `4XX` covers `404`."""
+    return key in (DEFAULT, other) or (key.endswith("XX") and key[0] == other[0])
+
+
+def laid_over(inherited: Mapping[str, d.Shape], own: Mapping[str, d.Shape | None] | None) -> dict[str, d.Shape]:
+    """What a level says of errors, laid over what it inherits: the nearest that is about a status counts.
+
+    What is taken back, and still covered by a wider key, is any JSON.
+    """
+    own = own or {}
+    found: dict[str, d.Shape | None] = {
+        key: shape for key, shape in inherited.items() if not any(covers(mine, key) for mine in own)
+    }
+    found |= own
+    wider = {key for key, shape in found.items() if shape is not None}
+    kept = {
+        key: () if shape is None else shape
+        for key, shape in found.items()
+        if shape is not None or any(covers(other, key) for other in wider)
+    }
+    return {key: kept[key] for key in sorted(kept, key=_rank)}
+
+
+def shapes(spec: d.Spec, statuses: range) -> Iterator[d.Shape]:
+    """What the spec and its endpoints say of some statuses, each once; an empty one where any endpoint says nothing."""
+    seen: set[d.Shape] = set()
+    for status in statuses:
+        whole = d.shape_at(spec.errors, status)
+        if whole is not None and whole not in seen:
+            seen.add(whole)
+            yield whole
+    for resource in spec.resources.values():
+        for _, endpoint in resource.all_endpoints():
+            for status in statuses:
+                shape = d.shape_at(endpoint.errors, status) or ()
+                if shape not in seen:
+                    seen.add(shape)
+                    yield shape
+
+
+def _rank(key: str) -> tuple[int, str]:
+    """The place of a key among others, narrow ones first: `404`, `4XX`, `default`."""
+    return 2 if key == DEFAULT else 1 if key.endswith("XX") else 0, key

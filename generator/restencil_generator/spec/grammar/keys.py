@@ -1,0 +1,1404 @@
+r"""The spec language as one table: which key may stand where, what it takes, and what it means.
+
+**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the
+spec itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may
+stand, what kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the
+rows is the order in which keys are listed, in hints and on the reference page.
+
+**Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
+`Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the
+kind `Either`, or a kind of its own that `value_kinds` describes.
+
+**Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a
+list `[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types
+stand is a *position*; `POSITIONS` says of each which forms and names it takes. Positions whose fields can be described
+by a mapping (`{type: string, default: x}`) are places too. They are one family: a key of one that another does not have
+is a key that has no meaning there, rather than an unknown one.
+
+**Rules** that join several keys of one place stand with the place. What takes more than one place to judge is no matter
+of this table: the stage `check` does it.
+
+**Who reads it.** `read` and `analyze` (the values of a spec, unknown keys and the nearest known one), `json_schema`,
+and `reference` (the pages for people). None of them has a list of its own: a new option is one row here, and the code
+that uses its value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.value_kinds import (
+    Alternatives,
+    Body,
+    Choices,
+    Code,
+    Duration,
+    Either,
+    EntityName,
+    EntityOrChoices,
+    EnumValues,
+    Errors,
+    ExactlyOne,
+    Excludes,
+    Fields,
+    Flag,
+    Headers,
+    Items,
+    Json,
+    Kind,
+    Literal,
+    MappingWith,
+    Members,
+    Name,
+    Names,
+    Nest,
+    No,
+    NotBoth,
+    OneEntity,
+    OneOrMore,
+    OnlyBeside,
+    OnlyOf,
+    OnlyWith,
+    OnlyWithMapping,
+    OrNull,
+    Pairs,
+    ParameterUnless,
+    PathText,
+    Pattern,
+    Reason,
+    Response,
+    Rule,
+    Section,
+    SomeValues,
+    Source,
+    Table,
+    Text,
+    Texts,
+    Together,
+    Type,
+    Use,
+    Version,
+    Whole,
+    Word,
+    Yes,
+)
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
+
+VERSION: Final = 1
+"""The version of the spec language that this generator reads."""
+
+
+# ---------------------------------------------------------------------------------------------------------------- texts
+
+HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
+SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
+"""Headers that carry nothing but secrets, which never stand in a spec."""
+
+_PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
+
+ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
+"""A key of `errors`."""
+
+URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
+HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
+HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
+MEDIA_TYPE: Final = Pattern(
+    rf"{HTTP_WORD}/{HTTP_WORD}(?:[ \t]*;[\t\x20-\x7e]*)?",
+    "bad-header",
+    "{label} is {value}, which is no content type",
+    "write one such as 'application/merge-patch+json'",
+)
+ENVELOPE: Final = Pattern(
+    r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
+    "bad-envelope",
+    "{key} of {outer} is no path: names and numbers with dots",
+    "write where the value stands, such as 'data' or 'data.items.0'",
+)
+COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
+PRODUCT: Final = Pattern(
+    HTTP_WORD,
+    "bad-header",
+    "{label} is {value}, which cannot stand in the header User-Agent",
+    "write a version such as '1.2.0', without spaces",
+)
+AGENT: Final = Pattern(
+    r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?",
+    "bad-header",
+    "{label} is {value}, which the header User-Agent cannot hold",
+    "write ASCII on one line, such as 'shop-client/2'",
+)
+VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
+PREFIX: Final = Pattern(
+    r"(?=.*[\x21-\x7e])[\x20-\x7e]+",
+    "bad-header",
+    "{label} is {value}, which no header can hold",
+    "write 'Bot ' or the like",
+)
+SCOPE: Final = Pattern(
+    r"[\x21\x23-\x5b\x5d-\x7e]+",
+    "wrong-type",
+    "an item of {label} is {value}, which is no name of a scope",
+    "write each scope as an item of its own: [read, write]",
+)
+TOKEN_URL: Final = Pattern(
+    r"https://[^\x00-\x20\x7f@/?#]+(?:[/?][^\x00-\x20\x7f#]*)?"
+    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?(?:[/?][^\x00-\x20\x7f#]*)?",
+    "bad-url",
+    "{label} is {value}: secrets are sent there, so it begins with https://, or is on this machine",
+    "write https://… without user, password and fragment",
+)
+METHOD: Final = Pattern(
+    HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
+)
+CURSOR: Final = Pattern(
+    rf"header:{HTTP_WORD}|(?!header:)[\s\S]*",
+    "bad-header",
+    "{label} names {value}, which is no name of a header",
+    after="header:",
+)
+
+
+OF_OTHERS: Final[Mapping[str, str]] = {
+    "$ref": "write the name of the entity, object or enum in its place",
+    "nullable": "write '?' behind the type, such as string?",
+    "required": "a field or parameter is one unless its type ends with '?': write string or string?",
+    "enum": "write {enum: [a, b]} as the type, or {const: a} for one value",
+    "discriminator": "write {one_of: [A, B], attribute: …}",
+    "properties": "write 'fields: {…}' in an entity, {object: {…}} elsewhere",
+    "items": "write a list as [X], with the type of its items",
+    "oneOf": "write {one_of: [A, B]} as the type",
+    "anyOf": "write {one_of: [A, B]} as the type",
+    "allOf": "write 'extends: …' with the name of the entity whose fields it has too",
+    "format": "the type says it: write integer, number, datetime, date, time, decimal or uuid",
+    "additionalProperties": "write {values: X} for a mapping from any keys to X",
+}
+"""Keys of JSON Schema and OpenAPI, and what to write here."""
+
+DOCUMENTS: Final = ("openapi", "swagger")
+"""Keys that an OpenAPI document begins with."""
+
+_PAGED: Final = (
+    "name a search parameter with 'wire: {name}': search_params: "
+    "{{{suggested}: {{type: integer?, wire: {name}}}}}, pagination_field: {suggested}"
+)
+
+
+def parts_entities(header: str) -> bool:
+    """Whether it depends on a header of this name what entities say, where nobody says otherwise."""
+    return _PARTING.fullmatch(header) is not None
+
+
+# ---------------------------------------------------------------------------------------------------------------- types
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type that is one word.
+
+    `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
+    (None for what is built in) and the name of its type, `others` what other languages call it. A zero is `honest`
+    where nobody takes it for a value of the server's: an empty text is, a moment in 1970 is not.
+    """
+
+    zero: d.Json
+    expected: str
+    python: tuple[str | None, str]
+    help: str
+    others: tuple[str, ...] = ()
+    in_path: bool = False
+    """Whether a path parameter is one because the entity's field of its name is."""
+    converted: bool = False
+    """Whether what a read gives is something else than the JSON."""
+    honest: bool = False
+    word: bool = True
+    """Whether the word is a type in every position; `bytes` is one in a multipart body alone."""
+
+
+SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
+    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True, honest=True),
+    "integer": Scalar(
+        0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True, honest=True
+    ),
+    "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True, honest=True),
+    "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",), honest=True),
+    "datetime": Scalar(
+        "1970-01-01T00:00:00Z",
+        "a date with a time such as '2020-01-31T12:00:00Z'",
+        ("datetime", "datetime"),
+        "A date with a time, as RFC 3339 text. The offset is kept; a text without one is read as UTC.",
+        ("timestamp",),
+        in_path=True,
+        converted=True,
+    ),
+    "date": Scalar(
+        "1970-01-01",
+        "a date such as '2020-01-31'",
+        ("datetime", "date"),
+        "A date, as RFC 3339 text.",
+        in_path=True,
+        converted=True,
+    ),
+    "time": Scalar(
+        "00:00:00",
+        "a time such as '12:00:00'",
+        ("datetime", "time"),
+        "A time of day, as RFC 3339 text.",
+        in_path=True,
+        converted=True,
+    ),
+    "decimal": Scalar(
+        "0",
+        "a number, or one as a text such as '1.50'",
+        ("decimal", "Decimal"),
+        "A number that keeps its digits, as JSON number or text.",
+        in_path=True,
+        converted=True,
+    ),
+    "uuid": Scalar(
+        "00000000-0000-0000-0000-000000000000",
+        "a UUID such as '00000000-0000-0000-0000-000000000000'",
+        ("uuid", "UUID"),
+        "A UUID, as text.",
+        in_path=True,
+        converted=True,
+    ),
+    "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",), honest=True),
+    "bytes": Scalar("", "a text", ("restencil", "File"), "A file: a field of a multipart body.", word=False),
+}
+
+SCALAR_WORDS: Final = tuple(name for name, scalar in SCALARS.items() if scalar.word)
+"""The scalars that are types in every position."""
+
+ABBREVIATED: Final[Mapping[str, str]] = {
+    **{other: name for name, scalar in SCALARS.items() for other in scalar.others},
+    **dict.fromkeys(("dict", "map", "mapping"), "{values: …}"),
+    **dict.fromkeys(("list", "array"), "[…]"),
+    "object": "{object: {…}}",
+}
+"""What other languages call types, and what to write here."""
+
+_FORM_WORDS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
+LIST_FORMS: Final = ("one_of", "enum")
+"""The words that make a mapping a form only where their value is a list of two or more; else they are names."""
+
+FORMS: Final = (*_FORM_WORDS, *LIST_FORMS)
+"""The words that make a mapping in type position a form, each a place of its own: `form_place` names it."""
+
+ALTERNATIVE_FORMS: Final = ("values", "object", "entity", "enum", "const")
+"""The forms of types that a value may be one of."""
+
+RESERVED: Final = frozenset((*SCALARS, *_FORM_WORDS, "null"))
+"""Words that name no entity, object or enum."""
+
+
+def form_word(node: Node | None) -> str | None:
+    """The word that makes a mapping a form; None for one that is none, and for what is no mapping."""
+    if not isinstance(node, MappingNode):
+        return None
+    for word in LIST_FORMS:
+        listed = node.get(word)
+        if isinstance(listed, SequenceNode) and len(listed.items) > 1:
+            return word
+    return next((key for key in node.entries if key in _FORM_WORDS), None)
+
+
+def form_place(word: str) -> str:
+    """The place of the keys of a form."""
+    return f"{word}_form"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Position:
+    """Where a type may stand: what messages call it, and which forms, named types and lists it takes there.
+
+    `zero` says that a field there has the default that follows from its type where none is written, `files` that
+    `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds
+    scalars alone, `must` that a word may end with `!`. `alternatives` are the forms of what a value there may be one
+    of.
+    """
+
+    shown: str
+    forms: tuple[str, ...]
+    named: tuple[str, ...] = ("enum", "object", "entity")
+    lists: bool = True
+    zero: bool = False
+    files: bool = False
+    bare: bool = False
+    flat: bool = False
+    must: bool = False
+    alternatives: tuple[str, ...] = ("values", "object", "enum", "const")
+
+
+POSITIONS: Final[Mapping[str, Position]] = {
+    "entity_field": Position(
+        "a field of an entity",
+        ("values", "union", "collection", "entity", "object", *LIST_FORMS),
+        zero=True,
+        must=True,
+        alternatives=ALTERNATIVE_FORMS,
+    ),
+    "object_field": Position(
+        "a field of an object",
+        ("values", "union", "entity", "object", *LIST_FORMS),
+        zero=True,
+        must=True,
+        alternatives=ALTERNATIVE_FORMS,
+    ),
+    "schema": Position("a schema", FORMS, bare=True, alternatives=ALTERNATIVE_FORMS),
+    "returns": Position("'returns'", ("values", "union", "object", *LIST_FORMS)),
+    "body_field": Position("a body", ("values", "union", "object", *LIST_FORMS)),
+    "form_field": Position("a form", ("values", "object", "enum"), named=("enum", "object")),
+    "file_field": Position("a multipart body", ("values", "object", *LIST_FORMS), named=("enum", "object"), files=True),
+    "path_param": Position("a path parameter", ("enum",), named=("enum",), flat=True),
+    "search_param": Position(
+        "a search parameter",
+        ("values", "object", *LIST_FORMS),
+        named=("enum", "object"),
+        alternatives=("enum", "const"),
+    ),
+    "header_param": Position(
+        "a header parameter", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "client_header": Position(
+        "a header parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "client_param": Position(
+        "a search parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
+    ),
+    "server_variable": Position("a variable of a server", ("enum",), named=("enum",), lists=False),
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- places
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """A mapping whose keys the language knows: what it is, an example, and what joins its keys.
+
+    Places of one `family` share their words: a key that another of them has is told apart from an unknown one, with the
+    hint in `instead`, if there is one.
+    """
+
+    title: str
+    help: str
+    example: str
+    rules: tuple[Rule, ...] = ()
+    family: str = ""
+    instead: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
+    secrets: tuple[str, ...] = ()
+    """Keys that would hold a secret, which is never written in a spec."""
+
+
+SCHEME_KINDS: Final[tuple[d.AuthKind, ...]] = get_args(d.AuthKind)
+"""The kinds of schemes."""
+
+AUTH_KINDS: Final[tuple[d.AuthKind, ...]] = tuple(kind for kind in SCHEME_KINDS if kind != "oauth2")
+"""The kinds that `auth` without schemes may be of."""
+
+NO_AUTH: Final = "none"
+"""The alternative to send no credential."""
+
+CREDENTIALS: Final = ("client_id", "client_secret", "refresh_token", "access_token")
+"""What a client of a token server has."""
+
+_SECRETS: Final = (*CREDENTIALS, "token", "secret", "password", "username", "user", "api_key", "value")
+
+
+def _without_prefix(*kinds: str) -> tuple[Excludes, ...]:
+    """Rules for kinds of schemes that send the secret as it is."""
+    message = "'prefix' of {owner} has a meaning for 'header' and 'cookie' alone"
+    return tuple(Excludes(kind, ("prefix",), "key-not-here", message) for kind in kinds)
+
+
+CONST_EXCLUDES: Final = ("type", "default", "optional", "decode", "encode")
+
+_CONST_ALONE: Final = Excludes(
+    "const", CONST_EXCLUDES, "const-alone", "{owner} is fixed by 'const', so it takes no {key}"
+)
+_FIELD_RULES: Final = (OneOrMore(("type", "const"), "add 'type: …'"), _CONST_ALONE)
+_NOT_REQUIRED: Final = {"required": OF_OTHERS["required"]}
+_NO_FILTER: Final = {"filter": "write it at a search parameter of the list that it filters"}
+_BOTH: Final = "the {owner} is both %s and %s"
+_DECLARED_RULES: Final[tuple[Rule, ...]] = (
+    *_FIELD_RULES,
+    *(
+        NotBoth(one, other, "field-both-ways", _BOTH % (one, other))
+        for one, other in (("read_only", "write_only"), ("required", "optional"))
+    ),
+    Excludes("write_only", ("default", "decode"), "key-not-here", "{owner} is write_only, so it has no {key}"),
+)
+
+_TYPED: Final = (OneOrMore(("type",), "add 'type: …'"),)
+
+_ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which tells its entities apart"
+_ATTRIBUTE_ADD: Final = "add 'attribute: …', a field or a python: function"
+_ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to entities"
+
+PLACES: Final[Mapping[str, Place]] = {
+    "spec": Place(
+        "A spec",
+        "What an API serves, and the package that is made of it. A spec is one file, or a folder whose `*.yaml` and "
+        "`*.yml` files are merged, those of its folders too: the four tables may be spread over them. Names that begin "
+        "with a dot are passed over.",
+        """
+        restencil: 1
+        package: shop
+        title: Shop
+        url_prefix: https://api.shop.example/v1
+        wire_names: camelCase
+        entities:
+          Item: {fields: {id: integer, title: string}}
+        resources:
+          items: {path: "/items/:id", schema: Item}
+        """,
+        rules=(
+            Excludes(
+                "servers",
+                ("url_prefix",),
+                "key-not-here",
+                "{key} has no meaning beside 'servers', which take its place",
+            ),
+        ),
+    ),
+    "auth": Place(
+        "`auth`",
+        "How the client shows who asks. The secret never stands in a spec: the client takes it as an argument, a text "
+        "or a function, or reads the environment variable that `env` names.",
+        """
+        auth: {header: Access-Token, env: SHOP_TOKEN}
+        """,
+        rules=(
+            ExactlyOne(
+                (*AUTH_KINDS, "schemes"),
+                "auth-kind",
+                "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'",
+                "keep one",
+            ),
+            Excludes("schemes", ("env", "prefix"), "key-not-here", "{key} of {owner} is said of each of its schemes"),
+            *(
+                Excludes(kind, ("use",), "key-not-here", "'use' of {owner} has a meaning for 'schemes' alone")
+                for kind in AUTH_KINDS
+            ),
+            *_without_prefix("bearer", "basic", "query"),
+        ),
+        secrets=_SECRETS,
+    ),
+    "scheme": Place(
+        "A scheme",
+        "One of several ways to show who asks. The client has a keyword of its name for the credential.",
+        """
+        auth:
+          schemes:
+            token: {bearer: true, env: SHOP_TOKEN}
+            key: {header: X-Api-Key, env: SHOP_KEY}
+            app: {header: X-App, prefix: "Bot ", env: SHOP_APP}
+            machine:
+              oauth2: {token_url: "https://auth.shop.example/token", scopes: [read]}
+              env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
+          use: [machine, token, [key, app]]
+        """,
+        rules=(
+            ExactlyOne(
+                SCHEME_KINDS,
+                "auth-kind",
+                "{owner} needs one of 'header', 'bearer', 'basic', 'cookie', 'query' and 'oauth2'",
+                "keep one",
+            ),
+            *_without_prefix("bearer", "basic", "query", "oauth2"),
+            MappingWith(
+                "env",
+                "oauth2",
+                ("write {client_id: VARIABLE, client_secret: VARIABLE}", "write the name of one variable"),
+            ),
+        ),
+        secrets=_SECRETS,
+    ),
+    "oauth2": Place(
+        "`oauth2`",
+        "Tokens that the client asks for at `token_url`, and renews before they end and after a 401, with one request "
+        "for all that wait. It takes a `restencil.OAuth2`, or reads the environment.",
+        """
+        auth:
+          schemes:
+            machine:
+              oauth2: {token_url: "https://auth.shop.example/token", scopes: [read], params: {audience: shop}}
+              env: {client_id: SHOP_ID, client_secret: SHOP_SECRET}
+        """,
+        secrets=_SECRETS,
+    ),
+    "options": Place(
+        "`options`",
+        "How answers are kept and asked for. What the spec says holds for all resources, what a resource says for all "
+        "its endpoints; the nearest counts, and `null` takes an inherited value back.",
+        """
+        options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
+        """,
+    ),
+    "redirects": Place(
+        "`redirects`",
+        "A 307 or 308 asks for the same request at another URL. To another origin it is not followed with a body, "
+        "since the body may hold what the other server should not see.",
+        """
+        redirects: {cross_origin_body: true}
+        """,
+    ),
+    "freshness": Place(
+        "`freshness`",
+        "Data lives as long as its server says. Any other form is `client` or `server`.",
+        """
+        options: {freshness: {server: {at_least: 5s, at_most: 1h}}}
+        """,
+    ),
+    "server_freshness": Place(
+        "`server` of a `freshness`",
+        "`Cache-Control`, `Age` and `Expires` of the answer say how long it is fresh; these bounds hold for all that "
+        "they say.",
+        """
+        options: {freshness: {server: {at_most: 1h}}}
+        """,
+        rules=(OneOrMore(("at_least", "at_most"), "add 'at_least: …' or 'at_most: …'"),),
+    ),
+    "concurrency": Place(
+        "`concurrency`",
+        "No change is lost to another: each says what it was made for, and the server refuses it with a 412 where it "
+        "has something else by now. In short: `concurrency: etag`.",
+        """
+        options: {concurrency: {etag: required}}
+        """,
+        rules=(
+            ExactlyOne(
+                ("etag", "field"),
+                "missing-key",
+                "{owner} says one of 'etag' and 'field'",
+                "remove one of them: an ETag comes with the answer, or in a field",
+            ),
+        ),
+    ),
+    "search_style": Place(
+        "`search_style`",
+        "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
+        "says it of lists alone. The nearest level counts, and `null` takes an inherited style back. Of `[1, 2]` under "
+        "the name `a`, `comma` makes `a=1,2`, `space` `a=1 2`, `pipe` `a=1|2`, `repeat` `a=1&a=2`, `brackets` "
+        "`a[]=1&a[]=2`, `deep` `a[0]=1&a[1]=2`, `json` `a=[1,2]`. Of `{b: 1}`, `brackets` and `deep` make `a[b]=1`, "
+        '`form` `b=1`, `json` `a={"b":1}`.',
+        """
+        search_style: {lists: repeat, objects: deep}
+        """,
+        rules=(OneOrMore(("lists", "objects"), "add 'lists: …' or 'objects: …'"),),
+    ),
+    "request": Place(
+        "`request`",
+        "How bodies are sent. What the spec says holds for all resources, what a resource says for all its endpoints, "
+        "key by key; the nearest counts, and `null` takes an inherited value back. With `in_key` a search by POST has "
+        "a key, and so a list, for each body.",
+        """
+        request: {content_type: application/merge-patch+json, envelope: article}
+        """,
+    ),
+    "response": Place(
+        "`response`",
+        "Where answers hold their values, and what answers without content are (204, 205, an empty text, `null`), of "
+        "endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; of what was "
+        "created, the key comes from the body or from the header `Location`. With `none` the value is `None`, and the "
+        "lists that what was created could have joined turn stale. With `error` it is an error. Said key by key, the "
+        "nearest level counts, and `null` takes an inherited value back.",
+        """
+        response: {envelope: data.article, list_envelope: data, empty: none}
+        """,
+    ),
+    "error_choice": Place(
+        "`{one_of: […]}` of an error",
+        "What the body of an error is where it is one of several objects. In `errors` a status from 400 to 599, `4XX`, "
+        "`5XX` or `default` has the name of an object, this, `any`, or `null`, which takes an inherited one back. The "
+        "nearest level counts that says something of a status, and there the narrowest key. A package whose spec has "
+        "`errors` has a class for each kind of error (`shop.NotFoundError`), whose `data` is typed.",
+        """
+        objects:
+          Problem: {title: string, detail: string?}
+          Conflict: {current_version: integer}
+        errors: {409: {one_of: [Conflict, Problem]}, 4XX: Problem, 5XX: any}
+        """,
+    ),
+    "entity": Place(
+        "An entity",
+        "A kind of record with an identity. Of each record the store keeps one copy, whichever answer it came with.",
+        """
+        entities:
+          Person:
+            description: Whoever buys or sells.
+            indexes: [email]
+            fields: {id: integer, email: string, joined_at: datetime}
+          Member: {extends: Person, fields: {number: integer}}
+        """,
+        rules=(OneOrMore(("fields", "extends"), "add 'fields: …' or 'extends: …'"),),
+    ),
+    "resource": Place(
+        "A resource",
+        "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
+        "`update`, `partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource "
+        "with neither path nor entity is a group of endpoints, each of which writes its own path.",
+        """
+        resources:
+          articles:
+            path: /articles/:id
+            schema: {entity: Article, fields: {id: integer, title: string, author: string}}
+            search_params: {author: string?}
+            members: [get, get_list, push, delete]
+            optimistic: true
+          me: {path: /me, singleton: true, schema: {entity: User, fields: {id: integer, name: string}}}
+          search:
+            endpoints:
+              articles: {path: /search/articles, search_params: {q: string}, schema: [Article]}
+        """,
+        rules=(
+            Together("path", "schema", "endpoints"),
+            OnlyOf(
+                ("path", "schema"),
+                (
+                    "singleton",
+                    "members",
+                    "search_params",
+                    "body",
+                    "collection",
+                    "pagination_field",
+                    "pagination",
+                    "optimistic",
+                ),
+                "a group of endpoints",
+            ),
+            ParameterUnless("path", "singleton"),
+        ),
+    ),
+    "endpoint": Place(
+        "An endpoint",
+        "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which "
+        "starts from the resource or from the member that it extends.",
+        """
+        endpoints:
+          get_list: {options: {poll_frequency: 30s}}
+          search:
+            extends: get_list
+            path: /search/articles
+            search_params: {q: string}
+            schema: {results: [Article], total: integer}
+          publish: {method: POST, path: "/articles/:id/publish", body: null, schema: Article}
+        """,
+    ),
+    "collection": Place(
+        "`collection` of a resource",
+        "How the lists of a resource are told apart.",
+        """
+        search_params: {order_by: string?}
+        collection: {non_filter_arguments: [order_by]}
+        """,
+        rules=(OneOrMore(("non_filter_arguments", "follow"), "add 'non_filter_arguments: …'"),),
+    ),
+    "pagination": Place(
+        "`pagination`",
+        "How `iterate()` finds the next page.",
+        """
+        pagination_field: cursor
+        pagination: {style: cursor, next: last.id, size: {param: limit, value: 50}}
+        """,
+        rules=(
+            OnlyWith(
+                "next",
+                "style",
+                ("cursor", "url"),
+                "to find the next page's cursor",
+                "add 'next: …', a path in the response, header:NAME or last.<field>",
+            ),
+        ),
+    ),
+    "page_size": Place(
+        "`size` of a pagination",
+        "How many items a page is asked to have.",
+        """
+        size: {param: limit, value: 50}
+        """,
+    ),
+    "body": Place(
+        "A wrapped body",
+        "Bodies that are not sent as JSON. Any other mapping is a JSON body with these fields.",
+        """
+        body: {multipart: {title: string, photo: bytes}}
+        """,
+    ),
+    "example": Place(
+        "An example",
+        "One call, checked against the spec by `restencil lint`, shown in docstrings and served by `restencil mock`.",
+        """
+        examples:
+          get: {params: {id: 1}, response: {id: 1, title: First, author: ada}}
+        """,
+    ),
+    "entity_field": Place(
+        "A field of an entity",
+        "A type, or a mapping that describes the field.",
+        """
+        fields:
+          id: {type: integer, read_only: true}
+          title: {type: string, default: untitled, description: Shown in lists.}
+          tags: [string]
+          kind: {const: article}
+        """,
+        rules=_DECLARED_RULES,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "object_field": Place(
+        "A field of an object",
+        "A type, or a mapping that describes the field. Objects have no identity: they stand in what holds them.",
+        """
+        objects:
+          Money: {amount: decimal, currency: {type: string, default: EUR}}
+        """,
+        rules=_DECLARED_RULES,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "body_field": Place(
+        "A field of a body",
+        "A type, or a mapping that describes the field.",
+        """
+        body: {title: string, note: {type: string, optional: true}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+        instead=_NOT_REQUIRED | _NO_FILTER,
+    ),
+    "form_field": Place(
+        "A field of a form",
+        "A type, or a mapping that describes the field.",
+        """
+        body: {form: {user: string, remember: {type: boolean, default: false}}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+        instead=_NOT_REQUIRED | _NO_FILTER,
+    ),
+    "file_field": Place(
+        "A field of a multipart body",
+        "A type, `bytes` for a file, or a mapping that describes the field. Of a list each item is a part of its own, "
+        "and what is an object is a part of JSON.",
+        """
+        body: {multipart: {title: {type: string, optional: true}, photos: [bytes]}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+        instead=_NOT_REQUIRED | _NO_FILTER,
+    ),
+    "path_param": Place(
+        "A parameter of a path",
+        "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a text or a "
+        "whole number, or what the field of its name in the entity is.",
+        """
+        params: {id: {type: uuid, description: Which one.}}
+        """,
+        rules=(
+            OneOrMore(("type", "const", "field"), "add 'type: …'"),
+            _CONST_ALONE,
+            Excludes(
+                "slashes", ("field",), "key-not-here", "{owner} has 'slashes', so it is no field: it takes no {key}"
+            ),
+        ),
+        family="field",
+        instead=_NO_FILTER | {"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
+    ),
+    "search_param": Place(
+        "A search parameter",
+        "A type, or a mapping that describes the parameter.",
+        """
+        search_params: {author: string?, order_by: {type: string, optional: true, wire: sort}}
+        """,
+        rules=_FIELD_RULES,
+        family="field",
+        instead=_NOT_REQUIRED,
+    ),
+    "header_param": Place(
+        "A header parameter",
+        "A header that is an argument of the call: a type, or a mapping that describes it; `null` takes an inherited "
+        "one back. Its name on the wire is that of the field in words: `accept_language` is `Accept-Language`. A list "
+        "is joined with commas. Reading endpoints have it in their key, and so keep lists and results apart; what "
+        "changes what an entity says has `partition: true`, and a store of its own for each value.",
+        """
+        header_params:
+          scope: {type: string, optional: true, wire: X-Scope}
+          accept_language: string?
+          idempotency_key: {type: string, optional: true, in_key: false, auto: uuid}
+        """,
+        rules=_TYPED,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "client_header": Place(
+        "A header parameter of the spec",
+        "A header that is an argument of the client, and goes with every request to the API's own origin. It is "
+        "part of no key. An endpoint that has the same header replaces it.",
+        """
+        header_params: {tenant: {type: uuid, wire: X-Tenant-Id, env: SHOP_TENANT}}
+        """,
+        rules=_TYPED,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "client_param": Place(
+        "A search parameter of the spec",
+        "A search parameter that is an argument of the client, and goes with every request to the API's own origin. "
+        "It is part of no key. An endpoint that has the same parameter replaces it.",
+        """
+        search_params: {api_version: {type: string, default: "2024-06", wire: api-version}}
+        """,
+        rules=_TYPED,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "server": Place(
+        "A server",
+        "A place where the API is served: a URL, or a mapping with a URL that has variables. The first server is the "
+        "default one, and keys hold its URL as it is written, whichever is chosen.",
+        """
+        servers:
+          production: https://api.shop.example/v1
+          region: {url: "https://{region}.shop.example/v1", variables: {region: {type: string, default: eu}}}
+        """,
+    ),
+    "server_variable": Place(
+        "A variable of a server",
+        "A part of its URL that is an argument of the client: a type, or a mapping that describes it.",
+        """
+        servers:
+          region:
+            url: https://{region}.shop.example/v1
+            variables: {region: {type: string, default: eu, env: SHOP_REGION}}
+        """,
+        rules=_TYPED,
+        family="field",
+        instead=_NO_FILTER,
+    ),
+    "values_form": Place(
+        "`{values: X}`",
+        "An object with free keys, whose values are of one type: `dict[str, X]`.",
+        """
+        views: {values: integer}
+        """,
+    ),
+    "object_form": Place(
+        "`{object: {…}}`",
+        "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where "
+        "no member is called like a form.",
+        """
+        schema: {object: {values: [Article], next: string}, wire: {next: "@odata.nextLink"}, optional: [next]}
+        """,
+    ),
+    "one_of_form": Place(
+        "`{one_of: […]}`",
+        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. Which "
+        "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are told apart "
+        "by `attribute`: its value stands for an alternative through `values`, else through the constants of the "
+        "alternatives, else by their names. Without it the first counts whose constants all agree, then the first "
+        "whose fields without `?` are all there. What is none of them stays as it came. The word is that of a form "
+        "only where its value is a list of two or more.",
+        """
+        schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
+        """,
+        rules=(OnlyBeside("values", "attribute"),),
+    ),
+    "enum_form": Place(
+        "`{enum: […]}`",
+        "One of some texts or whole numbers. A value that it does not know is kept as it came. The word is that of a "
+        "form only where its value is a list of two or more: one value is a `const`.",
+        """
+        schema: {states: {values: {enum: [open, settled]}}}
+        """,
+    ),
+    "union_form": Place(
+        "`{union: {…}, attribute: …}`",
+        "One of several entities, told apart by a field or a function.",
+        """
+        schema: {union: {link: Link, post: Post}, attribute: type}
+        """,
+    ),
+    "collection_form": Place(
+        "`{collection: …}`",
+        "A list or mapping of entities that the store keeps as one thing, so that it can be added to.",
+        """
+        todos: {collection: [Todo], nest: {user: id}, non_filter_arguments: [order_by]}
+        """,
+    ),
+    "all_form": Place(
+        "`{all: …}`",
+        "Every entity of a type that the store has.",
+        """
+        schema: {all: {link: Link, post: Post}, attribute: type}
+        """,
+        rules=(OnlyWithMapping("attribute", "all", _ATTRIBUTE_NEED, _ATTRIBUTE_ADD, _ATTRIBUTE_EXTRA),),
+    ),
+    "invalidate_form": Place(
+        "`{invalidate: …}`",
+        "The entity that the answer names is gone.",
+        """
+        schema: {invalidate: Todo}
+        """,
+    ),
+    "query_form": Place(
+        "`{query: …, process: …}`",
+        "A view that is computed from what the store has.",
+        """
+        schema: {query: {all: Todo}, process: "python:shop_code:open_only", returns: [Todo]}
+        """,
+    ),
+    "entity_form": Place(
+        "`{entity: …}`",
+        "An entity that is declared where it is needed first. It has the keys of an entity.",
+        """
+        schema: {entity: Todo, fields: {id: integer, title: string, done: boolean}}
+        """,
+        rules=(OneOrMore(("fields", "extends"), "add 'fields: …' or 'extends: …'"),),
+    ),
+}
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+
+MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
+"""What `members` may name; `push` brings `create`."""
+
+TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
+"""Package names that a generated package would hide from itself."""
+
+BODY_WORDS: Final = ("any", "bytes", "text")
+"""Bodies that are one word."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One key: the places where it may stand (words), its kind, and its help in one line.
+
+    `default` is what counts where the key is not given, `otherwise` says so in words where that depends on something
+    else. `position` is the only one in which the key has a meaning, where its place is a form. `others` are words that
+    people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
+    `need` and `add` are message and hint where it is required and not given. `check` names a function of `check.rows`
+    that judges the value further.
+    """
+
+    where: str
+    key: str
+    kind: Kind
+    help: str
+    required: bool = False
+    default: Any = None
+    otherwise: str = ""
+    position: str = ""
+    others: tuple[str, ...] = ()
+    deprecated: str = ""
+    label: str = "'{key}' of {owner}"
+    need: str = "{owner} needs the key '{key}'"
+    add: str = "add '{key}: …'"
+    check: str = ""
+
+
+_ALL: Final = "spec resource endpoint"
+_ENTITY: Final = "entity entity_form"
+_DECLARED: Final = "entity_field object_field"
+_SENT: Final = "body_field form_field file_field search_param"
+_OF_CALLS: Final = "header_param client_header"
+_OF_CLIENTS: Final = "client_header client_param"
+_ARGUMENTS: Final = "header_param client_header client_param"
+_TOLD: Final = f"{_DECLARED} {_SENT} path_param {_ARGUMENTS} server_variable"
+
+# Rows are laid out by hand, one key after the other, as tables are.
+# fmt: off
+ROWS: Final = (
+    # -------------------------------------------------------------------------------------------------------- the spec
+    Row("spec", "restencil", Version(VERSION), "The version of the spec language.", required=True,
+        label="'{key}'", add=f"add 'restencil: {VERSION}'"),
+    Row("spec", "package", Name("the package", taken=TAKEN_PACKAGES), "The import name of the generated package.",
+        required=True, default="", label="'{key}'", add="add 'package: name'", check="no_library"),
+    Row("spec", "title", Text(), "The name of the API.", default=""),
+    Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase",
+        label="'{key}'"),
+    Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is",
+        label="'{key}'"),
+    Row("spec", "absent", Word(get_args(d.Absent)),
+        "What a field without `default` gives where no answer had it: `raise` raises `MissingFieldError` for every "
+        "kind, `zero` makes up the zero of its kind.",
+        otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises", label="'{key}'"),
+    Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
+        label="'{key}'"),
+    Row("spec", "servers", Table("", Either((Section("server"), Text(empty=False, pattern=URL)))),
+        "Where the API is served, by name, in place of `url_prefix`: an argument of the client; the first is the "
+        "default.",
+        label="'{key}'"),
+    Row("server", "url", Text(empty=False, pattern=URL), "Its URL, in which `{name}` stands for a variable.",
+        required=True),
+    Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
+    Row("spec", "version", Text(empty=False, pattern=PRODUCT),
+        "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`.",
+        label="'{key}'"),
+    Row("spec", "user_agent",
+        Either((No(others="a text"), Text(empty=False, pattern=AGENT))),
+        "The `User-Agent` of requests; with `false` that of the HTTP library.",
+        otherwise="package, version and libraries", label="'{key}'"),
+    Row("spec", "request_id", Text(empty=False, pattern=HEADER),
+        "The header of answers that names a request: `request_id` of answers and errors.",
+        otherwise="the first of the usual ones, such as `X-Request-Id`", label="'{key}'"),
+    Row("spec", "inert_headers", Texts(noun="header", pattern=HEADER),
+        "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store.",
+        label="'{key}'"),
+    # ------------------------------------------------------------------------------------------------------------ auth
+    Row("auth scheme", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),
+    Row("auth scheme", "bearer", Yes("the secret itself never stands in a spec"),
+        "The secret is sent as a bearer token."),
+    Row("auth scheme", "basic", Yes("the secret itself never stands in a spec"),
+        "The secret is sent as `user:password`."),
+    Row("auth scheme", "cookie", Text(empty=False, pattern=COOKIE), "The secret is sent in this cookie."),
+    Row("auth scheme", "query", Text(empty=False), "The secret is sent as this search parameter."),
+    Row("scheme", "oauth2", Section("oauth2", "write {token_url: https://…}"),
+        "The client asks for tokens, which are sent as bearer tokens."),
+    Row("auth scheme", "prefix", Text(empty=False, pattern=PREFIX),
+        "What stands before the secret in its header or cookie."),
+    Row("auth", "env", Text(empty=False, pattern=VARIABLE),
+        "The environment variable that holds the secret, where the client is given none."),
+    Row("scheme", "env",
+        Either((Pairs(CREDENTIALS, VARIABLE), Text(empty=False, pattern=VARIABLE))),
+        "The environment variable that holds the credential, where the client is given none; for `oauth2` a mapping "
+        "from the names of its credentials to variables."),
+    Row("scheme", "deprecated", Reason(), "Whether it is no longer to be used, or why."),
+    Row("auth", "schemes", Table("scheme_name", Section("scheme", "write {header: NAME} or the like")),
+        "Several ways to show who asks, by the name that the client's keyword has."),
+    Row("auth", "use", Use(whole=True),
+        "What requests show: alternatives in order, of which the first counts whose credentials are there; an inner "
+        "list has those that go together, and `none`, as the last one, sends nothing.",
+        otherwise="each scheme alone, in their order"),
+    Row("oauth2", "token_url", Text(empty=False, pattern=TOKEN_URL),
+        "Where tokens are asked for, and the only place that credentials go to.", required=True),
+    Row("oauth2", "grant", Word(get_args(d.Grant)), "What is shown for a token.", default="client_credentials"),
+    Row("oauth2", "scopes", Texts(noun="scope", pattern=SCOPE), "What a token is asked for."),
+    Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
+        "How the client shows itself: by basic authentication, or in the body.", default="basic"),
+    Row("oauth2", "params",
+        Pairs(secrets=(*CREDENTIALS, "password", "client_assertion"), taken=("grant_type", "scope")),
+        "What is sent along, such as an `audience`."),
+    # ------------------------------------------------------------------- what the spec, a resource and an endpoint have
+    Row("endpoint", "extends", Text(empty=False), "The member that it starts from.", otherwise="the resource"),
+    Row("resource", "path", PathText(), "The path of one entity, with at least one parameter; that of a singleton "
+        "may have none.", otherwise="a group of endpoints"),
+    Row("endpoint", "path", PathText(), "Its path: `:name` is a parameter, `:name?` an optional one.",
+        otherwise="that of what it starts from"),
+    Row("resource", "schema", OneEntity(), "What one answer of `get` is: an entity, or one of a union.",
+        otherwise="a group of endpoints"),
+    Row("resource", "singleton", Flag(), "Whether there is one record at its path: `get`, `update`, `partial_update` "
+        "and `delete`, and no list.", default=False),
+    Row("resource", "class", Name("a class"), "The name of its class.",
+        otherwise="its key in PascalCase; of a singleton called like its entity with `Resource` behind it"),
+    Row("resource", "members", Texts(words=MEMBERS), "The standard members that it has; `push` brings `create`.",
+        otherwise="all that fit, without `move` and `remove`", check="standard_members"),
+    Row("endpoint", "members", Texts(words=d.EXTENDERS), "What hangs on it, where its schema holds a collection.",
+        otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check="hanging_members"),
+    Row("endpoint", "method", Text(empty=False, pattern=METHOD), "The HTTP method.",
+        otherwise="that of what it starts from; POST with `side_effect: true`"),
+    Row(_ALL, "url_prefix", Text(pattern=URL), "Stands before every path.", others=("base_url", "server")),
+    Row(_ALL, "headers", Headers(), "Headers that never change. Secrets never stand in a spec."),
+    Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
+    Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
+        others=("path_params",)),
+    Row("spec", "header_params", Fields("client_header"), "Headers that are arguments of the client."),
+    Row("resource endpoint", "header_params", Fields("header_param", back=True),
+        "Headers that are arguments of the call; laid over those of the resource, one by one."),
+    Row("spec", "search_params", Fields("client_param"), "Search parameters that are arguments of the client."),
+    Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
+        others=("query_params", "query")),
+    Row(_ALL, "search_style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+        "How lists and objects are written into search strings.", otherwise="lists `comma`",
+        others=("collection_format", "array_format")),
+    Row("search_style", "lists", OrNull(Word(d.LIST_STYLES)), "How lists are written.", otherwise="`comma`"),
+    Row("search_style", "objects", OrNull(Word(d.OBJECT_STYLES)), "How objects are written.",
+        otherwise="they have no text"),
+    Row("resource endpoint", "body", Body(), "What a call sends: `null` for nothing, an entity's name for its fields.",
+        otherwise="the fields of the resource's entity"),
+    Row("endpoint", "schema", Response(), "What an answer is made of; `null` for none.",
+        otherwise="that of what it starts from"),
+    Row("endpoint", "returns", Type("returns"), "The type of the value, where `process` changes it.",
+        otherwise="what the schema gives; `any` without one"),
+    Row("endpoint", "content", Word(get_args(d.Content)), "What an answer holds.", otherwise="chosen from the answer"),
+    Row("endpoint", "side_effect", Flag(), "Whether a call changes something on the server, and so is never cached.",
+        otherwise="that of what it starts from; where `method` is written, false for GET alone"),
+    Row("endpoint", "follow_see_other", Flag(),
+        "Whether a change that is answered by 303 goes on with a GET; otherwise that is an error.",
+        otherwise="that of what it starts from, else false"),
+    Row("resource", "collection",
+        Either((Section("collection"), Code())),
+        "How its lists are told apart: in words, or by a class."),
+    Row("resource endpoint", "pagination_field",
+        Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
+        "The parameter that names a page.", others=("page_param", "cursor_param")),
+    Row("resource endpoint", "pagination", Section("pagination", "write {style: …}"),
+        "How the next page is found."),
+    Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
+    Row(_ALL, "options", Section("options"), "How answers are kept and asked for."),
+    Row("resource endpoint", "auth", Use(),
+        "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
+        otherwise="what `use` says"),
+    Row(_ALL, "request", OrNull(Section("request", "write {content_type: …}")), "How bodies are sent."),
+    Row(_ALL, "response", OrNull(Section("response", "write {empty: none}")),
+        "Where answers hold their values, and what answers without content are."),
+    Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
+        "What a change makes stale besides: `self` for the entity that the path names, a member, `resource.member`, or "
+        "a resource for all that it reads. `nothing` if the change makes nothing stale, whatever its response brings."),
+    Row("spec endpoint", "redirects", Section("redirects", "write {cross_origin_body: true}"),
+        "Which redirects are followed.", label="'{key}' of {owner}"),
+    Row("redirects", "cross_origin_body", Flag(),
+        "Whether a 307 or 308 to another origin is followed with the body of the request; otherwise it is an error.",
+        required=True),
+    Row(_ALL, "errors", Errors(), "What bodies of errors are: `data` of the error that a call raises.",
+        others=("exceptions",)),
+    Row("error_choice", "one_of", Texts(least=2, noun="object"),
+        "The objects that it may be: the first whose constants it has, else the first all of whose fields without `?` "
+        "it has.",
+        required=True),
+    Row("endpoint", "process", Code(), "Makes the value of an answer."),
+    Row("endpoint", "update", Code(), "Changes other cached answers after success."),
+    Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),
+    Row("resource", "endpoints", Table("endpoint_name", Section("endpoint")),
+        "Changes to standard members, and endpoints of your own, by name."),
+    Row("resource", "examples", Table("", Section("example", "write {response: …}")), "Example calls, by endpoint."),
+    # --------------------------------------------------------------------------------------------------------- entities
+    Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
+    Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
+        others=("properties", "attributes")),
+    Row(_ENTITY, "pk", Either((Texts(noun="field"), Text(empty=False))),
+        "The field that tells its records apart, or the list of them; with dots one inside of objects. `[]` for the "
+        "only record that there is.",
+        otherwise="`id`, or the pk of what it extends", others=("primary_key",)),
+    Row(_ENTITY, "pk_optional", Flag(),
+        "Whether a record without a pk is an instance that no table knows, and no error.", default=False),
+    Row(_ENTITY, "key", Text(empty=False), "The name of its table.",
+        otherwise="that of the nearest entity it extends which writes one, else its own name"),
+    Row(_ENTITY, "extends", EntityName(), "The entity whose fields it has too.", others=("inherits", "base")),
+    Row(_ENTITY, "abstract", Flag(), "Whether it is only there to be extended.", default=False),
+    Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
+    Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a text for is not kept."),
+    # ------------------------------------------------------------------------------------------------------ the tables
+    Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name.", label="'{key}'"),
+    Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name.",
+        label="'{key}'"),
+    Row("spec", "entities", Table("type_name", Section("entity")), "Records with an identity, by name.",
+        label="'{key}'"),
+    Row("spec", "resources", Table("resource_name", Section("resource")), "What the API serves, by name.",
+        label="'{key}'"),
+    # --------------------------------------------------------------------------------------------------------- options
+    Row("options", "data_expiry_length", OrNull(Duration()), "How long an answer is fresh.", otherwise="1m",
+        others=("ttl", "max_age", "stale_time")),
+    Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
+    Row("options", "poll_frequency", OrNull(Duration(least=1)),
+        "How often a live read asks again.", otherwise="never", others=("refetch_interval",)),
+    Row("options", "invalid_if_stale", OrNull(Flag()),
+        "Whether a call waits for fresh data where what is cached is stale; `false` returns stale data once and "
+        "fetches behind it (stale-while-revalidate).",
+        otherwise="true"),
+    Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
+        "Which fields a response must have to bring a record whole: `all` declared ones, the `required` ones (those "
+        "without `?` and `default`, for servers that leave out what is null), or a list of fields.",
+        otherwise="`all`"),
+    Row("options", "conditional", OrNull(Flag()),
+        "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
+        others=("etag", "etags", "if_none_match")),
+    Row("options", "freshness", OrNull(Either((Section("freshness"), Word(get_args(d.Freshness))))),
+        "How long an answer is fresh: as `data_expiry_length` has it (`client`), or as the answer says itself "
+        "(`server`).", otherwise="client", others=("cache_control",)),
+    Row("freshness", "server", Section("server_freshness", "write {at_least: 5s}"),
+        "Bounds of what the answer says.", required=True),
+    Row("server_freshness", "at_least", Duration(), "For so long an answer is fresh, whatever it says."),
+    Row("server_freshness", "at_most", Duration(), "For longer than that it is not."),
+    Row("options", "concurrency", OrNull(Either((Section("concurrency"), Word(("etag",))))),
+        "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last answer, as "
+        "`If-Match`.", otherwise="they do not", others=("if_match", "optimistic_locking", "lock")),
+    Row("concurrency", "etag", Word(("required",)), "A change is not sent where no ETag is known."),
+    Row("concurrency", "field", Text(empty=False), "The field of the entity that holds its ETag."),
+    Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
+        "Whether what is cached is still shown after an error.", otherwise="hard"),
+    Row("options", "validate", OrNull(Word(get_args(d.Validate))),
+        "What becomes of answers that do not fit the declared types: `strict` makes them errors, `warn` logs each kind "
+        "once.", otherwise="off"),
+    Row("options", "timeout", OrNull(Duration(least=1)), "How long an answer is waited for."),
+    Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
+    Row("options", "strict_shape", OrNull(Flag()),
+        "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
+    Row("options", "replace", OrNull(Flag()), "Whether an answer replaces the record, and is not merged into it.",
+        otherwise="true for `update`"),
+    Row("request", "content_type", OrNull(Text(empty=False, pattern=MEDIA_TYPE)),
+        "The content type of a JSON, text or bytes body.", otherwise="what the body is"),
+    Row("request", "envelope", OrNull(Text(pattern=ENVELOPE)),
+        "The member that the body stands in; dots nest."),
+    Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
+    Row("request", "style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+        "How lists and objects stand in a form.", otherwise="lists `repeat`, objects `brackets`"),
+    Row("request", "in_key", OrNull(Flag()),
+        "Whether the body is part of the key of what a reading endpoint is answered with.", otherwise="false"),
+    Row("response", "envelope", OrNull(Text(pattern=ENVELOPE)),
+        "Where the value of an answer stands: names of members, and numbers for items of lists, with dots. What a "
+        "resource or the spec says is for answers that are one entity or object."),
+    Row("response", "list_envelope", OrNull(Text(pattern=ENVELOPE)),
+        "The same for answers that are a list or a mapping."),
+    Row("response", "ignore", OrNull(Flag()), "Whether what a successful answer says is ignored.", otherwise="false"),
+    Row("response", "empty", OrNull(Word(get_args(d.Empty))),
+        "What an answer without content is: an error, nothing (`none`), or, of a mutation, what was sent (`merge`).",
+        otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
+    Row(f"options {_ENTITY} {_DECLARED}", "persist",
+        OrNull(Either((Whole(least=1), Flag(others="a whole number from 1 on")))),
+        "Whether a storage keeps it: `false`, or a number that is raised when what is kept would be read wrongly.",
+        otherwise="true"),
+    # ------------------------------------------------------------------------------------- collections, pages, examples
+    Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
+    Row("pagination", "next", Text(empty=False, pattern=CURSOR),
+        "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
+        "style `url`, where the URL of the next page is in the answer."),
+    Row("pagination", "more", Text(empty=False),
+        "Where the answer says whether there are more pages: the run ends where that is false, null or absent."),
+    Row("pagination", "total", Text(empty=False),
+        "Where the answer says how many items there are in all pages; the number follows as items come and go."),
+    Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
+        otherwise="1 for `page`, 0 for `offset`"),
+    Row("pagination", "size", Either((Section("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
+        "How many items a page is asked to have; or where the answer says how many a page has that is not the last."),
+    Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
+    Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
+    Row("page_size", "value", Whole(least=1), "Its value.", required=True),
+    Row("body", "form", Fields("form_field"), "Fields that are sent as a form, URL-encoded."),
+    Row("body", "multipart", Fields("file_field"), "Fields and files that are sent as a multipart body."),
+    Row("example", "params", Json(mapping=True), "The arguments of the call, but for the body."),
+    Row("example", "body", Json(), "The body."),
+    Row("example", "response", Json(), "The answer."),
+    # ---------------------------------------------------------------------------------------------------------- fields
+    Row(_DECLARED, "type", Type(must=True), "Its type.", others=("schema",)),
+    Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
+    Row("path_param", "type", Type(), "Its type.", otherwise="that of `field`"),
+    Row("path_param", "field", Text(empty=False),
+        "The field of the entity that it is, with dots one inside of objects: it types the parameter, and stands for "
+        "the entity wherever URL parameters do.", otherwise="the one of its name"),
+    Row("search_param body_field form_field", "field", Text(empty=False),
+        "The field of the entity that it stands for, with dots one inside of objects: calls find the entity by it.",
+        otherwise="the one of its name"),
+    Row("search_param", "filter", Word(get_args(d.Filter)),
+        "How it selects the entities of a list: `equals` for those whose field has exactly this value, so that the "
+        "client knows where a changed entity belongs; `unknown` if only the server knows.",
+        otherwise="`equals` if it and the field of its name are both boolean, the same enum, integer, uuid or a "
+        "reference, else `unknown`"),
+    Row(f"{_ARGUMENTS} server_variable", "type", Type(), "Its type.", others=("schema",)),
+    Row("path_param", "slashes", Flag(), "Whether a `/` in its value stays one, so that it may fill several segments.",
+        default=False),
+    Row(f"{_ARGUMENTS} server_variable", "default", Json(),
+        "What counts where it is not given, as in JSON."),
+    Row(_OF_CALLS, "wire", Text(empty=False, pattern=HEADER_WIRE), "The name of the header.",
+        otherwise="its name in words", others=("alias", "header")),
+    Row("client_param", "wire", Text(empty=False), "Its name in URLs.", otherwise="as `wire_names` says",
+        others=("alias",)),
+    Row(_ARGUMENTS, "optional", Flag(), "It may be left out, as with `?` after a type's name.", default=False,
+        others=("nullable",)),
+    Row(f"{_OF_CLIENTS} server_variable", "env", Text(empty=False, pattern=VARIABLE),
+        "The environment variable that it is read from where the client is given none."),
+    Row("search_param client_param form_field", "style", Word(get_args(d.Style)), "How a list or an object is written.",
+        otherwise="as `search_style` says; in forms lists `repeat`, objects `brackets`",
+        others=("collection_format", "explode")),
+    Row(_OF_CALLS, "in_key", Flag(), "Whether reading endpoints have it in their key.",
+        otherwise="true, but for what is secret or has `partition`"),
+    Row(_OF_CALLS, "partition", Flag(),
+        "Whether it changes what entities say: calls that give it have a store of their own for each value.",
+        otherwise="true for `Accept`, `Accept-Language` and names with tenant, account, organization or version"),
+    Row(_OF_CALLS, "secret", Flag(), "Whether its value is shown nowhere: in no key, log or error.", default=False),
+    Row(_OF_CALLS, "auto", Word(("uuid",)),
+        "What is sent where a call gives none: a UUID, the same in retries. The call then counts as one that may be "
+        "repeated."),
+    Row(f"{_DECLARED} {_SENT} path_param", "const", Literal(), "The one value that it has: a discriminator.",
+        others=("literal",)),
+    Row(f"{_DECLARED} {_SENT}", "default", Json(), "What counts where it is not given, as in JSON, with Python names.",
+        otherwise="what follows from the type"),
+    Row(f"{_DECLARED} {_SENT}", "wire", Text(empty=False), "Its name in JSON.", otherwise="as `wire_names` says",
+        others=("alias", "json_name")),
+    Row(f"{_DECLARED} {_SENT}", "optional", Flag(), "It may be null or absent, as with `?` after a type's name.",
+        default=False, others=("nullable",)),
+    Row(_DECLARED, "required", Flag(),
+        "Whether bodies must hold it, as with `!` after a type's name. Those of `partial_update` need not, and reading "
+        "is not changed.", default=False, others=("mandatory",)),
+    Row(_TOLD, "format", Word(get_args(d.Format)),
+        "How its datetimes look in JSON and URLs: a text, seconds or milliseconds since 1970, or the text of RFC 2822.",
+        otherwise="`rfc3339`"),
+    # ----------------------------------------------------------------------------------------------------------- forms
+    Row("values_form", "values", Type(), "The type of the values.", required=True),
+    Row("object_form", "object", Members(), "The members, by name.", required=True),
+    Row("object_form", "wire", Names(), "The names in JSON of members which `wire_names` does not give.",
+        otherwise="as `wire_names` says"),
+    Row("object_form", "optional", Texts(noun="member"),
+        "Members that may be absent or null, as with `?` after a type's name."),
+    Row("one_of_form", "one_of", Alternatives(), "The types, each once.", required=True),
+    Row("one_of_form", "attribute", Text(empty=False), "The field that tells objects and entities apart.",
+        otherwise="constants and required fields tell them apart"),
+    Row("one_of_form", "values", Choices(), "The objects and entities, by the value that stands for each.",
+        otherwise="the constants of the field, else the names"),
+    Row("enum_form", "enum", SomeValues(), "The known values.", required=True),
+    Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
+    Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
+    Row("collection_form", "nest", Nest(),
+        "Whose it is: arguments of the list, each with the field that has its value.", position="entity_field"),
+    Row("collection collection_form", "non_filter_arguments", Texts(),
+        "Arguments that do not decide which entities are in a list, such as its order."),
+    Row("collection collection_form", "follow", Flag(),
+        "Whether entities leave and join its lists as they change.", default=True),
+    Row("all_form", "all", EntityOrChoices(), "An entity, or the entities of a union.", required=True),
+    Row("union_form", "attribute", Either((Code(), Text(empty=False))),
+        "The field that tells the entities apart, or a function.", required=True, label="the attribute of {owner}",
+        need=_ATTRIBUTE_NEED, add=_ATTRIBUTE_ADD),
+    Row("all_form", "attribute", Either((Code(), Text(empty=False))),
+        "The field that tells the entities of a union apart, or a function.", label="the attribute of {owner}"),
+    Row("invalidate_form", "invalidate", OneEntity(), "The entity that is gone.", required=True),
+    Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
+        required=True),
+    Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
+        add="add 'process: python:…'"),
+    Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
+    # ------------------------------------------------------------------------------------------- what people are told
+    Row(f"{_ALL} {_ENTITY} {_TOLD} server", "description", Text(),
+        "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
+    Row(f"resource endpoint {_ENTITY} {_TOLD} server", "deprecated", Reason(),
+        "Whether it is no longer to be used, or why."),
+    Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
+    Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
+    Row("entity_field", "param", Text(empty=False),
+        "The path parameter of a call from which it comes where the record lacks it; it is never sent."),
+    Row(_DECLARED, "send", Word(("pk",)),
+        "What bodies have of the entity that it holds: with `pk` its primary key.", otherwise="what is given"),
+    Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),
+    Row(_DECLARED, "encode", Code(), "Makes JSON from its value."),
+)
+# fmt: on
+
+
+# -------------------------------------------------------------------------------------------------------------- look up
+
+
+@functools.cache
+def rows(place: str) -> Mapping[str, Row]:
+    """The rows of a place, by key, in order."""
+    return {row.key: row for row in ROWS if place in row.where.split()}
+
+
+@functools.cache
+def relatives(place: str) -> frozenset[str]:
+    """The keys that other places of the family have and this one has not."""
+    family = PLACES[place].family
+    words = {key for other, its in PLACES.items() if family and its.family == family for key in rows(other)}
+    return frozenset(words - set(rows(place)))
+
+
+@functools.cache
+def also(place: str) -> Mapping[str, str]:
+    """Words that people write for keys of a place, each with the key that they mean."""
+    return {other: row.key for row in rows(place).values() for other in row.others if other not in rows(place)}

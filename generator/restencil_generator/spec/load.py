@@ -1,0 +1,453 @@
+"""Load a spec: files → YAML → tree → declaration, with every problem on the way.
+
+The tree is built from the parser's events without recursion, so that no input
+can overflow the stack, and nothing is ever constructed from a tag: a spec can run no code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from restencil_generator.diagnostics.model import (
+    Place,
+    Problem,
+    Related,
+    Source,
+    has_errors,
+    in_order,
+    quoted,
+    visible,
+    with_nearest,
+)
+from restencil_generator.spec.analyze.spec import check
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.value_kinds import Table
+from restencil_generator.spec.source.conflict_markers import is_conflict_marker
+from restencil_generator.spec.source.files import read_regular
+from restencil_generator.spec.source.nodes import (
+    Entry,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    described,
+    plain_value,
+)
+from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.model import Spec
+
+MAX_DEPTH: Final = 64
+"""How deep collections may be nested in each other."""
+
+MAX_NODES_BY_ALIAS: Final = 100_000
+"""How many nodes aliases may stand for, all together; no written spec comes near."""
+
+SUFFIXES: Final = (".yaml", ".yml")
+
+MERGED: Final = tuple(key for key, row in rows("spec").items() if isinstance(row.kind, Table))
+"""The top-level tables that the files of a folder may share."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of loading one spec.
+
+    `declaration` is None as soon as one problem is an error. `problems` are in order. `sources` hold the texts for
+    excerpts, `files` are the files that were read, for watching.
+    """
+
+    declaration: Spec | None
+    problems: tuple[Problem, ...]
+    sources: Mapping[str, Source]
+    files: tuple[Path, ...] = ()
+
+
+def load_spec(path: Path | str) -> Loaded:
+    """Loads a spec from a file, or from a folder whose `*.yaml` and `*.yml` files are merged, those of its folders too.
+
+    Names that begin with a dot are passed over.
+
+    Never raises for what a file contains or for a file that cannot be read: those are problems.
+    """
+    path = Path(path)
+    shown = path.as_posix()
+    try:
+        files = _files(path)
+    except OSError as error:
+        return Loaded(None, (_unreadable(shown, error),), {})
+    if not files:
+        problem = Problem(
+            "no-spec-files",
+            "the folder holds no *.yaml and no *.yml file",
+            Place(shown),
+            "add one or name another folder",
+        )
+        return Loaded(None, (problem,), {})
+    texts: dict[str, str] = {}
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            # A spec of its own may come through a pipe; in a folder nobody may ever write into one.
+            content = file.read_bytes() if file == path else read_regular(file)
+            texts[file.as_posix()] = _decoded(content, file.as_posix(), problems)
+        except OSError as error:
+            problems.append(_unreadable(file.as_posix(), error))
+    return _load(texts, path.name or path.resolve().name, problems, tuple(files))
+
+
+def load_contents(contents: Mapping[str, bytes], name: str) -> Loaded:
+    """Loads a spec from the contents of its files, by the names that problems show; `name` is that of the spec."""
+    problems: list[Problem] = []
+    return _load({file: _decoded(content, file, problems) for file, content in contents.items()}, name, problems, ())
+
+
+def load_text(text: str, file: str = "spec.yaml") -> Loaded:
+    """Loads a spec from a text; `file` is the name that problems show."""
+    return _load({file: text}, Path(file).name, [], ())
+
+
+def load_texts(texts: Mapping[str, str], name: str) -> Loaded:
+    """Loads the spec that some texts are together, by the names of their files; `name` is that of the whole."""
+    return _load(texts, name, [], ())
+
+
+def written_values(path: Path | str) -> dict[str, Any]:
+    """What a spec without mistakes says, file or folder, as plain values in the order in which they are written."""
+    path = Path(path)
+    return written_in(file.read_bytes().decode("utf-8-sig") for file in _files(path))
+
+
+def written_in(texts: Iterable[str]) -> dict[str, Any]:
+    """What the texts of a spec without mistakes say together, as plain values."""
+    trees = [tree for text in texts if (tree := read_tree(text, "", [])) is not None]
+    values: dict[str, Any] = plain_value(_merged(trees, [])) if trees else {}
+    return values
+
+
+def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: tuple[Path, ...]) -> Loaded:
+    sources = {file: Source(file, tuple(LINE_BREAK.split(text))) for file, text in texts.items()}
+    trees: list[MappingNode] = []
+    for file, text in texts.items():
+        tree = read_tree(text, file, problems)
+        if tree is not None:
+            trees.append(tree)
+    # Where a file is missing from the whole, what the others refer to may stand in it.
+    complete = len(trees) == max(len(texts), 1) and not any(problem.code in _FATAL for problem in problems)
+    declaration: Spec | None = None
+    if complete:
+        merged = trees[0] if len(trees) == 1 else _merged(trees, problems)
+        declaration = check(merged, name, problems)
+    if has_errors(problems):
+        declaration = None
+    return Loaded(declaration, tuple(with_nearest(in_order(problems))), sources, files)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
+    for folder, names, files in os.walk(path, onerror=_raise):
+        # As patterns of a shell do, this leaves out hidden names: files of editors, what an import keeps.
+        names[:] = [name for name in names if not name.startswith(".")]
+        here = [Path(folder, name) for name in files if not name.startswith(".")]
+        found += [file for file in here if file.suffix in SUFFIXES]
+    return sorted(found, key=lambda file: file.relative_to(path).as_posix())
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+# Problems after which a file's tree is not the whole file.
+_FATAL: Final = frozenset(
+    (
+        "unreadable-file",
+        "not-utf8",
+        "merge-conflict",
+        "yaml-syntax",
+        "yaml-depth",
+        "yaml-alias",
+        "yaml-documents",
+        "yaml-loader",
+    )
+)
+
+
+def _unreadable(file: str, error: OSError) -> Problem:
+    return Problem("unreadable-file", f"cannot be read: {error.strerror or error}", Place(file), "check the path")
+
+
+def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content[: error.start].decode("utf-8-sig", "replace")
+        lines = LINE_BREAK.split(text)
+        place = Place(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
+        message = f"the file is not UTF-8: byte 0x{content[error.start]:02x} cannot stand here"
+        problems.append(Problem("not-utf8", message, place, "save the file as UTF-8"))
+        return content.decode("utf-8-sig", "replace")
+
+
+# --------------------------------------------------------------------------------------------------------- YAML to tree
+
+
+def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | None:
+    """The mapping that a file holds, or None when it holds none."""
+    if any(problem.code == "not-utf8" and problem.place.file == file for problem in problems):
+        return None
+    conflicts = list(_conflicts(text, file))
+    if conflicts:
+        problems += conflicts
+        return None
+    builder = _Builder(file, problems)
+    try:
+        parse(text, file, builder.build)
+    except NotYaml as error:
+        problems.append(error.problem)
+    except _Refused:
+        pass
+    else:
+        return _document(builder.roots, file, problems)
+    return None
+
+
+def _conflicts(text: str, file: str) -> Iterator[Problem]:
+    """A problem for each conflict that a failed merge left: what stands between its markers is two specs, not one."""
+    marks = [(number, line) for number, line in enumerate(LINE_BREAK.split(text), 1) if is_conflict_marker(line)]
+    begun = False
+    for index, (number, line) in enumerate(marks):
+        if begun and not line.startswith("<"):
+            continue  # within the conflict that is told already, or its end
+        begun = True
+        ends = (mark for mark in marks[index + 1 :] if mark[1].startswith(">"))
+        related = [Related(Place(file, at, 1, at, len(end) + 1), "it ends here") for at, end in ends][:1]
+        yield Problem(
+            "merge-conflict",
+            "a merge that failed left its markers here",
+            Place(file, number, 1, number, len(line) + 1),
+            "keep what is right of both sides, remove the markers, then `restencil generate`",
+            tuple(related),
+        )
+
+
+def _document(roots: list[Node], file: str, problems: list[Problem]) -> MappingNode | None:
+    if len(roots) > 1:
+        second = roots[1].place
+        place = dataclasses.replace(second, end_line=second.line, end_column=second.column + 1)
+        problems.append(
+            Problem("yaml-documents", "a second document begins here", place, "a file holds one: remove the '---'")
+        )
+        return None
+    if not roots or (isinstance(roots[0], ScalarNode) and roots[0].plain and not roots[0].text):
+        problems.append(
+            Problem("empty-spec", "the file is empty", Place(file), "begin with 'restencil: 1' and 'package: name'")
+        )
+        return None
+    root = roots[0]
+    if not isinstance(root, MappingNode):
+        problems.append(
+            Problem(
+                "wrong-type",
+                f"a spec is a mapping, this is {described(root)}",
+                root.place,
+                "begin with 'restencil: 1' and 'package: name'",
+            )
+        )
+        return None
+    return root
+
+
+class _Refused(Exception):
+    """The rest of the file is not worth reading; the problem is noted."""
+
+
+class _Builder:
+    """Builds the tree of a file from the parser's events."""
+
+    def __init__(self, file: str, problems: list[Problem]) -> None:
+        self.file = file
+        self.problems = problems
+        self.roots: list[Node] = []
+        self.anchors: dict[str, Node] = {}
+        self.sizes: dict[int, int] = {}  # of anchored nodes, aliases expanded
+        self.open: set[int] = set()
+        self.expanded = 0
+        self.size = 0  # the nodes so far, aliases expanded
+        self.stack: list[tuple[Node, int]] = []  # the open collections and the size of what was read before them
+        self.keys: list[ScalarNode | None] = []  # per open mapping: its key that waits for a value
+
+    def build(self, next_event: Callable[[], Any]) -> None:
+        """Reads events up to the end of the text."""
+        while True:
+            event = next_event()
+            kind = type(event).__name__
+            if kind == "ScalarEvent":
+                start, end = event.start_mark, event.end_mark
+                scalar = ScalarNode(
+                    self.file, start.line, start.column, end.line, end.column, event.value, event.implicit[0]
+                )
+                self.size += 1
+                self._name(event, scalar)
+                self._place(scalar)
+            elif kind == "MappingStartEvent":
+                self._open(event, MappingNode(self.file, event.start_mark.line, event.start_mark.column))
+            elif kind == "SequenceStartEvent":
+                self._open(event, SequenceNode(self.file, event.start_mark.line, event.start_mark.column))
+            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
+                self._close(event)
+            elif kind == "AliasEvent":
+                node = self._alias(event)
+                self.size += self.sizes.get(id(node), 1)
+                self._place(node)
+            elif kind == "DocumentStartEvent":
+                self.anchors.clear()
+            elif kind == "StreamEndEvent":
+                return
+
+    def _name(self, event: Any, node: Node) -> None:
+        """Notes the anchor of a node, and refuses its tag."""
+        if event.tag is not None:
+            self._tag(event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+
+    def _place(self, node: Node) -> None:
+        """Puts a node where it belongs: into the innermost open collection, as an item, a key or a value."""
+        current = self.stack[-1][0] if self.stack else None
+        if isinstance(current, SequenceNode):
+            current.items.append(node)
+        elif isinstance(current, MappingNode):
+            key = self.keys[-1]
+            if key is None:
+                self.keys[-1] = self._key(node)
+            else:
+                self.keys[-1] = None
+                if key is not _NO_KEY:
+                    self._enter(current, key, node)
+        else:
+            self.roots.append(node)
+
+    def _open(self, event: Any, node: MappingNode | SequenceNode) -> None:
+        self.size += 1
+        self._name(event, node)
+        self._place(node)
+        if len(self.stack) >= MAX_DEPTH:
+            self._refuse("yaml-depth", f"collections are nested more than {MAX_DEPTH} deep", event, "flatten this part")
+        self.stack.append((node, self.size - 1))
+        if event.anchor is not None:
+            self.open.add(id(node))
+        if isinstance(node, MappingNode):
+            self.keys.append(None)
+
+    def _close(self, event: Any) -> None:
+        closed, before = self.stack.pop()
+        closed.end_line, closed.end_column = event.end_mark.line, event.end_mark.column
+        if id(closed) in self.open:
+            self.open.discard(id(closed))
+            self.sizes[id(closed)] = self.size - before
+        if isinstance(closed, MappingNode):
+            self.keys.pop()
+
+    def _alias(self, event: Any) -> Node:
+        node = self.anchors.get(event.anchor)
+        if node is None:
+            self._refuse(
+                "yaml-alias", f"no anchor &{visible(event.anchor)} stands before this alias", event, "define it"
+            )
+        if id(node) in self.open:
+            self._refuse(
+                "yaml-alias",
+                f"the alias *{visible(event.anchor)} stands inside of what it means",
+                event,
+                "write it out",
+            )
+        self.expanded += self.sizes.get(id(node), 1)
+        if self.expanded > MAX_NODES_BY_ALIAS:
+            self._refuse(
+                "yaml-alias", f"the aliases stand for more than {MAX_NODES_BY_ALIAS:,} nodes", event, "write them out"
+            )
+        return node
+
+    def _tag(self, event: Any) -> None:
+        message = f"the tag {quoted(event.tag)} is not part of the spec language"
+        self.problems.append(Problem("yaml-tag", message, self._mark_place(event), "remove it"))
+
+    def _key(self, node: Node) -> ScalarNode:
+        if isinstance(node, ScalarNode):
+            return node
+        self.problems.append(
+            Problem("yaml-key", f"a key is a text, this is {described(node)}", _first_line(node.place), "name the key")
+        )
+        return _NO_KEY
+
+    def _enter(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+        first = mapping.entries.get(key.text)
+        if first is None:
+            mapping.entries[key.text] = Entry(key, value)
+        else:
+            self.problems.append(_duplicate(key, first.key))
+
+    def _mark_place(self, event: Any) -> Place:
+        mark = event.start_mark
+        return Place(self.file, mark.line + 1, mark.column + 1, mark.line + 1, mark.column + 2)
+
+    def _refuse(self, code: str, message: str, event: Any, hint: str) -> NoReturn:
+        self.problems.append(Problem(code, message, self._mark_place(event), hint))
+        raise _Refused
+
+
+_NO_KEY: Final = ScalarNode("", 0, 0, 0, 0, "", True)
+
+
+def _duplicate(key: ScalarNode, first: ScalarNode) -> Problem:
+    return Problem(
+        "duplicate-key",
+        f"the key {quoted(key.text)} is given twice",
+        key.place,
+        "keep one of them",
+        (Related(first.place, "given here first"),),
+    )
+
+
+def _first_line(place: Place) -> Place:
+    if place.end_line == place.line:
+        return place
+    return dataclasses.replace(place, end_line=place.line, end_column=place.column + 1)
+
+
+# ------------------------------------------------------------------------------------------------------------- a folder
+
+
+def _merged(trees: Iterable[MappingNode], problems: list[Problem]) -> MappingNode:
+    """One tree of several files: shared tables are joined; what stands in two files is a mistake that shows both."""
+    first, *others = trees
+    whole = MappingNode(first.file, first.line, first.column)
+    whole.entries.update(first.entries)
+    joined: set[str] = set()
+    for tree in others:
+        for name, entry in tree:
+            known = whole.entries.get(name)
+            if known is None:
+                whole.entries[name] = entry
+            elif name in MERGED and isinstance(known.value, MappingNode) and isinstance(entry.value, MappingNode):
+                if name not in joined:
+                    joined.add(name)
+                    table = MappingNode(known.value.file, known.value.line, known.value.column)
+                    table.entries.update(known.value.entries)
+                    known = whole.entries[name] = Entry(known.key, table)
+                assert isinstance(known.value, MappingNode)
+                for member, inner in entry.value:
+                    if member in known.value.entries:
+                        problems.append(_duplicate(inner.key, known.value.entries[member].key))
+                    else:
+                        known.value.entries[member] = inner
+            else:
+                problems.append(_duplicate(entry.key, known.key))
+    return whole

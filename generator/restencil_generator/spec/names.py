@@ -1,0 +1,231 @@
+"""Names: what a name of a spec becomes in Python and in JSON.
+
+The tables are fixed here and not taken from the running interpreter or the installed runtime, so that the same spec
+gives the same names everywhere; tests compare them with both.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.model import WireNames
+
+Use: TypeAlias = Literal["field", "member", "parameter", "resource", "endpoint"]
+
+KEYWORDS: Final = frozenset(
+    (
+        "False",
+        "None",
+        "True",
+        "and",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "except",
+        "finally",
+        "for",
+        "from",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "lambda",
+        "nonlocal",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "try",
+        "while",
+        "with",
+        "yield",
+    )
+)
+"""The keywords of every Python from 3.11 on. Soft ones (`match`, `type`, …) are ordinary names."""
+
+ENTITY_MEMBERS: Final = frozenset(
+    (
+        "create_if_valid",
+        "from_dict",
+        "from_js",
+        "from_json",
+        "merge",
+        "merge_meta_with_store",
+        "merge_with_store",
+        "process",
+        "replace",
+        "should_reorder",
+        "should_update",
+        "to_dict",
+        "to_json",
+        "validate",
+    )
+)
+"""The public members of `restencil.Entity` other than `key schema indexes pk`."""
+
+CLIENT_MEMBERS: Final = frozenset(
+    (
+        "aclose",
+        "add_listener",
+        "all_settled",
+        "bind",
+        "cached",
+        "close",
+        "dispatch",
+        "expire",
+        "expire_all",
+        "explain",
+        "fetch",
+        "fetch_if_stale",
+        "fetch_response",
+        "get",
+        "get_error",
+        "get_response",
+        "invalidate",
+        "invalidate_all",
+        "iterate",
+        "live",
+        "managers",
+        "open",
+        "opened",
+        "read",
+        "request",
+        "reset_entire_store",
+        "resolve",
+        "retries",
+        "revalidate",
+        "set",
+        "set_error",
+        "set_response",
+        "snapshot",
+        "state",
+        "store",
+        "subscribe",
+        "unsubscribe",
+        "with_options",
+    )
+)
+"""The public names of a generated client (`Controller` and `AsyncController`), which no resource may take."""
+
+CLIENT_ARGUMENTS: Final = frozenset(
+    (
+        "base_url",
+        "client",
+        "http",
+        "managers",
+        "max_response_bytes",
+        "retries",
+        "self",
+        "server",
+        "share",
+        "store",
+        "streams",
+        "timeout",
+        "token",
+        "url_prefix",
+        "url_prefixes",
+        "user_agent",
+    )
+)
+"""The arguments of every generated client, which no argument of a spec's own may take."""
+
+RESOURCE_MEMBERS: Final = frozenset(("controller",))
+"""The public names of a bound resource other than `extend`, which no endpoint may take."""
+
+_BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def python_name(name: str, use: Use) -> str:
+    """The name in Python: the same, or with one trailing underscore where Python or the runtime has taken it.
+
+    An underscore is added to a keyword, to a field named like a public member of `Entity`, to a parameter named `body`
+    and to an endpoint named `extend`; nothing else is ever changed.
+    """
+    taken = (
+        name in KEYWORDS
+        or (use == "field" and name in ENTITY_MEMBERS)
+        or (use == "parameter" and name == "body")
+        or (use == "endpoint" and name == "extend")
+    )
+    return name + "_" if taken else name
+
+
+def wire_name(name: str, style: WireNames) -> str:
+    """The name in JSON under a `wire_names` style.
+
+    A name is taken apart at its underscores; `snake_case` and `kebab-case` also where a capital follows (`userId` →
+    `user_id`). `camelCase` and `PascalCase` keep capitals inside a word (`userID` stays).
+    """
+    match style:
+        case "as_is":
+            return name
+        case "snake_case":
+            return "_".join(_words(name))
+        case "kebab-case":
+            return "-".join(_words(name))
+        case "PascalCase":
+            return pascal_case(name)
+        case "camelCase":
+            first, *rest = _parts(name)
+            lowered = first.lower() if first.isupper() else first[:1].lower() + first[1:]
+            return lowered + "".join(_capital(part) for part in rest)
+
+
+def header_name(name: str) -> str:
+    """The name of a header: `accept_language` → `Accept-Language`."""
+    return "-".join(_capital(part) for part in _parts(name))
+
+
+def pascal_case(name: str) -> str:
+    """The name of a class: `blog_posts` → `BlogPosts`, `apiKeys` → `ApiKeys`."""
+    return "".join(_capital(part) for part in _parts(name))
+
+
+def constant_name(enum: str, member: str) -> str:
+    """The name of the constant of an enum's member: `Diet`, `herbivore` → `DIET_HERBIVORE`."""
+    return "_".join((*_words(enum), *_parts(member))).upper()
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name can stand in Python code as it is.
+
+    Letters of all scripts are allowed where Python keeps them unchanged: it folds compatible forms (`ﬁ`, full-width
+    letters), so two names of a spec that look different could become one.
+    """
+    if name.isascii():
+        return name.isidentifier()
+    import unicodedata
+
+    return name.isidentifier() and unicodedata.is_normalized("NFKC", name)
+
+
+def suggested_identifier(name: str) -> str | None:
+    """A usable Python name near to a name that is none: `foo-bar` → `foo_bar`; None where nothing is left of it."""
+    candidate = re.sub(r"[^0-9A-Za-z]+", "_", name[:200]).strip("_")
+    if candidate[:1].isdigit():
+        candidate = "n" + candidate
+    return candidate or None
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in name.split("_") if part] or [name]
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for part in _parts(name) for word in _BOUNDARY.split(part)]
+
+
+def _capital(part: str) -> str:
+    return part[:1].upper() + part[1:]

@@ -1,0 +1,1 @@
+"""Source text of specs: files, YAML and nodes with their positions."""

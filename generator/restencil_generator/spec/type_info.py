@@ -1,0 +1,204 @@
+"""The facts of a type: one answer to what others would each work out by themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, Protocol, TypeAlias
+
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCALARS
+
+Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "several"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TypeInfo:
+    """What is true of a type, whatever the spec.
+
+    * `bare`: the type without `?`; `optional`: whether it has one.
+    * `shape`: what a value is. Forms that keep, remove or compute something have the shape of what a read gives;
+      `several` is one of several scalars.
+    * `item`: the type of the items of a list or mapping, None for all else.
+    * `entities`: the names of the entities that a value is one of: of an entity or a union.
+    * `zero`: the default that follows from the type alone, else `MISSING`; `zero_of` knows that of an enum as well.
+    * `one_text`: whether a value has one text, so that it can be a pk.
+    * `in_path`: whether a path parameter is one because the field of its name is.
+    * `converted`: whether what a read gives is something else than its JSON.
+    * `python`: for a scalar, the module (None for what is built in) and the name of its type in Python.
+    """
+
+    bare: d.Type
+    optional: bool
+    shape: Shape
+    item: d.Type | None = None
+    entities: tuple[str, ...] = ()
+    zero: d.Json | d.Missing = d.MISSING
+    one_text: bool = False
+    in_path: bool = False
+    converted: bool = False
+    python: tuple[str | None, str] | None = None
+
+
+def facts(type: d.Type) -> TypeInfo:
+    """The facts of a type."""
+    match type:
+        case d.Optional(item):
+            return dataclasses.replace(facts(item), optional=True, zero=None)
+        case d.Scalar(name, format):
+            found = _SCALAR_FACTS[name]
+            return found if format is None else dataclasses.replace(found, bare=type)
+        case d.Const(value):
+            return TypeInfo(type, False, "scalar", zero=value, one_text=True)
+        case d.OneOf(alternatives):
+            return _facts_of_several(type, [facts(one) for one in alternatives])
+        case d.EntityRef() | d.UnionOf():
+            return TypeInfo(type, False, "entity", entities=tuple(dict.fromkeys(d.entities_in(type))))
+        case d.ListOf(item):
+            return TypeInfo(type, False, "list", item, zero=[])
+        case d.ValuesOf(item):
+            return TypeInfo(type, False, "mapping", item, zero={})
+        case d.CollectionOf(of) | d.PageOf(of) | d.InvalidateOf(of):
+            return dataclasses.replace(facts(of), bare=type)
+        case d.AllOf(of):
+            return TypeInfo(type, False, "list", of)
+        case d.AdderOf(of, how):
+            return dataclasses.replace(facts(of.of if how == "assign" else of.of.item), bare=type)
+        case d.QueryOf(_, _, returns):
+            return dataclasses.replace(facts(returns or d.Scalar("any")), bare=type, zero=d.MISSING)
+        case _:
+            return dataclasses.replace(_OTHERS[type.__class__], bare=type)
+
+
+def _facts_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
+    """The facts of what may be of several types: of scalars it is one of several, else whatever it turns out to be."""
+    scalars = all(one.shape == "scalar" for one in found)
+    return TypeInfo(
+        type,
+        False,
+        "several",
+        zero=found[0].zero,
+        one_text=scalars,
+        in_path=all(one.in_path for one in found),
+        converted=any(one.converted or one.shape not in ("scalar", "mapping") for one in found),
+    )
+
+
+def absent_of(type: d.Type, enums: Mapping[str, d.Enum], absent: d.Absent | None) -> d.Json | d.Missing:
+    """The default of a field of an entity or object that writes none; MISSING where reading it while absent raises.
+
+    `absent` is what the spec says; None: only kinds with an honest zero have one.
+    """
+    if absent == "zero" or isinstance(type, d.Optional | d.Const):
+        return zero_of(type, enums)
+    if isinstance(type, d.OneOf):
+        return absent_of(type.alternatives[0], enums, absent)
+    if absent == "raise" or not _has_honest_zero(type):
+        return d.MISSING
+    return zero_of(type, enums)
+
+
+def path_to(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> tuple[d.Field, ...]:
+    """The fields that a dotted name goes through, the named one last; none where it is none."""
+    name, _, rest = dotted.partition(".")
+    field = next((field for field in fields if field.name == name), None)
+    if field is None:
+        return ()
+    if not rest:
+        return (field,)
+    inner = path_to(objects, fields_in(objects, field.type), rest)
+    return (field, *inner) if inner else ()
+
+
+class _Known(Protocol):
+    """What names in types stand for."""
+
+    @property
+    def objects(self) -> Mapping[str, d.Object]: ...
+    @property
+    def entities(self) -> Mapping[str, d.Entity]: ...
+
+
+def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
+    """The names of the entities in the answers of an endpoint, those inside of others and of objects included."""
+    if endpoint.schema is None or isinstance(endpoint.schema, d.InvalidateOf):
+        return []
+    found: dict[str, None] = {}
+    objects: set[str] = set()
+    pending: list[d.Type] = [endpoint.schema]
+    while pending:
+        for part in d.parts(pending.pop()):
+            if isinstance(part, d.ObjectRef) and part.name not in objects and part.name in known.objects:
+                objects.add(part.name)
+                pending += [field.type for field in known.objects[part.name].fields]
+            names = d.entities_in(part) if isinstance(part, d.EntityRef | d.UnionOf) else ()
+            for name in names:
+                if name not in found and name in known.entities:
+                    found[name] = None
+                    pending += [field.type for field in known.entities[name].all_fields]
+    return list(found)
+
+
+def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
+    """The fields of an object, whether null may stand in its place or not; none of all else."""
+    match facts(type).bare:
+        case d.ObjectRef(name):
+            return objects[name].fields if name in objects else ()
+        case d.ObjectType(members):
+            return members
+        case _:
+            return ()
+
+
+def python_path(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> str:
+    """A dotted name under Python names; as it is written where it names nothing."""
+    return ".".join(field.python for field in path_to(objects, fields, dotted)) or dotted
+
+
+def dotted_names(objects: Mapping[str, d.Object], fields: Iterable[d.Field], *, depth: int = 3) -> Iterator[str]:
+    """The names of fields, and with dots those of the fields in objects, as deep as people write them."""
+    for field in fields:
+        yield field.name
+        for inner in dotted_names(objects, fields_in(objects, field.type), depth=depth - 1) if depth > 1 else ():
+            yield f"{field.name}.{inner}"
+
+
+def _has_honest_zero(type: d.Type) -> bool:
+    if isinstance(type, d.Scalar):
+        return SCALARS[type.name].honest
+    return facts(type).shape in ("list", "mapping")
+
+
+def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
+    """The default that follows from a type; MISSING for entities, unions and object schemas."""
+    if isinstance(type, d.EnumRef):
+        members = enums[type.name].members if type.name in enums else ()
+        return members[0].value if members else None
+    if isinstance(type, d.InlineEnum):
+        return type.values[0]
+    if isinstance(type, d.OneOf):
+        return zero_of(type.alternatives[0], enums)
+    return facts(type).zero
+
+
+_ANY: Final = d.Scalar("any")
+_SCALAR_FACTS: Final[Mapping[d.ScalarName, TypeInfo]] = {
+    name: TypeInfo(
+        d.Scalar(name),
+        False,
+        "scalar",
+        zero=scalar.zero,
+        one_text=True,
+        in_path=scalar.in_path,
+        converted=scalar.converted,
+        python=scalar.python,
+    )
+    for name, scalar in SCALARS.items()
+}
+_OTHERS: Final[Mapping[type[d.Type], TypeInfo]] = {
+    d.InlineEnum: TypeInfo(_ANY, False, "scalar", one_text=True, in_path=True),
+    d.EnumRef: TypeInfo(_ANY, False, "scalar", one_text=True, in_path=True),
+    d.ObjectRef: TypeInfo(_ANY, False, "object", zero={}),
+    d.ObjectType: TypeInfo(_ANY, False, "object"),
+    d.AnyOf: TypeInfo(_ANY, False, "several", one_text=True),
+}

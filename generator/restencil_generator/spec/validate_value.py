@@ -1,0 +1,302 @@
+"""Does a JSON value fit a type of the spec? For defaults and examples."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
+from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.keys import SCALARS
+
+if TYPE_CHECKING:
+    from restencil_generator.spec.model import Json
+
+Where: TypeAlias = "tuple[str | int, ...]"
+Style: TypeAlias = Literal["default", "example"]
+
+
+class Tables(Protocol):
+    """What names in types stand for. A `Spec` is one."""
+
+    @property
+    def enums(self) -> Mapping[str, d.Enum]: ...
+    @property
+    def objects(self) -> Mapping[str, d.Object]: ...
+    @property
+    def entities(self) -> Mapping[str, d.Entity]: ...
+
+
+class Misfit(NamedTuple):
+    """Something in a value that does not fit its type: where in the value, what, and what to do.
+
+    `at_key` says that it is the key of a member that is wrong, not its value.
+    """
+
+    where: Where
+    message: str
+    hint: str = ""
+    at_key: bool = False
+
+    def place_in(self, places: Mapping[Where, Place], default: Place, *prefix: str) -> Place:
+        """Its place, from the places that `Reader.json` noted."""
+        where = (*prefix, *self.where, *(("",) if self.at_key else ()))
+        return places.get(where, default)
+
+
+_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
+_TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)?\Z", re.ASCII)
+_DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?\Z", re.ASCII)
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
+
+
+def misfits(tables: Tables, type: d.Type, value: Json, style: Style) -> Iterator[Misfit]:
+    """What does not fit in a value.
+
+    A default is whole and uses Python names. An example may use Python or wire names, name values that an enum does not
+    know, leave out fields, and give an entity as its bare pk.
+    """
+    yield from _Fit(tables, style).check(type, value, ())
+
+
+class _Fit:
+    def __init__(self, tables: Tables, style: Style) -> None:
+        self.tables = tables
+        self.example = style == "example"
+
+    def check(self, type: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+        """What does not fit in a value that stands at a place of the whole."""
+        match type:
+            case d.Optional(item) | d.InvalidateOf(item):
+                if value is not None:
+                    yield from self.check(item, value, at)
+            case d.CollectionOf(of) | d.PageOf(of) | d.QueryOf(of):
+                yield from self.check(of, value, at)
+            case d.AdderOf(of):
+                whole = isinstance(of.of, d.ValuesOf) or isinstance(value, list)
+                yield from self.check(of.of if whole else of.of.item, value, at)
+            case d.ListOf(item) | d.AllOf(item):
+                yield from self._items(item, value, at)
+            case d.ValuesOf(item):
+                yield from self._values(item, value, at)
+            case d.OneOf():
+                yield from self._one_of(type, value, at)
+            case d.Scalar() | d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
+                yield from self._scalar(type, value, at)
+            case _:
+                yield from self._record(type, value, at)
+
+    def _one_of(self, type: d.OneOf, value: Json, at: Where) -> Iterator[Misfit]:
+        """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
+        found = [[*self.check(one, value, at)] for one in type.alternatives]
+        if all(found):
+            near = [misfits for misfits in found if all(misfit.where != at for misfit in misfits)]
+            yield from near[0] if near else (_not("a value of one of the types", value, at),)
+
+    def _scalar(
+        self, type: d.Scalar | d.Const | d.InlineEnum | d.EnumRef | d.AnyOf, value: Json, at: Where
+    ) -> Iterator[Misfit]:
+        match type:
+            case d.Scalar(name):
+                if not fits_scalar(name, value):
+                    yield _not(SCALARS[name].expected, value, at)
+            case d.Const(literal):
+                if not same(literal, value):
+                    yield _not(shown(literal), value, at)
+            case d.EnumRef(name):
+                known = [member.value for member in self.tables.enums[name].members]
+                yield from self._enum(f"enum {quoted(name)}", known, value, at)
+            case d.InlineEnum(values):
+                yield from self._enum("the enum", values, value, at)
+            case d.AnyOf(items):
+                if all(any(True for _ in self.check(item, value, at)) for item in items):
+                    yield _not("a value of one of the types", value, at)
+
+    def _record(
+        self, type: d.ObjectType | d.ObjectRef | d.EntityRef | d.UnionOf, value: Json, at: Where
+    ) -> Iterator[Misfit]:
+        match type:
+            case d.ObjectType(members):
+                yield from self._members(members, "the object", value, at)
+            case d.ObjectRef(name):
+                yield from self._members(self.tables.objects[name].fields, f"object {quoted(name)}", value, at)
+            case d.EntityRef(name):
+                yield from self._entity(name, value, at)
+            case d.UnionOf():
+                yield from self._union(type, value, at)
+
+    def _enum(self, what: str, known: Sequence[str | int], value: Json, at: Where) -> Iterator[Misfit]:
+        if not known or any(same(member, value) for member in known):
+            return
+        if self.example and isinstance(value, str | int) and not isinstance(value, bool):
+            return
+        hint = did_you_mean(value, [str(word) for word in known[:50]]) if isinstance(value, str) else ""
+        yield Misfit(at, f"{what} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}")
+
+    def _items(self, item: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+        if not isinstance(value, list):
+            yield _not("a list", value, at)
+            return
+        for index, part in enumerate(value):
+            yield from self.check(item, part, (*at, index))
+
+    def _values(self, item: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+        if not isinstance(value, dict):
+            yield _not("a mapping", value, at)
+            return
+        for key, part in value.items():
+            yield from self.check(item, part, (*at, key))
+
+    def _members(self, fields: tuple[d.Field, ...], what: str, value: Json, at: Where) -> Iterator[Misfit]:
+        if not isinstance(value, dict):
+            yield _not("a mapping", value, at)
+            return
+        names = {field.name: field for field in fields}
+        if self.example:
+            names = {field.wire: field for field in fields} | names
+        given: set[str] = set()
+        for key, part in value.items():
+            field = names.get(key)
+            if field is None:
+                hint = did_you_mean(key, [field.name for field in fields])
+                yield Misfit((*at, key), f"{what} has no field {quoted(key)}", hint, at_key=True)
+            elif field.name in given:
+                yield Misfit((*at, key), f"the field {quoted(field.name)} is given twice, by both its names")
+            else:
+                given.add(field.name)
+                yield from self.check(field.type, part, (*at, key))
+        if self.example or len(given) < len(value):
+            return
+        for field in fields:
+            if field.required and field.name not in given:
+                yield Misfit(at, f"{what} needs {quoted(field.name)}", f"add '{field.name}: …'")
+
+    def _entity(self, name: str, value: Json, at: Where) -> Iterator[Misfit]:
+        if not self.example:
+            yield Misfit(at, f"an entity takes no default but null, this is {shown(value)}", "remove it")
+        elif isinstance(value, dict):
+            yield from self._members(self.tables.entities[name].all_fields, f"entity {quoted(name)}", value, at)
+        elif not is_pk(value):
+            yield _not(f"entity {quoted(name)} as a mapping, or its pk", value, at)
+
+    def _union(self, union: d.UnionOf, value: Json, at: Where) -> Iterator[Misfit]:
+        if not self.example:
+            yield Misfit(at, f"a union takes no default but null, this is {shown(value)}", "remove it")
+        elif not isinstance(value, dict):
+            yield _not("one of the union's entities as a mapping", value, at)
+        elif isinstance(union.attribute, str):
+            chosen = choice_of(union, value)
+            if chosen is not None:
+                yield from self._entity(chosen, value, at)
+
+
+def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Missing) -> Iterator[str]:
+    """The names of the objects that a default is made of, those inside of others included."""
+    match type:
+        case d.ObjectRef(name) if isinstance(value, dict):
+            yield name
+            fields = {field.name: field for field in objects[name].fields} if name in objects else {}
+            for key, part in value.items():
+                if key in fields:
+                    yield from objects_in(objects, fields[key].type, part)
+        case d.Optional(item):
+            yield from objects_in(objects, item, value)
+        case d.ListOf(item) if isinstance(value, list):
+            for part in value:
+                yield from objects_in(objects, item, part)
+        case d.ValuesOf(item) if isinstance(value, dict):
+            for part in value.values():
+                yield from objects_in(objects, item, part)
+        case d.OneOf((first, *_)):
+            yield from objects_in(objects, first, value)
+        case _:
+            return
+
+
+def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
+    """The entity that a value's discriminator (under its Python or wire name) stands for, or None."""
+    if not isinstance(union.attribute, str):
+        return None
+    mark = value.get(union.wire, value.get(union.attribute))
+    return next((choice.entity for choice in union.choices if same(choice.value, mark)), None)
+
+
+def is_pk(value: Json) -> bool:
+    """Whether a value can be a bare pk: a text that is not empty, or a number."""
+    return (isinstance(value, str) and bool(value)) or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def same(left: Json, right: Json) -> bool:
+    """Whether two scalars are the same JSON: `true` is not `1`."""
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def fits_scalar(name: str, value: Json) -> bool:
+    """Whether a value is one of a scalar type."""
+    match name:
+        case "any":
+            return True
+        case "string" | "bytes":
+            return isinstance(value, str)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        case "boolean":
+            return isinstance(value, bool)
+        case "decimal":
+            if isinstance(value, str):
+                return _DECIMAL.match(value) is not None
+            return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        case _:
+            return isinstance(value, str) and _fits_text(name, value)
+
+
+def _fits_text(name: str, text: str) -> bool:
+    if name == "uuid":
+        return _UUID.match(text) is not None
+    if name == "date":
+        return _is_date(text)
+    if name == "time":
+        return _is_time(text)
+    return len(text) > 11 and text[10] in "Tt " and _is_date(text[:10]) and _is_time(text[11:])
+
+
+def _is_date(text: str) -> bool:
+    found = _DATE.match(text)
+    if found is None:
+        return False
+    try:
+        datetime.date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_time(text: str) -> bool:
+    found = _TIME.match(text)
+    if found is None:
+        return False
+    offset = found[4]
+    in_range = int(found[1]) < 24 and int(found[2]) < 60 and int(found[3]) < 60
+    return in_range and (offset is None or offset in "Zz" or (int(offset[1:3]) < 24 and int(offset[4:6]) < 60))
+
+
+def shown(value: Json) -> str:
+    """A JSON value in a message."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quoted(value) if isinstance(value, str) else visible(str(value))[:40]
+
+
+def _not(expected: str, value: Json, at: Where) -> Misfit:
+    return Misfit(at, f"{expected} is expected, this is {shown(value)}")

@@ -1,0 +1,115 @@
+"""Builds the request of the HTTP library from an outgoing one, with the client's own `build_request`.
+
+The library merges URL, headers, body and timeouts. Four rules are added to its own: search parameters of a call
+override those of the client; an implied `Accept` gives way to the client's; the `User-Agent` names the package; and no
+content coding is requested that cannot be unpacked within bounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from ..base.durations import Timeout, seconds_by_step
+from ..base.transport import ImpliedHeader
+from .bodies import encode_body, make_repeatable
+from .cookies import CREDENTIALS, add_cookies, has_cookies
+from .decompression import accepted
+from .origins import remove_credentials
+from .redaction import check_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .library import AnyClient, RawRequest, Url
+    from .outgoing import OutgoingRequest
+
+REDIRECTS = ("follow", "error", "manual")
+"""The values of `request_init["redirect"]`."""
+
+
+def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
+    """The first request of the HTTP library for an outgoing one. Raises ValueError for what cannot be sent."""
+    init, library = outgoing.init, outgoing.sender.library
+    _check_choice("redirect", init.get("redirect"), REDIRECTS)
+    _check_choice("credentials", init.get("credentials"), CREDENTIALS)
+    try:
+        url = library.parsed_url(outgoing.url)
+    except library.InvalidURL as error:
+        raise ValueError(f"not a URL that can be requested: {outgoing.public!r} ({error})") from error
+    body = encode_body(init.get("body"), asynchronous=isinstance(client, library.AsyncClient))
+    headers = _headers(client, outgoing)
+    if body.start is not None and body.start.length is not None:
+        headers.setdefault("Content-Length", str(body.start.length))
+    request = client.build_request(
+        outgoing.method,
+        url,
+        headers=headers,
+        extensions=_extensions(client, outgoing.timeout),
+        **body.arguments,
+    )
+    outgoing.request = request
+    if client.params:
+        request.url = url if outgoing.is_bare else _with_client_params(client, url)
+    if body.content_type is not None:
+        request.headers.setdefault("Content-Type", body.content_type)
+    if body.start is not None:
+        make_repeatable(library, client, request, body.start)
+    if outgoing.is_bare:
+        remove_credentials(library, request)
+        request.headers.update(outgoing.headers)
+    elif has_cookies(client, outgoing):
+        add_cookies(client, outgoing, request, at_home=True)
+    return request
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value is not None and value not in choices:
+        *first, last = map(repr, choices)
+        raise ValueError(f"{name} is {', '.join(first)} or {last}, not {value!r}")
+
+
+def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
+    """The headers of a request that override those of its client. Raises ValueError for one that cannot be sent."""
+    own, sender = outgoing.headers, outgoing.sender
+    check_values(own)
+    # The raw headers of the client, as each look-up by name goes through all of them ("direct call").
+    defaults = {name.lower(): value for name, value in client.headers.raw}
+    headers: dict[str, Any] = {}
+    names: set[str] = set()
+    for name, value in own.items():
+        lower = name.lower()
+        if lower == "accept" and isinstance(value, ImpliedHeader) and defaults.get(b"accept", b"*/*") != b"*/*":
+            continue
+        names.add(lower)
+        headers[name] = value if value.isascii() else value.encode("latin-1")
+    if "user-agent" not in names:
+        default = defaults.get(b"user-agent")
+        agent = sender.agent.replacement(None if default is None else default.decode("latin-1"), sender.library)
+        if agent is not None:
+            headers["User-Agent"] = agent
+    codings = defaults.get(b"accept-encoding")
+    if codings is not None and "accept-encoding" not in names:
+        given = codings.decode("latin-1")
+        wanted = accepted(given)
+        if wanted != given:
+            headers["Accept-Encoding"] = wanted
+    return headers
+
+
+def _extensions(client: AnyClient, timeout: float | Timeout | None) -> Mapping[str, Any]:
+    """The extensions of a request that has a timeout of its own, in milliseconds."""
+    if timeout is None:
+        return {}
+    usual = client.timeout.as_dict() if isinstance(timeout, Timeout) else {}
+    return {"timeout": seconds_by_step(timeout, usual)}
+
+
+def _with_client_params(client: AnyClient, url: Url) -> Url:
+    """The URL with those search parameters of the client that it has not itself."""
+    given = url.params
+    added = [(name, value) for name, value in client.params.multi_items() if name not in given]
+    if not added:
+        return url
+    query = url.query.decode("ascii")
+    return url.copy_with(query=f"{query}&{urlencode(added)}".lstrip("&").encode("ascii"))

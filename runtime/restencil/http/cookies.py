@@ -1,0 +1,107 @@
+"""Cookies of a principal: which cookies a request carries, and where those of its response are kept.
+
+An HTTP client has one cookie jar for everyone who uses it, so two logged-in users that share a client would share a
+session. Each sender keeps the cookies of its own responses; what a user put into the client's jar goes with all
+requests. Cookies without a domain are sent to the first origin alone, where the HTTP libraries send them to every host.
+"""
+
+from __future__ import annotations
+
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any, Final
+
+from .origins import origin_of
+from .outgoing import OutgoingRequest, current_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .library import AnyClient, RawRequest, RawResponse, Url
+
+CREDENTIALS: Final = ("omit", "same-origin", "include")
+"""The values of `request_init["credentials"]`."""
+
+
+class _StoreNothing(DefaultCookiePolicy):
+    """The policy of a jar that stays empty."""
+
+    def set_ok(self, cookie: Any, request: Any) -> bool:
+        return False
+
+
+def empty_jar() -> CookieJar:
+    """A jar that stores no cookie of a response."""
+    return CookieJar(_StoreNothing())
+
+
+class _OfOthers:
+    """Stands before `extract_cookies` of a user's jar: cookies of requests that keep their own are not put into it."""
+
+    def __init__(self, jar: CookieJar) -> None:
+        self._jar = jar
+
+    def __call__(self, response: Any, request: Any) -> None:
+        in_progress = current_request.get()
+        if in_progress is None or not in_progress.has_own_cookies:
+            type(self._jar).extract_cookies(self._jar, response, request)
+
+
+def protect_jar(client: AnyClient) -> None:
+    """Keeps the cookies of requests that store their own out of the jar of a user's client."""
+    jar = client.cookies.jar
+    if not isinstance(jar.extract_cookies, _OfOthers):
+        jar.extract_cookies = _OfOthers(jar)  # type: ignore[method-assign]  # of this jar alone
+
+
+def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, *, at_home: bool) -> None:
+    """Sets the cookies that a request may carry: those of its own header, of the client's jar and of the sender's.
+
+    `at_home` is false once a redirect led away from the first origin. Then only cookies that belong to a domain remain.
+    """
+    given, kept = client.cookies.jar, outgoing.sender.jar
+    own = _cookie_header(outgoing.headers) if at_home else None
+    if request is outgoing.request:
+        own = own or client.headers.get("cookie")
+    request.headers.pop("cookie", None)
+    if _uses_cookies(outgoing, request.url):
+        sent = CookieJar()
+        for cookie in (*given, *(kept or ())):
+            if at_home or cookie.domain:
+                sent.set_cookie(cookie)
+        outgoing.sender.library.Cookies(sent).set_cookie_header(request)
+    if own is not None:
+        added = request.headers.get("cookie")
+        request.headers["cookie"] = f"{own}; {added}" if added else own
+
+
+def has_cookies(client: AnyClient, outgoing: OutgoingRequest) -> bool:
+    """Whether there is a cookie that a request could carry, besides its own header."""
+    kept = outgoing.sender.jar
+    return not _is_empty(client.cookies.jar) or (kept is not None and not _is_empty(kept))
+
+
+def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
+    """Keeps the cookies of a response in the jar of the sender, if it has one and its request went with cookies."""
+    jar = outgoing.sender.jar
+    if jar is not None and _sets_cookies(response) and _uses_cookies(outgoing, response.request.url):
+        outgoing.sender.library.Cookies(jar).extract_cookies(response)
+
+
+def _sets_cookies(response: RawResponse) -> bool:
+    return any(name.lower() == b"set-cookie" for name, _ in response.headers.raw)
+
+
+def _cookie_header(headers: Mapping[str, str]) -> str | None:
+    return next((value for name, value in headers.items() if name.lower() == "cookie"), None)
+
+
+def _is_empty(jar: CookieJar) -> bool:
+    return next(iter(jar), None) is None
+
+
+def _uses_cookies(outgoing: OutgoingRequest, url: Url) -> bool:
+    credentials = outgoing.init.get("credentials") or "same-origin"
+    if credentials == "same-origin":
+        base = outgoing.sender.base
+        return not base or origin_of(url) == origin_of(outgoing.sender.library.URL(base))
+    return bool(credentials == "include")

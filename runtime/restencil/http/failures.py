@@ -1,0 +1,171 @@
+"""The errors of requests that failed or were rejected: method, address, status, and what the server wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.answers import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
+from ..base.bodies import not_repeated
+from ..base.durations import limit_of, whole_of
+from ..base.errors import (
+    ConnectionFailedError,
+    EndlessRedirectError,
+    NetworkError,
+    StatusError,
+    TimeoutExceededError,
+    error_of_status,
+)
+from ..base.transport import origin_text, public_url
+from .library import library_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..base.answers import ErrorTypes
+    from .library import RawRequest, RawResponse
+    from .outgoing import OutgoingRequest
+
+NOT_REPEATED: Final = "restencil_not_repeated"
+"""The extension of a response that names the part of its request that could not be read a second time."""
+
+_CHANGES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_SEE_OTHER: Final = 303
+_REWRITING: Final = (301, 302, _SEE_OTHER)
+"""Redirects that clients follow with a GET: some always, some depending on the method."""
+_UNAUTHORIZED: Final = 401
+
+
+def failure_of(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:
+    """The error for a failure of the HTTP library while a request was sent or its response read."""
+    return _failure(outgoing.label, error, _limit_of(outgoing, error), outgoing.secrets_hider(), _about(outgoing))
+
+
+def stream_failure(response: Any, error: BaseException) -> NetworkError:
+    """The error for a failure while the body of a response is read piece by piece."""
+    outgoing: OutgoingRequest | None = response.extensions.get(ORDER)
+    if outgoing is not None:
+        return failure_of(outgoing, error)
+    members = {"url": url_of(response), "method": method_of(response)}  # a response of the user's own hook
+    return _failure(f"{members['method']} {members['url']}", error, None, str, members)
+
+
+def _failure(
+    label: str, error: BaseException, limit: float | None, hide: Callable[[str], str], members: dict[str, Any]
+) -> NetworkError:
+    step = _overdue_step(error)
+    if step is not None:
+        within = "in time" if limit is None else f"within {limit:g} ms"
+        return TimeoutExceededError(f"{label}: no answer {within} ({step})", **members)
+    reason = hide(str(error) or type(error).__name__)
+    if _is_broken_connection(error):
+        return ConnectionFailedError(f"{label}: no connection: {reason}", **members)
+    return NetworkError(f"{label}: {reason}", **members)
+
+
+def endless_redirects(outgoing: OutgoingRequest, followed: int) -> NetworkError:
+    """The error for redirects that do not end."""
+    return EndlessRedirectError(
+        f"{outgoing.label}: no connection: redirected more than {followed} times", **_about(outgoing)
+    )
+
+
+def _about(outgoing: OutgoingRequest) -> dict[str, Any]:
+    return {"url": outgoing.public, "method": outgoing.method, "elapsed": outgoing.elapsed}
+
+
+def _limit_of(outgoing: OutgoingRequest, error: BaseException) -> float | None:
+    """The limit in milliseconds of the step that took too long: that of the request, else that of the client."""
+    step = _overdue_step(error)
+    if step is None:
+        return None
+    whole = None if outgoing.timeout is None else whole_of(outgoing.timeout)
+    if outgoing.request is None or (whole is not None and outgoing.elapsed >= whole):
+        return limit_of(outgoing.timeout, step)
+    limits: Any = outgoing.request.extensions.get("timeout", {})
+    seconds: float | None = limits.get(step)
+    return None if seconds is None else seconds * 1000
+
+
+def unusable_location(outgoing: OutgoingRequest, redirect: RawResponse, error: BaseException) -> StatusError:
+    """The error for a redirect to something that is no URL, or to one that no request can go to."""
+    location = outgoing.secrets_hider()(redirect.headers.get("location", ""))[:200]
+    return status_error(
+        outgoing, redirect, f"redirected, but its Location, {location!r}, is no URL that can be requested ({error})"
+    )
+
+
+def method_became_get(outgoing: OutgoingRequest, response: RawResponse, following: RawRequest) -> StatusError | None:
+    """The error for a redirect that could make a GET of a change; None for any other redirect."""
+    method, status = response.request.method, response.status_code
+    if status not in _REWRITING or method not in _CHANGES or status in outgoing.init.get("follow_as_get", ()):
+        return None
+    target = public_url(str(following.url))
+    if outgoing.shown is not None:
+        # The query may hold a secret, which the server only repeats.
+        target = target.partition("?")[0]
+    return status_error(
+        outgoing,
+        response,
+        f"redirected to {target}, which would make a GET of a {method}: the change may not have happened; if the path "
+        "wants a slash at its end, write it in `path`"
+        + ("; if the server answers so on purpose, give follow_see_other=True" if status == _SEE_OTHER else ""),
+    )
+
+
+def body_left_origin(outgoing: OutgoingRequest, redirect: RawResponse, following: RawRequest) -> StatusError:
+    """The error for a redirect that would send the body of the request to another origin."""
+    here, there = origin_text(str(redirect.request.url)), origin_text(str(following.url))
+    return status_error(
+        outgoing,
+        redirect,
+        f"redirected from {here} to {there}, and a body is not sent to another origin; if both are yours, give the "
+        "endpoint or the resource redirects={'cross_origin_body': True}",
+    )
+
+
+def body_not_repeatable(outgoing: OutgoingRequest, redirect: RawResponse, obstacle: str) -> StatusError:
+    """The error for a redirect that asks for a body once more which cannot be sent again."""
+    return status_error(outgoing, redirect, f"redirected; {not_repeated(obstacle)}")
+
+
+def rejected(outgoing: OutgoingRequest, response: RawResponse) -> StatusError:
+    """The error for a status outside 200–299, with the message of the server in one line."""
+    hints: list[str] = []
+    if outgoing.missing_credential and response.status_code == _UNAUTHORIZED:
+        hints.append(outgoing.missing_credential)
+    unrepeated = response.extensions.get(NOT_REPEATED)
+    if unrepeated is not None:
+        hints.append(not_repeated(unrepeated))
+    return status_error(outgoing, response, None, *hints)
+
+
+def status_error(outgoing: OutgoingRequest, response: RawResponse, problem: str | None, *hints: str) -> StatusError:
+    """The error for a response that ends a request: by its status, of the package's own class where it has one.
+
+    `problem` is what went wrong, None: the message of the server. `hints` are added to it.
+    """
+    response.extensions[ORDER] = outgoing
+    status, members = response.status_code, told_by(response)
+    if problem is None:
+        problem = said_by(response, members["data"])
+    types: ErrorTypes | None = outgoing.init.get(ERROR_TYPES)
+    kind = error_of_status(status)
+    if types is not None:
+        kind = types.class_of(kind)
+        members["data"] = types.data_of(status, members["data"])
+    text = f"{outgoing.label}: {status} {response.reason_phrase}".rstrip()
+    return kind("; ".join([f"{text}: {problem}" if problem else text, *hints]), status=status, **members)
+
+
+def _overdue_step(error: BaseException) -> str | None:
+    """The step of a request that took too long: connect, read, write or pool; None for another failure."""
+    library = library_behind(error)
+    if library is None or not isinstance(error, library.TimeoutException):
+        return None
+    return library.timeouts.get(type(error), "read")
+
+
+def _is_broken_connection(error: BaseException) -> bool:
+    """True for a failure of the connection, false for a response that cannot be read."""
+    library = library_behind(error)
+    return isinstance(error, OSError) or (library is not None and isinstance(error, library.TransportError))

@@ -1,0 +1,237 @@
+"""A request as restencil sends it, and what all senders of such requests have in common."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from http.cookiejar import CookieJar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+from ..base.durations import Timeout, whole_of
+from ..base.errors import NetworkError
+from ..base.transport import has_scheme, joined, public_url
+from .auth import Ready, Unsigned
+from .secrets import credentials, header_secrets, hider_of, query_secrets
+
+if TYPE_CHECKING:
+    from .library import AnyClient, Library, RawRequest, RawResponse
+    from .user_agent import Agent
+
+Headers: TypeAlias = dict[str, str]
+
+
+def headers_in(init: Mapping[str, Any]) -> Headers:
+    """The headers that an endpoint wants sent, as a dict."""
+    own: Any = init.get("headers")
+    return cast("Headers", own if type(own) is dict else dict(own or ()))
+
+
+class OutgoingRequest:
+    """A request of an endpoint, ready to be sent, and what becomes of it.
+
+    url                   where it goes; `public` is the URL for messages, `shown` the same where it differs from `url`
+    init                  the request as the endpoint made it: method, body, redirect and so on
+    headers               its own headers, with those of its credential
+    timeout               milliseconds or a Timeout; `deadline` is the time of the monotonic clock at which it ends
+    stream                whether the body of the response is left unread
+    missing_credential    says that it goes without the credential that its API asks for, and what would help
+    is_bare               whether it takes nothing of the HTTP client along, as it goes to someone else than the API
+    is_conditional        whether a 304 is an answer to it
+    request               the first request of the HTTP library that was made of it
+    last_response         the response to the last request, from its headers on; None while one is being sent
+    """
+
+    __slots__ = (
+        "_began",
+        "_credential_hider",
+        "_ended",
+        "deadline",
+        "headers",
+        "init",
+        "is_bare",
+        "is_conditional",
+        "last_response",
+        "missing_credential",
+        "public",
+        "request",
+        "sender",
+        "shown",
+        "stream",
+        "timeout",
+        "url",
+    )
+
+    def __init__(
+        self,
+        sender: Sender,
+        url: str,
+        public: str,
+        init: Mapping[str, Any],
+        headers: Headers,
+        timeout: float | Timeout | None,
+        *,
+        shown: str | None = None,
+        stream: bool = False,
+        is_bare: bool = False,
+        missing_credential: str = "",
+    ) -> None:
+        self.sender = sender
+        self.url = url
+        self.public = public
+        self.shown = shown
+        self.init = init
+        self.headers = headers
+        self.timeout = timeout
+        self.stream = stream
+        self.is_bare = is_bare
+        self.missing_credential = missing_credential
+        self.is_conditional = False
+        self.request: RawRequest | None = None
+        self.last_response: RawResponse | None = None
+        self._began = time.perf_counter()
+        self._ended: float | None = None
+        self._credential_hider: Callable[[str], str] | None = None
+        whole = None if timeout is None else whole_of(timeout)
+        self.deadline = None if whole is None else time.monotonic() + whole / 1000
+
+    @property
+    def method(self) -> str:
+        """The method of the first request."""
+        return str(self.init.get("method") or "GET").upper()
+
+    @property
+    def label(self) -> str:
+        """Method and address, for messages."""
+        return f"{self.method} {self.public}"
+
+    @property
+    def has_own_cookies(self) -> bool:
+        """Whether the sender keeps the cookies of its responses, and not the client of the user."""
+        return self.sender.jar is not None and not self.sender.owns
+
+    @property
+    def request_id(self) -> str | None:
+        """The header in which the API names its requests, if it is none of the usual ones."""
+        return self.sender.request_id
+
+    def end(self) -> None:
+        """Stops the time: the response is there, or will not come."""
+        self._ended = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Milliseconds until the end, or until now."""
+        return ((self._ended or time.perf_counter()) - self._began) * 1000
+
+    def query_secrets(self) -> set[str]:
+        """The values that were added to the query, as they were sent and before they were encoded."""
+        return set() if self.shown is None else query_secrets(self.url, self.public)
+
+    def secrets_hider(self) -> Callable[[str], str]:
+        """A function that hides in texts of the server whatever may be a secret that was sent to it."""
+        return hider_of(self.query_secrets() | header_secrets(self._sent_headers()))
+
+    def credential_hider(self) -> Callable[[str], str]:
+        """A function that hides in texts of the server the credential that was sent to it."""
+        if self._credential_hider is None:  # a response has several texts
+            found = credentials(self._sent_headers(), self.headers, headers_in(self.init))
+            self._credential_hider = hider_of(self.query_secrets() | found)
+        return self._credential_hider
+
+    def _sent_headers(self) -> Mapping[str, str]:
+        return self.headers if self.request is None else {**self.headers, **self.request.headers}
+
+
+current_request: Final[ContextVar[OutgoingRequest | None]] = ContextVar("restencil_request", default=None)
+"""The request that is being sent in this thread or task; None for what a user sends through the same HTTP client.
+
+The HTTP library calls some of our code without saying for which request: the network backend, the cookie jar, the event
+hooks and the filters of its loggers.
+"""
+
+
+class Sender:
+    """What senders of both kinds have: library and client, the base of relative URLs, the limit of a body's size.
+
+    `jar` holds the cookies of the responses that came through this sender, so that those who share a client share no
+    cookies. It is None where the user's client keeps them itself.
+    """
+
+    request_id: str | None = None
+    """The header in which the API names its requests, if it is none of the usual ones."""
+
+    def __init__(
+        self,
+        library: Library,
+        given: AnyClient | None,
+        base: str,
+        limit: int | None,
+        agent: Agent,
+        *,
+        keeps_cookies: bool,
+    ) -> None:
+        self.library = library
+        #: What sending may raise, and what becomes one NetworkError.
+        self.failures: tuple[type[Exception], ...] = (NetworkError, *library.failures)
+        self.owns = given is None
+        self.jar = CookieJar() if keeps_cookies else None
+        self.limit = limit
+        self.agent = agent
+        self._given = given
+        self._base = base
+
+    @property
+    def base(self) -> str:
+        """The base of relative URLs: that of the transport, else that of the user's client."""
+        return self._base or ("" if self._given is None else str(self._given.base_url))
+
+    def outgoing(
+        self,
+        url: str,
+        init: Mapping[str, Any],
+        prepared: Ready | None,
+        timeout: float | Timeout | None,
+        *,
+        stream: bool = False,
+        is_bare: bool = False,
+    ) -> OutgoingRequest:
+        """The request for what an endpoint made; `prepared` has the URL and the headers that are really sent.
+
+        Raises ValueError for a relative URL without a base.
+        """
+        if prepared is not None:
+            address, headers = prepared[0], prepared[1]
+        else:
+            address, headers = url, headers_in(init)
+        absolute = public = address if has_scheme(address) else _absolute(address, self.base)
+        if prepared is not None:
+            # What was added to the query may be a secret; where the request really goes is none.
+            path, _, query = absolute.partition("?")
+            given = url.partition("?")[2]
+            if query != given:
+                public = f"{path}?{given}" if given else path
+        if "@" in public:
+            public = public_url(public)
+        return OutgoingRequest(
+            self,
+            absolute,
+            public,
+            init,
+            headers,
+            timeout,
+            shown=None if prepared is None or public == absolute else public,
+            stream=stream,
+            is_bare=is_bare,
+            missing_credential=prepared.missing if isinstance(prepared, Unsigned) else "",
+        )
+
+
+def _absolute(url: str, base: str) -> str:
+    """The absolute URL of a relative one. Raises ValueError without a base."""
+    if not base:
+        raise ValueError(
+            f"the URL {url!r} is relative and there is no base URL: set url_prefix on the endpoint, "
+            "or base_url on the controller or client"
+        )
+    return joined(base, url)

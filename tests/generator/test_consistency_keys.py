@@ -1,0 +1,471 @@
+"""The keys that decide what generated packages call fresh, and which requests may be redirected."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+
+from restencil_generator.diff import compare
+from restencil_generator.openapi.embedding import restored
+from restencil_generator.openapi.export import export, text_of
+from restencil_generator.openapi.exported_types import Version
+from restencil_generator.openapi.tree import Tree
+from restencil_generator.openapi.writer import write
+from restencil_generator.output.pipeline import build
+from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text, written_in
+
+HEAD = """\
+restencil: 1
+package: made
+url_prefix: https://api.example
+enums: {State: [open, closed], Other: [open, closed]}
+entities:
+  Person: {fields: {id: integer, name: string}}
+  Team: {pk: slug, fields: {slug: string}}
+  Info: {pk: run_id, fields: {run_id: uuid}}
+  Task:
+    fields:
+      id: integer
+      title: string
+      done: boolean
+      state: State
+      points: integer
+      score: number
+      key: uuid
+      due: date
+      owner: Person
+      team: Team?
+      labels: [string]
+"""
+
+RESOURCE = "resources:\n  tasks:\n    path: /t/:id\n    schema: Task\n"
+
+
+def spec(text: str) -> d.Spec:
+    """A spec without mistakes: the head and these resources."""
+    loaded = load_text(HEAD + textwrap.dedent(text))
+    assert [problem.message for problem in loaded.problems] == []
+    assert loaded.declaration is not None
+    return loaded.declaration
+
+
+def files(text: str) -> dict[str, str]:
+    """The files of the package of a spec."""
+    return dict(build(spec(text), "made.yaml").files)
+
+
+def problems(text: str) -> list[tuple[str, str, str, int]]:
+    """Code, message, hint and line of each problem of a spec."""
+    return [
+        (problem.code, problem.message, problem.hint, problem.place.line - HEAD.count("\n"))
+        for problem in load_text(HEAD + textwrap.dedent(text)).problems
+    ]
+
+
+def tasks(params: str) -> str:
+    return f"resources:\n  tasks: {{path: '/tasks/:id', schema: Task, search_params: {{{params}}}}}\n"
+
+
+def filters(params: str) -> tuple[str, ...] | None:
+    """The exact filters of a list of tasks with these search parameters."""
+    return spec(tasks(params)).resources["tasks"].endpoints["get_list"].exact_filters
+
+
+# -------------------------------------------------------------------------------------------------------- exact filters
+
+
+@pytest.mark.parametrize("param", ["done: boolean?", "state: State?", "points: integer?", "key: uuid?"])
+def test_exact_filters_same_name_and_type_is_exact(param: str) -> None:
+    """A boolean, an enum, an integer or a UUID that is called like a field of its type selects by equality."""
+    assert filters(param) == (param.partition(":")[0],)
+
+
+@pytest.mark.parametrize("param", ["owner: integer?", "team: string?"])
+def test_exact_filters_primary_key_of_reference_is_exact(param: str) -> None:
+    """An argument that is called like a reference and has the type of its primary key selects by equality."""
+    assert filters(param) == (param.partition(":")[0],)
+
+
+@pytest.mark.parametrize(
+    "param",
+    [
+        "title: string?",
+        "score: number?",
+        "due: date?",
+        "labels: [string]",
+        "points: string?",
+        "state: Other?",
+        "owner: string?",
+        "q: boolean?",
+    ],
+)
+def test_exact_filters_everything_else_is_not(param: str) -> None:
+    """Texts, numbers, dates, lists, other types and names of no field are the server's to decide."""
+    assert filters(param) == ()
+
+
+def test_exact_filters_spec_decides() -> None:
+    """`filter` overrules what names and types suggest."""
+    assert filters("title: {type: string?, filter: equals}, points: {type: integer?, filter: unknown}") == ("title",)
+
+
+def test_exact_filters_field_names_what_is_compared() -> None:
+    """An argument with `field` is compared with that field, whatever its own name is."""
+    assert filters("finished: {type: boolean?, field: done}, done: {type: boolean?, field: title}") == ("finished",)
+
+
+def test_exact_filters_order_and_pages_are_no_filters() -> None:
+    """Arguments of the order and of pages do not count; a list without other arguments has no filters."""
+    found = spec("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            search_params: {order_by: string?, page: integer?}
+            collection: {non_filter_arguments: [order_by]}
+            pagination_field: page
+        """)
+    assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
+
+
+def test_exact_filters_path_parameters_count() -> None:
+    """A parameter of a list's path filters it as well."""
+    found = spec("""
+        resources:
+          tasks: {path: "/people/:owner/tasks/:id", schema: Task}
+          others: {path: "/rooms/:room/tasks/:id", schema: Task}
+        """)
+    assert found.resources["tasks"].endpoints["get_list"].exact_filters == ("owner",)
+    assert found.resources["others"].endpoints["get_list"].exact_filters == ()
+
+
+def test_exact_filters_names_are_those_on_the_wire() -> None:
+    """The generated option has the names of URLs, and stands at the list alone."""
+    text = files(tasks("done: {type: boolean?, wire: isDone}, title: string?"))["tasks.py"]
+    assert text.count("exact_filters=") == 1
+    assert 'exact_filters=("isDone",)' in text
+    assert "exact_filters=()" in files(tasks("title: string?"))["tasks.py"]
+    assert "exact_filters" not in files("resources: {tasks: {path: /tasks/:id, schema: Task}}")["tasks.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            RESOURCE + "    params: {id: {type: integer, filter: equals}}\n",
+            5,
+        ),
+        (
+            RESOURCE + "    body: {a: {type: integer, filter: equals}}\n",
+            5,
+        ),
+        ("objects:\n  A: {a: {type: integer, filter: equals}}\n", 2),
+    ],
+)
+def test_filter_is_for_search_parameters(text: str, what: int) -> None:
+    """Elsewhere it is an error at its place that says where it belongs."""
+    (found,) = problems(text)
+    assert found[0] == "key-not-here"
+    assert found[1].startswith("'filter' has no meaning for ")
+    assert found[2:] == ("write it at a search parameter of the list that it filters", what)
+
+
+def test_filter_without_a_list_is_an_error() -> None:
+    """At a search parameter of something that is no list it has no effect, which is said."""
+    (found,) = problems("""
+        resources:
+          tasks:
+            path: /t/:id
+            schema: Task
+            endpoints:
+              get: {search_params: {done: {type: boolean?, filter: equals}}}
+        """)
+    assert found == (
+        "key-not-here",
+        "'filter' of search parameter 'done' of endpoint 'get' of resource 'tasks' has no effect: the response is no "
+        "list of entities",
+        "remove it",
+        7,
+    )
+
+
+def test_filter_of_a_page_or_an_order_is_an_error() -> None:
+    """What names a page or an order selects no entities."""
+    found = problems("""
+        resources:
+          tasks:
+            path: /t/:id
+            schema: Task
+            collection: {non_filter_arguments: [sort]}
+            pagination_field: page
+            endpoints:
+              get_list:
+                search_params: {sort: {type: string?, filter: equals}, page: {type: integer?, filter: unknown}}
+        """)
+    assert [(code, message.partition(": ")[2]) for code, message, _, _ in found] == [
+        ("key-not-here", "'non_filter_arguments' has the parameter"),
+        ("key-not-here", "the parameter names a page"),
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------- field
+
+
+def test_field_of_search_parameters_and_body_members_is_generated() -> None:
+    """Wire names lead to fields by their names in Python, dotted ones inside of objects."""
+    text = files("""
+        objects: {Meta: {run_id: string}}
+        resources:
+          runs:
+            schema: {entity: Run, pk: info.run_id, fields: {info: Meta, title: string}}
+            path: /runs/:run
+            members: [get]
+            endpoints:
+              get: {path: /runs/get, search_params: {runId: {type: string, field: info.run_id}}}
+              drop:
+                {method: POST, path: /runs/delete, schema: null, body: {run: {type: string, field: info.run_id}}}
+              plain: {method: POST, path: /runs/plain, body: {form: {run: {type: string, field: info.run_id}}}}
+        """)["runs.py"]
+    assert 'search_fields={"runId": "info.run_id"}' in text
+    assert text.count('body_fields={"run": "info.run_id"}') == 2
+
+
+def test_field_of_a_path_parameter_is_generated_under_its_own_name_too() -> None:
+    """`field: name` says that `/flows/name/:name` finds the entity by that field."""
+    text = files("""
+        resources:
+          people:
+            path: /people/:id
+            schema: Person
+            members: [get]
+            endpoints: {by_name: {path: "/people/name/:name", params: {name: {field: name}}}}
+        """)["people.py"]
+    assert 'path_params={"name": "name"}' in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "noun"),
+    [
+        ("search_params: {x: {type: string, field: nmae}}", "search parameter"),
+        ("method: POST, body: {x: {type: string, field: nmae}}", "body member"),
+        ("method: POST, body: {form: {x: {type: string, field: nmae}}}", "body member"),
+    ],
+)
+def test_field_that_no_entity_has_is_an_error(keys: str, noun: str) -> None:
+    """It is reported where it is written, with the nearest field."""
+    (found,) = problems(f"""
+        resources:
+          people:
+            path: /people/:id
+            schema: Person
+            endpoints:
+              one: {{path: /one, {keys}}}
+        """)
+    message = f"'field' of {noun} 'x' names 'nmae', which is no field of entity 'Person'"
+    assert found == ("param-field", message, "did you mean 'name'?", 7)
+
+
+# -------------------------------------------------------------------------------------------------------------- expires
+
+
+def test_expires_nothing_is_generated() -> None:
+    """A change that makes nothing stale says so to the runtime."""
+    text = files("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            members: [get]
+            endpoints: {touch: {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing}}
+        """)["tasks.py"]
+    assert 'expires="nothing"' in text
+
+
+def test_expires_other_words_are_errors() -> None:
+    """Beside a list there is one word."""
+    (found,) = problems("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            endpoints: {touch: {method: POST, path: "/tasks/:id/touch", expires: nothin}}
+        """)
+    what = "'expires' of endpoint 'touch' of resource 'tasks'"
+    assert found[1] == f"{what} is 'nothing' or a list of targets, this is the text 'nothin'"
+    assert found[2] == "did you mean 'nothing'?"
+
+
+def test_expires_nothing_of_a_read_is_an_error() -> None:
+    """A read makes nothing stale anyway."""
+    (found,) = problems("""
+        resources:
+          tasks: {path: /tasks/:id, schema: Task, endpoints: {get: {expires: nothing}}}
+        """)
+    assert found[:2] == (
+        "key-not-here",
+        "'expires' of endpoint 'get' of resource 'tasks' has no meaning: it changes nothing",
+    )
+
+
+# ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
+
+
+def test_needs_is_inherited_and_null_restores_all() -> None:
+    """The nearest level counts; `null` gives the default of packages back."""
+    found = spec("""
+        options: {needs: required, invalid_if_stale: false}
+        resources:
+          tasks: {path: /tasks/:id, schema: Task, endpoints: {get: {options: {needs: null, invalid_if_stale: null}}}}
+          people: {path: /people/:id, schema: Person, options: {needs: [name]}}
+        """)
+    tasks_, people = found.resources["tasks"], found.resources["people"]
+    assert (tasks_.options.needs, tasks_.options.invalid_if_stale) == ("required", False)
+    assert (tasks_.endpoints["get"].options.needs, tasks_.endpoints["get"].options.invalid_if_stale) == ("all", True)
+    assert people.endpoints["get_list"].options.needs == ("name",)
+
+
+def test_invalid_if_stale_is_written_with_every_resource() -> None:
+    """Packages wait for fresh data unless the spec says `false`."""
+    text = "options: {invalid_if_stale: %s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
+    assert "    invalid_if_stale=True,\n" in files(text % "true")["tasks.py"]
+    assert "    invalid_if_stale=True,\n" in files(text % "null")["tasks.py"]
+    assert "    invalid_if_stale=False,\n" in files(text % "false")["tasks.py"]
+    assert '    consistency="strict",\n' in files(text % "false")["tasks.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "options: {needs: [name]}\n",
+            "'needs' of the spec lists fields, and a spec has no entity",
+            "write 'all' or 'required', or remove it",
+        ),
+        (
+            "resources: {people: {path: /p/:id, schema: Person, options: {needs: [nmae]}}}\n",
+            "'needs' of resource 'people' names 'nmae', which is no field of entity 'Person'",
+            "did you mean 'name'?",
+        ),
+        (
+            "resources: {people: {path: /p/:id, schema: Person, "
+            "endpoints: {x: {path: /x, schema: null, options: {needs: [name]}}}}}\n",
+            "'needs' of endpoint 'x' of resource 'people' lists fields, and its schema has no entity",
+            "write 'all' or 'required', or remove it",
+        ),
+    ],
+)
+def test_needs_fields_are_those_of_an_entity(text: str, message: str, hint: str) -> None:
+    """Names that no entity has are reported where they are written."""
+    ((_, found, told, line),) = problems(text)
+    assert (found, told, line) == (message, hint, 1)
+
+
+# ------------------------------------------------------------------------------------------------- redirects, prefixes
+
+
+def test_redirects_of_the_spec_and_of_an_endpoint() -> None:
+    """The spec says it for all requests, an endpoint for its own."""
+    made = files("""
+        redirects: {cross_origin_body: true}
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            members: [get]
+            endpoints: {put: {method: PUT, redirects: {cross_origin_body: false}}}
+        """)
+    assert '    redirects={"cross_origin_body": True},\n' in made["tasks.py"]
+    assert 'method="PUT", redirects=None' in made["tasks.py"]
+    assert 'redirects={"cross_origin_body": True}' in made["_client.py"]
+    assert "redirects" not in files("resources: {tasks: {path: /tasks/:id, schema: Task}}")["tasks.py"]
+
+
+def test_redirects_need_the_key() -> None:
+    """An empty mapping says nothing."""
+    (found,) = problems("redirects: {}\n")
+    assert found[:2] == ("missing-key", "'redirects' of the spec needs the key 'cross_origin_body'")
+
+
+def test_url_prefixes_of_endpoints_are_known_to_the_client() -> None:
+    """Prefixes that resources and endpoints have of their own can be replaced by a client, and no others."""
+    made = files("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            endpoints: {upload: {method: POST, path: /up, url_prefix: "https://up.example"}}
+          people: {path: /people/:id, schema: Person, url_prefix: "https://people.example"}
+        """)
+    assert 'url_prefixes=("https://people.example", "https://up.example")' in made["_client.py"].replace("\n    ", " ")
+
+
+# ----------------------------------------------------------------------------------------------------------------- diff
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("done: boolean?", "done: {type: boolean?, filter: unknown}", "freshness-changed"),
+        ("done: boolean?", "done: {type: boolean?, field: done}", "identity-arguments-changed"),
+    ],
+)
+def test_diff_tells_changes_of_search_parameters(old: str, new: str, rule: str) -> None:
+    """Another filter or field of a parameter is a change."""
+    assert {found.rule for found in compare(spec(tasks(old)), spec(tasks(new)))} == {rule}
+
+
+@pytest.mark.parametrize(
+    ("keys", "rule"),
+    [
+        ("expires: nothing", "freshness-changed"),
+        ("options: {needs: required}", "freshness-changed"),
+        ("options: {invalid_if_stale: false}", "freshness-changed"),
+        ("redirects: {cross_origin_body: true}", "answers-changed"),
+    ],
+)
+def test_diff_tells_changes_of_endpoints(keys: str, rule: str) -> None:
+    """Each of the keys changes what calls return, and `diff` says so."""
+    text = "resources: {tasks: {path: /tasks/:id, schema: Task, endpoints: {put: {path: /x, method: PUT%s}}}}"
+    assert [found.rule for found in compare(spec(text % ""), spec(text % f", {keys}"))] == [rule]
+
+
+def test_diff_null_is_the_default() -> None:
+    """What a package has anyway is no change where it is written."""
+    text = "options: {%s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
+    old, new = spec(text % ""), spec(text % "needs: all, invalid_if_stale: true")
+    assert list(compare(old, new)) == []
+
+
+# --------------------------------------------------------------------------------------------------------------- export
+
+ALL_KEYS = """\
+redirects: {cross_origin_body: true}
+options: {needs: required, invalid_if_stale: false}
+resources:
+  tasks:
+    path: /tasks/:id
+    schema: Task
+    search_params: {title: {type: string?, filter: equals}, run: {type: integer?, field: points, filter: unknown}}
+    options: {needs: [title, state]}
+    endpoints:
+      get: {options: {needs: all}}
+      drop: {method: POST, path: /drop, schema: {invalidate: Task}, body: {no: {type: integer, field: id}}}
+      touch:
+        {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing, redirects: {cross_origin_body: false}}
+"""
+
+
+@pytest.mark.parametrize("version", ["3.1", "3.0"])
+def test_export_and_import_keep_the_keys(version: Version) -> None:
+    """What OpenAPI cannot say stands under `x-restencil`, and comes back as it was."""
+    text = HEAD + ALL_KEYS
+    document = export(spec(ALL_KEYS), version, plain=False, written=written_in([text]))
+    found = restored(json.loads(text_of(document, "json")))
+    assert found is not None
+    again = load_text(write(Tree(found.spec)))
+    assert list(again.problems) == []
+    assert again.declaration is not None
+    assert again.declaration.digest == spec(ALL_KEYS).digest

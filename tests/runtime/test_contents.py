@@ -1,0 +1,151 @@
+"""One URL asked for as JSON, text, bytes and a stream: each is a result of its own, and a stream is none."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.runtime.servers import Arrived, Reply, Server
+
+from restencil import (
+    AsyncController,
+    Controller,
+    ExpiryStatus,
+    RestEndpoint,
+    SQLiteStorage,
+    StatusError,
+    Store,
+    StreamedResponse,
+)
+
+pytestmark = pytest.mark.network
+
+BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(lambda request: Reply(body=b'{"a": 1}')) as opened:
+        yield opened
+
+
+def endpoint_of(server: Server, content: str | None, **options: Any) -> Any:
+    return RestEndpoint(url_prefix=server.url, path="/a/:id", content=content, **options)
+
+
+def reads(asynchronous: bool, endpoints: list[Any], store: Store | None = None) -> list[Any]:
+    """What reads of these endpoints give, one after the other through one controller; streams are read."""
+    if not asynchronous:
+        with Controller(store) as controller:
+            found = [controller.read(endpoint, id=1) for endpoint in endpoints]
+            return [value.read() if isinstance(value, StreamedResponse) else value for value in found]
+
+    async def run() -> list[Any]:
+        async with AsyncController(store) as controller:
+            found = [await controller.read(endpoint, id=1) for endpoint in endpoints]
+            return [await value.aread() if isinstance(value, StreamedResponse) else value for value in found]
+
+    return asyncio.run(run())
+
+
+@BOTH
+def test_result_is_filed_under_key_and_content(server: Server, asynchronous: bool) -> None:
+    """JSON, text and bytes of one URL are three results, each asked for once; their key is the same."""
+    contents = [None, "json", "text", "bytes"]
+    endpoints = [endpoint_of(server, content) for content in contents]
+    found = reads(asynchronous, endpoints + endpoints)
+    assert found == [{"a": 1}, {"a": 1}, '{"a": 1}', b'{"a": 1}'] * 2
+    assert len(server.arrived) == 3
+    assert {endpoint.key(id=1) for endpoint in endpoints} == {f"GET {server.url}/a/1"}
+
+
+def test_result_of_a_content_is_expired_by_its_endpoint(server: Server) -> None:
+    """`expire`, `invalidate`, `set_response` and `state` of one content mean that result alone."""
+    as_json, as_bytes = endpoint_of(server, None), endpoint_of(server, "bytes")
+    with Controller() as controller:
+        controller.read(as_json, id=1)
+        controller.read(as_bytes, id=1)
+        controller.invalidate(as_bytes, id=1)
+        assert controller.state(as_json, id=1).expiry_status is ExpiryStatus.Valid
+        assert controller.state(as_bytes, id=1).expiry_status is ExpiryStatus.Invalid
+        controller.set_response(as_bytes, b"set", id=1)
+        assert (controller.cached(as_bytes, id=1), controller.cached(as_json, id=1)) == (b"set", {"a": 1})
+        controller.expire(as_bytes, id=1)
+        assert controller.state(as_bytes, id=1).expires_at == 1
+        assert controller.state(as_json, id=1).expires_at > 1
+
+
+@BOTH
+def test_stream_is_never_cached_and_never_found(server: Server, asynchronous: bool) -> None:
+    """Each read of a stream is a request, whatever the cache has of the URL, and leaves nothing there."""
+    stream = endpoint_of(server, "stream")
+    store = Store()
+    others = [endpoint_of(server, None), endpoint_of(server, "bytes")]
+    body = b'{"a": 1}'
+    assert reads(asynchronous, [*others, stream, stream, *others], store) == [
+        {"a": 1},
+        body,
+        body,
+        body,
+        {"a": 1},
+        body,
+    ]
+    assert len(server.arrived) == 4
+    with Controller(store) as controller:
+        assert controller.cached(stream, id=1) is None
+
+
+def test_stream_is_not_shared(server: Server) -> None:
+    """Two that read one stream at the same time get a response each."""
+    meeting = threading.Barrier(2)
+
+    def answer(request: Arrived) -> Reply:
+        meeting.wait(10)
+        return Reply(body=b"data")
+
+    with Server(answer) as slow, Controller() as controller:
+        stream = endpoint_of(slow, "stream")
+        found: list[bytes] = []
+        threads = [threading.Thread(target=lambda: found.append(controller.read(stream, id=1).read())) for _ in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        assert found == [b"data", b"data"]
+
+
+@BOTH
+def test_stream_error_is_not_cached(asynchronous: bool) -> None:
+    """A stream that failed is asked for again by the next read."""
+    replies = [Reply(500), Reply(body=b"data")]
+    with Server(lambda request: replies.pop(0)) as failing:
+        stream = endpoint_of(failing, "stream")
+        store = Store()
+        with pytest.raises(StatusError):
+            reads(asynchronous, [stream], store)
+        assert reads(asynchronous, [stream], store) == [b"data"]
+
+
+def test_stream_has_nothing_to_watch_or_set(server: Server) -> None:
+    """`live`, `subscribe` and `set_response` of a stream are a TypeError that says what to use."""
+    stream = endpoint_of(server, "stream")
+    with Controller() as controller:
+        for call in (
+            lambda: controller.live(stream, id=1),
+            lambda: controller.subscribe(stream, id=1),
+            lambda: controller.set_response(stream, b"", id=1),
+        ):
+            with pytest.raises(TypeError, match="has content='stream', whose responses are read once and never stored"):
+                call()
+
+
+def test_contents_are_apart_in_a_storage(server: Server, tmp_path: Any) -> None:
+    """What a storage keeps of one URL is told apart by its content too."""
+    endpoints = [endpoint_of(server, None), endpoint_of(server, "text")]
+    for _ in range(2):
+        with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+            assert reads(False, endpoints, store) == [{"a": 1}, '{"a": 1}']
+    assert len(server.arrived) == 2
