@@ -104,7 +104,7 @@ class Server:
                 return [{"id": pk, "title": row["title"]} for pk, row in sorted(self.items.items())], {}
             case ["items", "titles"]:
                 return [row["title"] for _, row in sorted(self.items.items())], {}
-            case ["items", str(style)] if style.startswith("by_") or style == "names":
+            case ["items", str(style)] if style.startswith("by_"):
                 return self._page(style, query, url.path)
             case ["items", pk, "visits"]:
                 return ({"count": self.visits[int(pk)]} if int(pk) in self.items else None), {}
@@ -149,7 +149,7 @@ class Server:
 
     def _page(self, style: str, query: dict[str, str], path: str) -> tuple[Json, dict[str, str]]:
         keys = sorted(self.items)
-        if style in ("by_page", "by_link", "by_url", "names"):
+        if style in ("by_page", "by_link", "by_url"):
             start = (int(query.get("page", "1")) - 1) * SIZE
         elif style == "by_offset":
             start = int(query.get("offset", "0"))
@@ -159,9 +159,7 @@ class Server:
         shown = keys[start : start + SIZE]
         more = start + SIZE < len(keys)
         if start >= max(len(keys), 1):
-            return (None, {}) if style in ("by_page", "names") else ([], {}) if style == "by_link" else (None, {})
-        if style == "names":
-            return [self.items[pk]["title"] for pk in shown], {}
+            return ([], {}) if style == "by_link" else (None, {})
         rows = [self.item(pk) for pk in shown]
         following = f"{path}?{urlencode({'page': start // SIZE + 2})}"
         match style:

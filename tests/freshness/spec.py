@@ -1,27 +1,16 @@
-"""The API of the freshness tests as a spec, and the packages that are generated from it.
-
-Lines that begin with `#+` use keys of the language that packages of today do not have yet: `NEW_KEYS` turns them on.
-"""
+"""The API of the freshness tests as a spec, and the packages that are generated from it."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-import re
 import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-from tests.freshness.bridge import bridged
-
 import restencil_generator
-
-NEW_KEYS: Final = False
-"""Whether the language has `filter: equals`, `field:` at search parameters and bodies, and `needs` among options."""
-
-PREFIX: Final = "http://server.test"
 
 STYLES: Final = {
     "by_page": ("page", "{style: page}", "{collection: [Item]}"),
@@ -52,7 +41,7 @@ package: PACKAGE
 url_prefix: http://server.test
 options:
   data_expiry_length: 60s
-  #+ needs: NEEDS
+  needs: NEEDS
 
 enums:
   Kind: [a, b]
@@ -92,8 +81,7 @@ resources:
       rank: integer?
       owner: integer?
       title: string?
-      #- state: string?
-      #+ state: {type: string?, filter: equals}
+      state: {type: string?, filter: equals}
       order: string?
     collection: {non_filter_arguments: [order]}
     optimistic: OPTIMISTIC
@@ -133,12 +121,11 @@ PAGED
       get:
         path: /models/get
         method: GET
-        #- search_params: {name: string}
-        #+ search_params: {name: {type: string, field: name}}
+        search_params: {name: {type: string, field: name}}
         schema: Model
       search: {path: /models/search, schema: {models: [Model]}}
       create: {method: POST, path: /models/create, body: {name: string, text: string}, schema: Model}
-      update: {method: PATCH, path: /models/update, body: MODEL_BODY, schema: Model}
+      update: {method: PATCH, path: /models/update, body: {name: string, text: string}, schema: Model}
       stage: {method: POST, path: /models/stage, body: {name: string, stage: string}, schema: Model}
       delete: {method: DELETE, path: /models/delete, body: {name: string}, schema: {invalidate: Model}}
 """
@@ -150,13 +137,12 @@ class Variant(NamedTuple):
     optimistic: bool = False
     envelope: bool = False
     needs: str = "all"
-    new_keys: bool = NEW_KEYS
 
     @property
     def package(self) -> str:
         """The name of the package, which tells one form from another."""
         words = ["fresh", *(["optimistic"] if self.optimistic else []), *(["envelope"] if self.envelope else [])]
-        return "_".join([*words, self.needs, "new" if self.new_keys else "today"])
+        return "_".join([*words, self.needs])
 
 
 def text(variant: Variant) -> str:
@@ -167,43 +153,27 @@ def text(variant: Variant) -> str:
         for name, (field, pagination, schema) in STYLES.items()
     )
     get_list = "{items: {collection: [Item]}, total: integer}" if variant.envelope else "{collection: [Item]}"
-    known = (
+    return (
         _TEXT.replace("PACKAGE", variant.package)
         .replace("OPTIMISTIC", str(variant.optimistic).lower())
         .replace("NEEDS", variant.needs)
         .replace("GET_LIST", get_list)
-        .replace("MODEL_BODY", "{name: string, text: string}")
-        .replace("PAGED\n", paged + PLAIN_NAMES)
+        .replace("PAGED\n", paged)
     )
-    kept, dropped = ("+", "-") if variant.new_keys else ("-", "+")
-    known = re.sub(rf"^ *#{re.escape(dropped)} .*\n", "", known, flags=re.MULTILINE)
-    return re.sub(rf"^( *)#{re.escape(kept)} ", r"\1", known, flags=re.MULTILINE)
-
-
-PLAIN_NAMES: Final = (
-    "      names: {path: /items/names, search_params: {}, schema: [string], "
-    "pagination_field: page, pagination: {style: page}}\n"
-    if NEW_KEYS
-    else ""
-)
-"""A list of plain values in pages, which packages of today cannot have."""
 
 
 @functools.cache
 def package(variant: Variant) -> ModuleType:
     """The package of a variant, generated from its spec and imported; made once in a process."""
-    return generated(text(variant), variant.package, variant.needs)
+    return generated(text(variant), variant.package)
 
 
-def generated(spec: str, name: str, needs: str = "all") -> ModuleType:
+def generated(spec: str, name: str) -> ModuleType:
     """The package that the generator makes of this spec, imported under its name."""
     folder = Path(tempfile.mkdtemp(prefix="freshness-"))
     file = folder / f"{name}.yaml"
     file.write_text(spec, "utf-8")
-    for path, content in bridged(restencil_generator.generate(file), needs).items():
-        module = folder / name / path
-        module.parent.mkdir(parents=True, exist_ok=True)
-        module.write_text(content, "utf-8")
+    restencil_generator.write(file, folder)
     sys.path.insert(0, str(folder))
     try:
         importlib.invalidate_caches()

@@ -10,11 +10,8 @@ from tests.freshness.driver import Session
 from tests.freshness.programs import Step, World
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
-from tests.freshness.spec import NEW_KEYS
 
 import restencil
-
-WITH_NEW_KEYS = pytest.mark.skipif(not NEW_KEYS, reason="the language does not have the key yet")
 
 
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
@@ -343,7 +340,6 @@ def test_expires_adds_to_what_a_change_makes_stale() -> None:
         assert not fresh(session, "items.get", id=1)
 
 
-@WITH_NEW_KEYS
 def test_expires_nothing_leaves_all_fresh() -> None:
     """`expires: nothing` says that the call changes nothing that is read."""
     with small(EXPIRES.replace("EXPIRES", "nothing"), item_or_team) as session:
@@ -389,8 +385,8 @@ CODE = "12345678-1234-5678-1234-567812345678"
         ("other: Other?", "a", False),
         ("size: string?", "1", False),
         ("min_size: integer?", 1, False),
-        pytest.param("title: {type: string?, filter: equals}", "t", True, marks=WITH_NEW_KEYS),
-        pytest.param("kind: {type: Kind?, filter: unknown}", "a", False, marks=WITH_NEW_KEYS),
+        ("title: {type: string?, filter: equals}", "t", True),
+        ("kind: {type: Kind?, filter: unknown}", "a", False),
     ],
 )
 def test_filter_argument_is_exact_by_its_name_and_type(parameter: str, value: Any, exact: bool) -> None:

@@ -10,11 +10,8 @@ from tests.freshness.driver import Session
 from tests.freshness.programs import Step, World
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
-from tests.freshness.spec import NEW_KEYS
 
 import restencil
-
-WITH_NEW_KEYS = pytest.mark.skipif(not NEW_KEYS, reason="the language does not have the key yet")
 
 
 @pytest.fixture(params=[False, True], ids=["sync", "async"])
@@ -143,7 +140,6 @@ def test_compound_key_is_found_by_all_of_its_fields(params: str) -> None:
 # 4.2
 
 
-@WITH_NEW_KEYS
 def test_search_parameter_with_field_finds_the_record() -> None:
     """`runs.get(run_id="r")` finds `info.run_id` of a record that a search brought."""
     runs = {"r": {"info": {"run_id": "r", "state": "on"}}, "s": {"info": {"run_id": "s", "state": "off"}}}
@@ -290,7 +286,6 @@ def test_lookup_by_another_field_ends_with_the_record(session: Session) -> None:
         session.call("users.by_name", name="ada")
 
 
-@WITH_NEW_KEYS
 def test_lookup_by_a_field_of_the_spec_finds_a_known_record(session: Session) -> None:
     """Where the spec says `field: name`, a user that came whole by its key is found by its name without a request."""
     session.call("users.get", id=1)
