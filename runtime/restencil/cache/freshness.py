@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .request import Request
     from .tables import Cell, KeyMeta, Tables
 
+_GONE: Final = frozenset({404, 410})
+
 STALE: Final = 1.0
 """When something expires that is stale by a mark."""
 
@@ -273,6 +275,8 @@ class _Judge:
         if get is None:  # nobody can ask for it by itself
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         asked = self._base.key_meta(get.key)
+        if asked is not None and getattr(asked.error, "status", None) in _GONE and asked.fetched_at < number:
+            return _FRESH  # it was asked for first, and is not there: what the result's own response says stands
         if asked is not None and asked.error is None and asked.fetched_at > mark.number and asked.expires_at >= self._now:
             return _Part(asked.expires_at)
         if mark is NO_MARK:

@@ -261,7 +261,8 @@ def _note_change(
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
     for cell in writer.stale_records:
         mark_record(stale, contents.base, cell, existence=False)
-    answered = Answered(writer.meta.fetched_at, True, request.asked, made.records, frozenset(made.tables))
+    brought = frozenset(cell for cell in writer.change.cells() if cell[0] not in writer.change.collections)
+    answered = Answered(writer.meta.fetched_at, True, request.asked, made.records | brought, frozenset(made.tables))
     _note_overlaps(contents, answered, effects)
 
 

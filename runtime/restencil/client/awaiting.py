@@ -11,7 +11,7 @@ from ..base.steps import drive_async, receiver
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
-from .core import Core, bind_args_of
+from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
 from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
@@ -99,7 +99,7 @@ class AwaitingCore(Core):
             return data
         if store.lasts:
             await drive_async(store.knowing(request), self.transport)
-        reading = store.read(request)
+        reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data
         return await drive_async(self.reading_through(request, reading), self.transport)

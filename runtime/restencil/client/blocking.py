@@ -12,7 +12,7 @@ from ..base.steps import drive, receiver
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
-from .core import Core, bind_args_of
+from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class BlockingCore(Core):
             return data
         if store.lasts:
             drive(store.knowing(request), self.transport)
-        reading = store.read(request)
+        reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data
         return drive(self.reading_through(request, reading), self.transport)

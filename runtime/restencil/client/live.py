@@ -12,7 +12,8 @@ from ..base.errors import AbortError, ResetError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
-from ..cache.reading import INFINITE, Decision, ExpiryStatus
+from ..cache.freshness import STALE
+from ..cache.reading import INFINITE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..base.scheduler import Handle
     from ..base.steps import Step
-    from ..cache.reading import EndpointState, Reading
+    from ..cache.reading import EndpointState
     from ..cache.request import Request
     from .awaiting import AwaitingCore
     from .blocking import BlockingCore
@@ -218,10 +219,11 @@ class WatchedRead(AnyLiveRead[R]):
         """Steps: a fetch, and what is found after it; None where that calls for another look."""
         core, request = self._core, self._request
         failure: Exception | None = None
+        value: Any = None
         in_flight: Any = None
         try:
             in_flight = core.start(request, WHAT_IS_FRESH)
-            yield Completion(core, in_flight)
+            value = yield Completion(core, in_flight)
         except ResetError:
             return None
         except AbortError:
@@ -236,6 +238,10 @@ class WatchedRead(AnyLiveRead[R]):
             raise
         reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
+            if failure is None and value is not None and reading.expires_at == STALE:
+                # A bounded store let go of some of it at once: its own response shows, and asking again would not help.
+                self._decide(reading)
+                return Reading(value, reading.expiry_status, reading.expires_at, Decision.GIVE)
             if failure is None and core.was_overtaken(request, reading):
                 self._decided = None
                 return None
