@@ -380,7 +380,7 @@ def test_time_that_stands_still_does_not_hide_a_change(session: Session) -> None
         ("change", ("change", "patch"), ("overlap",)),
         ("expire()", ("expire",), ("overlap", "patch")),
         ("time", ("stale for", "expired", "older"), ("overlap", "patch", "change")),
-        ("overlap", ("overlap",), ()),
+        ("overlap", ("overlap", "patch http"), ("expired",)),
     ],
 )
 def test_explain_names_the_event(session: Session, event: str, words: tuple[str, ...], never: tuple[str, ...]) -> None:
