@@ -115,6 +115,8 @@ class Intake(Origin):
             marked = [cell for cell in other.cells() if contents.is_marked(cell)]
             self._tell(effects)
             contents.mark_stale(marked, _ELSEWHERE)
+        expired = [cell for change in (new, other) for cell in change.cells() if change.times_of(*cell).expires_at <= 1]
+        contents.mark_stale([cell for cell in expired if contents.base.meta(*cell) is not None], _ELSEWHERE)
         if gone:
             effects = Effects()
             effects.keys, effects.drops_results = gone, True
