@@ -327,6 +327,8 @@ def test_url_prefixes_are_checked() -> None:
     Blog(store, url_prefixes={UPLOADS: "http://there"})
     with pytest.raises(ValueError, match="this store has what"):
         Blog(store)
+    with pytest.raises(ValueError, match=f"the client asks '{PREFIX}, {UPLOADS} at http://elsewhere'"):
+        Blog(store, url_prefixes={UPLOADS: "http://user:s3cret@elsewhere"})
 
 
 def test_a_slash_at_the_end_of_another_url_prefix_is_not_doubled() -> None:

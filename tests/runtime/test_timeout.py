@@ -154,10 +154,10 @@ def timed_out(call: Callable[[], Any], *, within: float) -> TimeoutExceededError
 @pytest.mark.parametrize("drip", DRIPS)
 def test_timeout_bounds_a_dripping_response(drip: str) -> None:
     """Whatever part of a response drips, the call ends with the timeout, and its client goes on."""
-    with answer_slowly(drip) as server, Controller(timeout=300) as controller:
+    with answer_slowly(drip) as server, Controller() as controller:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
         controller.fetch(endpoint, what="fast")  # its connection is kept, and used again
-        error = timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+        error = timed_out(lambda: controller.fetch(endpoint.extend(timeout=300), what="slow"), within=4)
         assert "GET " + server.url + "/slow: no answer within 300 ms (read)" in str(error)
         assert controller.fetch(endpoint, what="fast") == {}
 
@@ -169,12 +169,12 @@ def test_timeout_bounds_a_dripping_response_under_asyncio(drip: str) -> None:
     async def run() -> None:
         with answer_slowly(drip) as server:
             endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-            async with AsyncController(timeout=300) as controller:
+            async with AsyncController() as controller:
                 await controller.fetch(endpoint, what="fast")
                 began = time.monotonic()
                 with pytest.raises(TimeoutExceededError, match=r"/slow: no answer within 300 ms \(read\)"):
-                    await controller.fetch(endpoint, what="slow")
-                assert time.monotonic() - began < 2
+                    await controller.fetch(endpoint.extend(timeout=300), what="slow")
+                assert time.monotonic() - began < 4
                 assert await controller.fetch(endpoint, what="fast") == {}
 
     asyncio.run(run())
@@ -201,10 +201,10 @@ def test_timeout_leaves_no_thread_behind() -> None:
     """A blocking call waits in its own thread, and its connection is closed when it ends."""
     with answer_slowly("headers") as server, Controller(timeout=200) as controller:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-        timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+        timed_out(lambda: controller.fetch(endpoint, what="slow"), within=4)
         before = {*threading.enumerate()}
         for _ in range(3):
-            timed_out(lambda: controller.fetch(endpoint, what="slow"), within=2)
+            timed_out(lambda: controller.fetch(endpoint, what="slow"), within=4)
         assert not [thread for thread in threading.enumerate() if thread not in before and "_serve" not in thread.name]
         eventually(lambda: all(_is_gone(connection) for connection in server.connections))
 
@@ -234,10 +234,10 @@ def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
                 async with AsyncController() as controller:
                     await controller.fetch(endpoint)
 
-            timed_out(lambda: asyncio.run(run()), within=1.5)
+            timed_out(lambda: asyncio.run(run()), within=4)
         else:
             with Controller() as controller:
-                timed_out(lambda: controller.fetch(endpoint), within=1.5)
+                timed_out(lambda: controller.fetch(endpoint), within=4)
 
 
 @BOTH
@@ -268,12 +268,12 @@ def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
                 async with AsyncController() as controller:
                     await controller.fetch(one, *args)
 
-            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)), within=3)
-            connecting = timed_out(lambda: asyncio.run(run(secure)), within=3)
+            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)), within=4)
+            connecting = timed_out(lambda: asyncio.run(run(secure)), within=4)
         else:
             with Controller() as controller:
-                sending = timed_out(lambda: controller.fetch(endpoint, {}, body), within=3)
-                connecting = timed_out(lambda: controller.fetch(secure), within=3)
+                sending = timed_out(lambda: controller.fetch(endpoint, {}, body), within=4)
+                connecting = timed_out(lambda: controller.fetch(secure), within=4)
         ended.set()
         assert "within 500 ms (write)" in str(sending)
         assert "within 300 ms (connect)" in str(connecting)

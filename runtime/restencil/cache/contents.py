@@ -148,7 +148,7 @@ class Contents:
         stale = StaleSet(event)
         stale.cells.update(cells)
         if stale:
-            self.base.marks.add(stale, self.last_number)
+            self.base.marks.add(stale, self.next_number())
             self.ready.clear()
 
     def is_marked(self, cell: Cell) -> bool:
@@ -270,7 +270,7 @@ class Contents:
         elif effects.starts_over:
             self._start_over()
         if effects.stale:
-            self.base.marks.add(effects.stale, self.last_number)
+            self.base.marks.add(effects.stale, self.next_number())
         if effects.answered is not None:
             under_way = [one.fetched_at for one in self.in_flight.by_id.values()]
             under_way = [number for number in under_way if number != effects.answered.number]
@@ -397,7 +397,7 @@ class Contents:
         if gone:
             stale = StaleSet(EVICTED)
             stale.cells.update(gone)
-            base.marks.add(stale, self.last_number)
+            base.marks.add(stale, self.next_number())
         for key in keys:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)

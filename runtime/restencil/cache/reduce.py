@@ -66,6 +66,7 @@ from .reading import INFINITE
 from .request import own_args
 from .snapshot import Snapshot
 from .staleness import StaleSet
+from .stored_staleness import write_staleness
 from .tables import Change, KeyMeta, Stamp, Tables
 from .witness import witnessed
 
@@ -137,6 +138,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
             if request.rules.strict and request.rules.side_effect:
                 looking = _looking(contents, request, action.meta)
                 _note_change(contents, request, unread(request, looking), looking, effects)
+                _store_staleness(contents, request, effects)
         else:
             effects.is_told = False
         return effects
@@ -171,6 +173,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, action.told, writer)
+    _store_staleness(contents, request, effects)
     return effects
 
 
@@ -266,6 +269,13 @@ def _note_change(
     _note_overlaps(contents, answered, effects)
 
 
+def _store_staleness(contents: Contents, request: Request, effects: Effects) -> None:
+    """Lets a storage know what is stale."""
+    if contents.tier is not None and effects.stale and effects.change is not None:
+        brought = None if effects.writer is None else effects.writer.brought
+        write_staleness(contents.base, effects.change, effects.stale, request, brought)
+
+
 def _expired_in_flight(contents: Contents, writer: Normalization) -> set[str]:
     """The keys of reads under way that an endpoint's `expires` names: their responses may be older than the change."""
     keys = {one.request.key for one in contents.in_flight.by_id.values()} if writer.expire_tests else set[str]()
@@ -298,6 +308,9 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
             effects.stale.cells.update(effects.untagged)
     if action.request.rules.strict and (action.resets is None or action.resets == lookup.contents.resets):
         _note_failure(lookup.contents, action, effects)
+        if effects.stale and effects.change is None:
+            effects.change = Change(lookup.contents.base, action.meta)
+        _store_staleness(lookup.contents, action.request, effects)
     return effects
 
 
@@ -443,6 +456,7 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
         effects.stale.cells.update(cell for cell in known if heard.get(*cell) is not INVALID)
     effects.value = bool(known or change.key_metas)
     effects.is_told = effects.value or bool(effects.stale)
+    _store_staleness(contents, request, effects)
     return effects
 
 

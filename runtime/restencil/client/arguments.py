@@ -90,7 +90,7 @@ def preparation_of(
     *,
     blocking: bool,
 ) -> Preparation | None:
-    """What each request of a client of one API goes through; TypeError for what the API has no use for.
+    """The preparation of a client's requests. Raises TypeError for arguments that its API does not have.
 
     `arguments` are those beside what every client takes: credentials, by the names of the schemes. Logs a `base_url`
     that requests to the API never go to.
@@ -115,9 +115,11 @@ def preparation_of(
             api.url_prefix,
             public_url(base_url),
         )
-    told = {"server", *api.params, *variables_of(api)} & arguments.keys()
-    parameters = _parameters(name, api, store, {one: arguments[one] for one in told}, url_prefix)
-    credentials = _credentials(name, api, token, {one: given for one, given in arguments.items() if one not in told})
+    settings = {"server", *api.params, *variables_of(api)} & arguments.keys()
+    parameters = _parameters(name, api, store, {one: arguments[one] for one in settings}, url_prefix)
+    credentials = _credentials(
+        name, api, token, {one: given for one, given in arguments.items() if one not in settings}
+    )
     if api.auth is None and url_prefix is None and not url_prefixes and parameters is None:
         return None
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Never, ParamSpec, Self, TypeAlias, TypeVar, overload
 
 from ..base.logs import read_environment
+from ..base.transport import public_url
 from ..cache.actions import (
     ExpireAll,
     Invalidate,
@@ -714,7 +715,7 @@ def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
         return  # a variable of the server is read from the environment, and first with a request
     if core.preparation is not None:
         moved = core.preparation.url_prefixes
-        origin = ", ".join((origin, *(f"{prefix} at {moved[prefix]}" for prefix in sorted(moved))))
+        origin = ", ".join((origin, *(f"{prefix} at {public_url(moved[prefix])}" for prefix in sorted(moved))))
     if origin:
         core.store.remember_origin(origin, is_base=api is None, share=share)
 

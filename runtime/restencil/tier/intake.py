@@ -58,6 +58,12 @@ class Intake(Origin):
         """Rows that were loaded of what waits for its commit."""
         shapes.grew = self._may_be_read
 
+    def dangle(self, cells: list[Cell]) -> None:
+        """A response of this process refers to these, of which nothing is known."""
+        if len(self.dangling) > MOST_ABSENT:
+            self.dangling.clear()
+        self.dangling.update(cells)
+
     # -- times -----------------------------------------------------------------------------------------------------
 
     def times(self, meta: Meta) -> Meta | None:
@@ -115,6 +121,8 @@ class Intake(Origin):
             marked = [cell for cell in other.cells() if contents.is_marked(cell)]
             self._tell(effects)
             contents.mark_stale(marked, _ELSEWHERE)
+        expired = [cell for change in (new, other) for cell in change.cells() if change.times_of(*cell).expires_at <= 1]
+        contents.mark_stale([cell for cell in expired if contents.base.meta(*cell) is not None], _ELSEWHERE)
         if gone:
             effects = Effects()
             effects.keys, effects.drops_results = gone, True
@@ -208,6 +216,8 @@ class Intake(Origin):
         known.note_rows(table, usable)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
+        if self.dangling:
+            self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
@@ -230,6 +240,7 @@ class Intake(Origin):
                 self._contents.mark_stale([cell], _ELSEWHERE)  # others have something else of it
             return
         self.unusable.discard(cell)
+        self.dangling.discard(cell)
         if cell in self.left:
             node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)
