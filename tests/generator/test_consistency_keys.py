@@ -131,6 +131,19 @@ def test_exact_filters_order_and_pages_are_no_filters() -> None:
     assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
 
 
+def test_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
+    """An argument of the order is known by its name in the spec, whatever the list calls it in URLs."""
+    found = spec("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            collection: {non_filter_arguments: [points]}
+            endpoints: {get_list: {search_params: {points: {type: integer?, wire: sortBy}}}}
+        """)
+    assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
+
+
 def test_exact_filters_path_parameters_count() -> None:
     """A parameter of a list's path filters it as well."""
     found = spec("""

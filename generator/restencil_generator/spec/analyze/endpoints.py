@@ -151,6 +151,7 @@ class Family:
                 collection, non_filter_arguments=resource.non_filter_wires(listing.search_params)
             )
             listing = dataclasses.replace(listing, schema=told, collection=told)
+            listing = dataclasses.replace(listing, exact_filters=exact_filters(self.types, listing))
         named = self._named(listing) or self.members
         if named is None:
             named = {}
