@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
 }
 
 
-def identity(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+def check_identity(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
     """Advice about the endpoints of a resource."""
     told: set[object] = set()
     for name, endpoint in resource.all_endpoints():
