@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from restencil_generator.diagnostics.model import Place, Problem, did_you_mean, quoted
 from restencil_generator.lint.common import advice
 from restencil_generator.spec import model as d
-from restencil_generator.spec.validate_value import misfits
+from restencil_generator.spec.validate_value import validation_errors
 
 
 def check_examples(spec: d.Spec) -> Iterator[Problem]:
@@ -60,7 +60,7 @@ def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Ex
 def _misfits(
     spec: d.Spec, what: str, type: d.Type, value: d.Json, example: d.Example, *where: str
 ) -> Iterator[Problem]:
-    for misfit in misfits(spec, type, value, "example"):
+    for misfit in validation_errors(spec, type, value, "example"):
         at = ".".join(map(str, (*where, *misfit.where)))
         place = misfit.place_in(example.places, example.place, *where)
         yield _misfit(what, f"{at}: {misfit.message}", place, misfit.hint)

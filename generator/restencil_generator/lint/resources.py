@@ -73,7 +73,9 @@ def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
         }
         silent.update(collection.non_filter_arguments)
         for param in endpoint.search_params:
-            if {param.name, param.wire} & (silent | fields) or param.place in told or _has_no_text(param):
+            if {param.name, param.wire} & (silent | fields) or param.of or param.filter is not None:
+                continue
+            if param.place in told or _has_no_text(param):
                 continue
             told.add(param.place)
             kinds = " or ".join(quoted(entity.name) for entity in entities)
@@ -82,7 +84,8 @@ def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
                 f"the search parameter {quoted(param.name)} of {quoted(name)} of resource {quoted(resource.name)} "
                 f"names no field of {kinds}: a list asked for with it cannot tell what it holds and is fetched anew",
                 param.place,
-                "name it as the field that it filters by, or in 'collection: {non_filter_arguments: […]}' if by none",
+                "write 'field: …' with the field that it filters by, or name it in "
+                "'collection: {non_filter_arguments: […]}' if by none",
             )
 
 
