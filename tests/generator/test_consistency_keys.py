@@ -340,6 +340,24 @@ def test_needs_is_inherited_and_null_restores_all() -> None:
     assert people.endpoints["get_list"].options.needs == ("name",)
 
 
+def test_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
+    """What an endpoint brings of another entity is whole with all its fields; else nothing would be asked of it."""
+    found = spec("""
+        resources:
+          people:
+            path: /people/:id
+            schema: Person
+            options: {needs: [name]}
+            endpoints:
+              tasks: {path: /people/:id/tasks, schema: [Task]}
+              friends: {path: /people/:id/friends, schema: [Person]}
+              both: {path: /people/:id/both, schema: {people: [Person], tasks: [Task]}}
+        """)
+    needs = {name: one.options.needs for name, one in found.resources["people"].endpoints.items()}
+    assert (needs["get"], needs["friends"]) == (("name",), ("name",))
+    assert (needs["tasks"], needs["both"]) == ("all", "all")
+
+
 def test_invalid_if_stale_is_written_with_every_resource() -> None:
     """Packages wait for fresh data unless the spec says `false`."""
     text = "options: {invalid_if_stale: %s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
