@@ -131,6 +131,19 @@ def test_exact_filters_order_and_pages_are_no_filters() -> None:
     assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
 
 
+def test_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
+    """An argument of the order is known by its name in the spec, whatever the list calls it in URLs."""
+    found = spec("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            collection: {non_filter_arguments: [points]}
+            endpoints: {get_list: {search_params: {points: {type: integer?, wire: sortBy}}}}
+        """)
+    assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
+
+
 def test_exact_filters_path_parameters_count() -> None:
     """A parameter of a list's path filters it as well."""
     found = spec("""
@@ -325,6 +338,24 @@ def test_needs_is_inherited_and_null_restores_all() -> None:
     assert (tasks_.options.needs, tasks_.options.invalid_if_stale) == ("required", False)
     assert (tasks_.endpoints["get"].options.needs, tasks_.endpoints["get"].options.invalid_if_stale) == ("all", True)
     assert people.endpoints["get_list"].options.needs == ("name",)
+
+
+def test_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
+    """What an endpoint brings of another entity is whole with all its fields; else nothing would be asked of it."""
+    found = spec("""
+        resources:
+          people:
+            path: /people/:id
+            schema: Person
+            options: {needs: [name]}
+            endpoints:
+              tasks: {path: /people/:id/tasks, schema: [Task]}
+              friends: {path: /people/:id/friends, schema: [Person]}
+              both: {path: /people/:id/both, schema: {people: [Person], tasks: [Task]}}
+        """)
+    needs = {name: one.options.needs for name, one in found.resources["people"].endpoints.items()}
+    assert (needs["get"], needs["friends"]) == (("name",), ("name",))
+    assert (needs["tasks"], needs["both"]) == ("all", "all")
 
 
 def test_invalid_if_stale_is_written_with_every_resource() -> None:
