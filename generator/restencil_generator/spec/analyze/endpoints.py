@@ -409,7 +409,7 @@ class Family:
             pagination_field=None,
             pagination=None,
             collection=find_collection(schema),
-            options=self._options(own, base, schema),
+            options=_options(self.types, own, base, schema),
             optimistic=base.optimistic,
             base=base.base,
             follow_see_other=base.follow_see_other if given["follow_see_other"] is None else given["follow_see_other"],
@@ -439,17 +439,6 @@ class Family:
         check_endpoint(self.types, endpoint, own, self.clashes)
         self._check_fields(own, schema)
         return endpoint
-
-    def _options(self, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None) -> d.Options:
-        """The options of an endpoint. Fields under `needs` are inherited only for entities that have all of them."""
-        written = own.settings.options or {}
-        options = dataclasses.replace(base.options, **written)
-        needs = options.needs
-        if isinstance(needs, str) or "needs" in written or schema is None:
-            return options
-        entities = [self.types.entities[name] for name in d.entities_in(schema) if name in self.types.entities]
-        fits = all(entity.field(name) is not None for entity in entities for name in needs)
-        return options if fits else dataclasses.replace(options, needs="all")
 
     def _check_fields(self, own: RawEndpoint, schema: d.Type | None) -> None:
         """The fields that an endpoint names are those of an entity in its responses, or of the resource's."""
@@ -665,6 +654,18 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
             return next((found for member in members if (found := find_collection(member.type)) is not None), None)
         case _:
             return None
+
+
+def _options(types: Types, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None) -> d.Options:
+    """The options of an endpoint. Fields under `needs` are inherited only for entities that have all of them."""
+    written = own.settings.options or {}
+    options = dataclasses.replace(base.options, **written)
+    needs = options.needs
+    if isinstance(needs, str) or "needs" in written or schema is None:
+        return options
+    entities = [types.entities[name] for name in d.entities_in(schema) if name in types.entities]
+    fits = all(entity.field(name) is not None for entity in entities for name in needs)
+    return options if fits else dataclasses.replace(options, needs="all")
 
 
 def _is_own(own: RawEndpoint) -> bool:
