@@ -54,8 +54,6 @@ class StoreCase:
         if case.get("logout_manager"):
             managers.insert(0, LogoutManager())
         store = self._clock.store(max_entities=case.get("max_entities"), validate="off")
-        if case.get("watched"):
-            store.watch_overlaps()
         self._controller: Any
         if world == "sync":
             self._controller = Controller(store, client=self._server.client(), base_url=BASE, managers=managers)

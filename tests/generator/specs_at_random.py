@@ -93,6 +93,10 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
     }
     if search:
         resource["search_params"] = {name: _plain(type) for name, type in search.items()}
+        for name in sorted(draw(st.sets(st.sampled_from(sorted(search))))):
+            param = resource["search_params"][name]
+            described = param if isinstance(param, dict) and "type" in param else {"type": param}
+            resource["search_params"][name] = {**described, "filter": draw(st.sampled_from(["equals", "unknown"]))}
     if draw(st.booleans()):
         resource["pagination_field"] = draw(st.sampled_from(["page", "cursor", "offset_of_the_page"]))
     if draw(st.booleans()):
@@ -111,7 +115,10 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
             "error_policy": draw(st.sampled_from(["soft", "soft_on_server_error"])),
             "freshness": draw(st.sampled_from(["client", "server", {"server": {"at_least": "5s"}}])),
             "concurrency": draw(st.sampled_from([None, "etag", {"etag": "required"}])),
+            "needs": draw(st.sampled_from([None, "all", "required"])),
+            "invalid_if_stale": draw(st.sampled_from([None, True, False])),
         },
+        "redirects": {"cross_origin_body": draw(st.booleans())},
         "enums": {"Colour": ["red", "green"], "Size": {"small": 1, "large": 20}},
         "errors": draw(errors),
         "objects": {"Point": {"x": "integer", "y": {"type": "number", "default": 1}}, "Line": {"end": "Point"}},
@@ -133,6 +140,8 @@ def _endpoint(draw: st.DrawFn, number: int) -> dict[str, Any]:
     found: dict[str, Any] = {"path": f"/more/{number}/:id"}
     if draw(st.booleans()):
         found["method"] = "POST"
+        if draw(st.booleans()):
+            found["expires"] = "nothing"
         body = draw(fields(entities=True, least=1))
         found["body"] = draw(
             st.sampled_from([None, "any", "Beta", "Point", body, {"form": {"a": "string", "b": "integer?"}}])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
+from restencil_generator.cli.main import run
 from restencil_generator.diff import compare
-from restencil_generator.openapi.embedding import restored
-from restencil_generator.openapi.export import export, text_of
-from restencil_generator.openapi.exported_types import Version
-from restencil_generator.openapi.tree import Tree
-from restencil_generator.openapi.writer import write
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_text, written_in
+from restencil_generator.spec.load import load_spec, load_text
 
 HEAD = """\
 restencil: 1
@@ -127,6 +123,19 @@ def test_exact_filters_order_and_pages_are_no_filters() -> None:
             search_params: {order_by: string?, page: integer?}
             collection: {non_filter_arguments: [order_by]}
             pagination_field: page
+        """)
+    assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
+
+
+def test_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
+    """An argument of the order is known by its name in the spec, whatever the list calls it in URLs."""
+    found = spec("""
+        resources:
+          tasks:
+            path: /tasks/:id
+            schema: Task
+            collection: {non_filter_arguments: [points]}
+            endpoints: {get_list: {search_params: {points: {type: integer?, wire: sortBy}}}}
         """)
     assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
 
@@ -327,6 +336,24 @@ def test_needs_is_inherited_and_null_restores_all() -> None:
     assert people.endpoints["get_list"].options.needs == ("name",)
 
 
+def test_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
+    """What an endpoint brings of another entity is whole with all its fields; else nothing would be asked of it."""
+    found = spec("""
+        resources:
+          people:
+            path: /people/:id
+            schema: Person
+            options: {needs: [name]}
+            endpoints:
+              tasks: {path: /people/:id/tasks, schema: [Task]}
+              friends: {path: /people/:id/friends, schema: [Person]}
+              both: {path: /people/:id/both, schema: {people: [Person], tasks: [Task]}}
+        """)
+    needs = {name: one.options.needs for name, one in found.resources["people"].endpoints.items()}
+    assert (needs["get"], needs["friends"]) == (("name",), ("name",))
+    assert (needs["tasks"], needs["both"]) == ("all", "all")
+
+
 def test_invalid_if_stale_is_written_with_every_resource() -> None:
     """Packages wait for fresh data unless the spec says `false`."""
     text = "options: {invalid_if_stale: %s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
@@ -459,13 +486,13 @@ resources:
 
 
 @pytest.mark.parametrize("version", ["3.1", "3.0"])
-def test_export_and_import_keep_the_keys(version: Version) -> None:
+def test_export_and_import_keep_the_keys(version: str, tmp_path: Path) -> None:
     """What OpenAPI cannot say stands under `x-restencil`, and comes back as it was."""
-    text = HEAD + ALL_KEYS
-    document = export(spec(ALL_KEYS), version, plain=False, written=written_in([text]))
-    found = restored(json.loads(text_of(document, "json")))
-    assert found is not None
-    again = load_text(write(Tree(found.spec)))
-    assert list(again.problems) == []
-    assert again.declaration is not None
-    assert again.declaration.digest == spec(ALL_KEYS).digest
+    written, document, again = (tmp_path / name for name in ("made.yaml", "openapi.json", "again.yaml"))
+    written.write_text(HEAD + ALL_KEYS, "utf-8")
+    assert run(["export", "openapi", str(written), "--openapi", version, "-o", str(document)]) == 0
+    assert run(["import", str(document), "--out", str(again)]) == 0
+    found = load_spec(again)
+    assert [problem.message for problem in found.problems] == []
+    assert found.declaration is not None
+    assert found.declaration.digest == spec(ALL_KEYS).digest

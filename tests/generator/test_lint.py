@@ -15,7 +15,7 @@ from restencil_generator.lint.advice import lint
 from restencil_generator.lint.storage import SECRETS
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import Loaded, load_spec, load_text
-from restencil_generator.spec.validate_value import misfits
+from restencil_generator.spec.validate_value import validation_errors
 
 ROOT = Path(__file__).parents[2]
 HEAD = "restencil: 1\npackage: shop\n"
@@ -408,6 +408,8 @@ def test_a_search_parameter_of_a_list_should_name_a_field() -> None:
             "for with it cannot tell what it holds and is fetched anew",
         )
     ]
+    named = "search_params: {a: {type: string?, field: title}, b: {type: string?, filter: unknown}}"
+    assert of_resource(named) == []
     keys = "search_params: {sort: {type: string?, wire: _sort}, page: integer?, limit: integer?}\n"
     pages = "pagination_field: page\npagination: {style: page, size: {param: limit, value: 5}}\n"
     assert of_resource(keys + pages + "collection: {non_filter_arguments: [sort]}\n") == []
@@ -487,8 +489,8 @@ def spec_with(text: str) -> d.Spec:
 def test_an_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
     """Enums are open: a server may know more values."""
     spec = spec_with("enums: {Status: [a]}\n" + ITEM)
-    assert list(misfits(spec, d.EnumRef("Status"), "zz", "example")) == []
-    assert [misfit.message for misfit in misfits(spec, d.EnumRef("Status"), True, "example")] == [
+    assert list(validation_errors(spec, d.EnumRef("Status"), "zz", "example")) == []
+    assert [misfit.message for misfit in validation_errors(spec, d.EnumRef("Status"), True, "example")] == [
         "enum 'Status' has no value true"
     ]
 

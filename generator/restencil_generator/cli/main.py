@@ -1053,7 +1053,12 @@ def schema(console: _Console) -> Exit:
     _specs_alone,
     _format,
     click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free port."),
-    click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on."),
+    click.option(
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="The address to listen on; requests name it, or this machine, as host.",
+    ),
     click.option("--no-auth", is_flag=True, help="Ask for no credential where the spec has `auth`."),
     click.option("--auth-server", is_flag=True, help="Give tokens at the path of each `token_url`, too."),
     click.option(

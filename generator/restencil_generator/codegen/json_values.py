@@ -9,7 +9,7 @@ from typing import Final
 from restencil_generator.codegen.imports import OBJECTS, Scope
 from restencil_generator.codegen.pyexpr import Call, Expression, Table, items, literal, string
 from restencil_generator.spec import model as d
-from restencil_generator.spec.validate_value import misfits
+from restencil_generator.spec.validate_value import validation_errors
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
@@ -48,7 +48,9 @@ def default(type: d.Type, value: d.Json, scope: Scope) -> Expression:
 
 def _default_of(alternatives: tuple[d.Type, ...], value: d.Json, scope: Scope) -> d.Type:
     """The first of several types that a default fits."""
-    return next((one for one in alternatives if not any(misfits(scope.spec, one, value, "default"))), d.Scalar("any"))
+    return next(
+        (one for one in alternatives if not any(validation_errors(scope.spec, one, value, "default"))), d.Scalar("any")
+    )
 
 
 def _scalar(name: str, value: d.Json, scope: Scope) -> Expression:

@@ -10,6 +10,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import facts, path_to
 
 _ALL: Final = frozenset(("string", "number", "boolean", "array", "object"))
+_NONE: Final = frozenset[str]()
 _KINDS: Final[dict[str, frozenset[str]]] = {
     "string": frozenset(("string",)),
     "integer": frozenset(("number",)),
@@ -23,7 +24,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
 }
 
 
-def identity(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+def check_identity(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
     """Advice about the endpoints of a resource."""
     told: set[object] = set()
     for name, endpoint in resource.all_endpoints():
@@ -110,7 +111,7 @@ def _may_be(spec: d.Spec, given: d.Type, kept: d.Type) -> bool:
     """Whether JSON of one type may be JSON of another one."""
     one, other = facts(given), facts(kept)
     common = _kinds(spec, given) & _kinds(spec, kept)
-    if common == {"array"} and one.item is not None and other.item is not None:
+    if common == frozenset(("array",)) and one.item is not None and other.item is not None:
         return _may_be(spec, one.item, other.item)
     return bool(common)
 
@@ -124,11 +125,11 @@ def _kinds(spec: d.Spec, type: d.Type) -> frozenset[str]:
         case d.Const(value):
             return _kind_of(value)
         case d.InlineEnum(values):
-            return frozenset().union(*map(_kind_of, values))
+            return _NONE.union(*map(_kind_of, values))
         case d.EnumRef(name):
-            return frozenset().union(*(_kind_of(member.value) for member in spec.enums[name].members))
+            return _NONE.union(*(_kind_of(member.value) for member in spec.enums[name].members))
         case d.OneOf(alternatives):
-            return frozenset().union(*(_kinds(spec, one) for one in alternatives))
+            return _NONE.union(*(_kinds(spec, one) for one in alternatives))
         case d.EntityRef() | d.UnionOf():
             keys = [_key_kinds(spec, spec.entities[name]) for name in d.entities_in(bare)]
             return frozenset(("object",)).union(*keys)

@@ -22,7 +22,7 @@ _CREDENTIALS: Final = frozenset({"auth", "login", "oauth", "token", "tokens"})
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-def stored(spec: d.Spec) -> Iterator[Problem]:
+def check_storage(spec: d.Spec) -> Iterator[Problem]:
     """What a storage would not keep, or had better not keep, where the spec does not say `persist`."""
     secrets = SECRETS | {_plain(scheme.parameter) for scheme in _schemes(spec) if scheme.kind == "query"}
     for entity in spec.entities.values():

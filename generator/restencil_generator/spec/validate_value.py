@@ -53,7 +53,7 @@ _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
-def misfits(tables: Tables, type: d.Type, value: Json, style: Style) -> Iterator[Misfit]:
+def validation_errors(tables: Tables, type: d.Type, value: Json, style: Style) -> Iterator[Misfit]:
     """What does not fit in a value.
 
     A default is whole and uses Python names. An example may use Python or wire names, name values that an enum does not
@@ -93,7 +93,7 @@ class _Fit:
         """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
         found = [[*self.check(one, value, at)] for one in type.alternatives]
         if all(found):
-            near = [misfits for misfits in found if all(misfit.where != at for misfit in misfits)]
+            near = [errors for errors in found if all(error.where != at for error in errors)]
             yield from near[0] if near else (_not("a value of one of the types", value, at),)
 
     def _scalar(

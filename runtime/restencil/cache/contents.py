@@ -394,7 +394,7 @@ class Contents:
             aside.keep_removed(gone)
         self.asides.keep_results(keys)
         base.remove(gone)
-        if gone:
+        if gone and self.tier is None:  # else it is loaded again as it was
             stale = StaleSet(EVICTED)
             stale.cells.update(gone)
             base.marks.add(stale, self.next_number())

@@ -357,7 +357,8 @@ class Lookup:
         elif is_complete:
             shown = cells
             if reader.state is not base:
-                shown = {cell: places for cell, places in cells.items() if _is_of_base(base, reader.state, cell)}
+                shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
+                shown = {cell: places for cell, places in cells.items() if shows(base, reader.state, cell)}
             if len(shown) < len(cells) and (meta is None or not meta.expires_at):
                 freshness = Freshness(_first_expiry(reader.state, cells))  # what is only expected is shown in between
             else:
@@ -377,6 +378,11 @@ _STALE: Final = Freshness(STALE)
 def _is_of_base(base: Tables, state: State, cell: Cell) -> bool:
     """Whether a state over the base shows what lies in it."""
     return state.get(*cell) is base.get(*cell)
+
+
+def _is_as_in_base(base: Tables, state: State, cell: Cell) -> bool:
+    """Whether a state over the base shows what lies in it, for as long as that lasts."""
+    return _is_of_base(base, state, cell) and state.meta(*cell) == base.meta(*cell)
 
 
 _warned: Final[set[str]] = set()

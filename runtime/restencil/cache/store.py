@@ -201,6 +201,12 @@ class Store(Portable):
                 view.get(table, pk) is INVALID or (members is not None and pk not in members) for table, pk in items
             )
 
+    def is_deleted(self, cell: tuple[str, str]) -> bool:
+        """Whether the view shows an entity as deleted; False if it is not known."""
+        with self.lock:
+            self._contents.refresh()
+            return self._contents.view.get(*cell) is INVALID
+
     def tagged(self, request: Request) -> tuple[Cell | None, str | None]:
         """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
         with self.lock:

@@ -789,12 +789,15 @@ def _identity(item: Any) -> Any:
 
 
 def _current(store: Store, item: Any) -> Any:
-    """The item as the view has it now; None once it is deleted, the item itself where the store let go of it."""
-    pk = identity_of(item)
-    if pk is None:
-        return item
+    """Return the item as the view shows it now, or None if it was deleted.
+
+    An item that the view cannot show is returned as its response brought it: it was evicted, or a record that it
+    refers to was.
+    """
     cell = _cell(item)
-    current = store.query(type(item), (pk,))
-    if current is None and cell is not None and store.entity_meta(*cell) is None:
+    if cell is None:
         return item
-    return current
+    current = store.query(type(item), (cell[1],))
+    if current is not None:
+        return current
+    return None if store.is_deleted(cell) else item

@@ -269,11 +269,11 @@ class Below:
             with self.turn:
                 epoch = self.storage.reset()
         except Exception as failure:
-            error = unopened or failure
-            self._failed(error, is_load=False, writes=True)
-            if isinstance(error, StorageError):
+            cause = unopened or failure
+            self._failed(cause, is_load=False, writes=True)
+            if isinstance(cause, StorageError):
                 raise
-            raise StorageDown(f"the reset could not be written ({type(error).__name__}: {error})") from error
+            raise StorageDown(f"the reset could not be written ({type(cause).__name__}: {cause})") from cause
         finally:
             if self.state == "off":
                 self.let_go()

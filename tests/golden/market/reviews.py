@@ -108,7 +108,7 @@ class Reviews(
         remove=_remove,
         remove_options={"unwrap": "data.review"},
         unwrap="data",
-        exact_filters=(),
+        exact_filters=("state",),
     )
     def get_list(self, *, state: str | None = None) -> Sequence[Review]:
         """`GET /reviews`"""

@@ -151,6 +151,7 @@ class Family:
                 collection, non_filter_arguments=resource.non_filter_wires(listing.search_params)
             )
             listing = dataclasses.replace(listing, schema=told, collection=told)
+            listing = dataclasses.replace(listing, exact_filters=exact_filters(self.types, listing))
         named = self._named(listing) or self.members
         if named is None:
             named = {}
@@ -408,7 +409,7 @@ class Family:
             pagination_field=None,
             pagination=None,
             collection=find_collection(schema),
-            options=dataclasses.replace(base.options, **(own.settings.options or {})),
+            options=_options(self.types, own, base, schema),
             optimistic=base.optimistic,
             base=base.base,
             follow_see_other=base.follow_see_other if given["follow_see_other"] is None else given["follow_see_other"],
@@ -653,6 +654,18 @@ def find_collection(schema: d.Type | None) -> d.CollectionOf | None:
             return next((found for member in members if (found := find_collection(member.type)) is not None), None)
         case _:
             return None
+
+
+def _options(types: Types, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None) -> d.Options:
+    """The options of an endpoint. Fields under `needs` are inherited only for entities that have all of them."""
+    written = own.settings.options or {}
+    options = dataclasses.replace(base.options, **written)
+    needs = options.needs
+    if isinstance(needs, str) or "needs" in written or schema is None:
+        return options
+    entities = [types.entities[name] for name in d.entities_in(schema) if name in types.entities]
+    fits = all(entity.field(name) is not None for entity in entities for name in needs)
+    return options if fits else dataclasses.replace(options, needs="all")
 
 
 def _is_own(own: RawEndpoint) -> bool:

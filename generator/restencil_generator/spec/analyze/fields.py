@@ -16,7 +16,7 @@ from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
 from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.spec.type_info import absent_of
-from restencil_generator.spec.validate_value import misfits
+from restencil_generator.spec.validate_value import validation_errors
 
 
 def read_fields(
@@ -201,7 +201,7 @@ def _check_send(types: Types, type: d.Type, given: ParsedSection, what: str) -> 
 
 
 def _check_default(types: Types, type: d.Type, written: WithPlaces, what: str) -> None:
-    for misfit in misfits(types, type, written.value, "default"):
+    for misfit in validation_errors(types, type, written.value, "default"):
         at = f" at {'.'.join(map(str, misfit.where))}" if misfit.where else ""
         place = misfit.place_in(written.places, written.places[()])
         types.report("bad-default", f"the default of {what} does not fit{at}: {misfit.message}", place, misfit.hint)

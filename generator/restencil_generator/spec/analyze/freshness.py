@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from restencil_generator.spec.analyze.types import Types
+    from restencil_generator.spec.source.nodes import Node
 
 
 def read_options(types: Types, given: ParsedSection, what: str) -> dict[str, Any]:
@@ -50,8 +51,8 @@ def check_needs(
     types: Types, options: ParsedSection | None, entities: Sequence[d.Entity], what: str, owner: str
 ) -> None:
     """Reports fields under `needs` that no entity has. `owner` is whose entities they are, as messages call it."""
-    needs = None if options is None else options["needs"]
-    if options is None or not isinstance(needs, list):
+    needs: list[tuple[str, Node]] | str | None = None if options is None else options["needs"]
+    if options is None or needs is None or isinstance(needs, str):
         return
     if not entities:
         message = f"'needs' of {what} lists fields, and {owner} has no entity"

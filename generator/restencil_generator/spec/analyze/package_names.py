@@ -8,10 +8,10 @@ from typing import Final
 
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.symbols import Claim, Declared
+from restencil_generator.spec.analyze.symbols import Claim, SymbolTable
 
 
-def namespace(declared: Declared) -> dict[str, str]:
+def namespace(declared: SymbolTable) -> dict[str, str]:
     """What each name of the package is; a name that it would need twice is reported."""
     taken: dict[str, Claim] = {}
     for claim in sorted(declared.claims, key=lambda claim: (_RANKS[claim.kind], claim.place)):
@@ -28,7 +28,7 @@ def namespace(declared: Declared) -> dict[str, str]:
     return {name: claim.kind for name, claim in sorted(taken.items()) if claim.kind != "module"}
 
 
-def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None:
+def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> None:
     """Names the TypedDicts of the entities and objects that stand in bodies, and in search strings."""
     bodies = [
         endpoint.body
@@ -68,7 +68,7 @@ def name_bodies(declared: Declared, resources: Mapping[str, d.Resource]) -> None
                 pass
 
 
-def _name_partial_body(declared: Declared, name: str) -> list[d.Type]:
+def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:
     """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that stand in it."""
     entity = declared.entities.get(name)
     if entity is None or entity.partial_body_name is not None:
@@ -79,7 +79,7 @@ def _name_partial_body(declared: Declared, name: str) -> list[d.Type]:
     return [field.type for field in entity.all_fields if field.is_sent and not field.sends_key]
 
 
-def _name_body(declared: Declared, name: str) -> list[d.Type]:
+def _name_body(declared: SymbolTable, name: str) -> list[d.Type]:
     """Names the TypedDict of an entity or object; gives the types of the fields that stand in it."""
     body_name = f"{name}Body"
     if (entity := declared.entities.get(name)) is not None:

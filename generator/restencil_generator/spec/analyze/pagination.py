@@ -8,7 +8,7 @@ from typing import Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.symbols import Declared
+from restencil_generator.spec.analyze.symbols import SymbolTable
 from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.source.nodes import Node
@@ -61,7 +61,7 @@ def written_pagination(given: ParsedSection) -> WrittenPagination | None:
 
 
 def page_field(
-    declared: Declared,
+    declared: SymbolTable,
     name: str | None,
     search_params: tuple[d.Field, ...],
     written: WrittenPagination | None = None,
@@ -81,7 +81,9 @@ def page_field(
     return d.Field(name, python_name(name, "parameter"), wire_name(name, declared.wire), type)
 
 
-def _page_type(declared: Declared, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None) -> d.Type:
+def _page_type(
+    declared: SymbolTable, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None
+) -> d.Type:
     style = None if written is None else written.style
     if style in ("page", "offset"):
         return d.Scalar("integer")
@@ -94,7 +96,7 @@ def _page_type(declared: Declared, name: str, written: WrittenPagination | None,
     return ANY_TEXT if style is None else d.Scalar("string")
 
 
-def _cursor_types(declared: Declared, text: str, endpoint: d.Endpoint) -> list[d.Type]:
+def _cursor_types(declared: SymbolTable, text: str, endpoint: d.Endpoint) -> list[d.Type]:
     """The types of what stands where the cursor of the next page is taken from; none for a header."""
     if text.startswith("header:"):
         return []
@@ -106,7 +108,7 @@ def _cursor_types(declared: Declared, text: str, endpoint: d.Endpoint) -> list[d
 
 
 def resolved_pagination(
-    declared: Declared, written: WrittenPagination, endpoint: d.Endpoint, what: str, *, strict: bool
+    declared: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: str, *, strict: bool
 ) -> d.Pagination:
     """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
     following: d.Next | None = None
@@ -136,7 +138,9 @@ def resolved_pagination(
     )
 
 
-def _next(declared: Declared, text: str, key: str, node: Node, endpoint: d.Endpoint, what: str, strict: bool) -> d.Next:
+def _next(
+    declared: SymbolTable, text: str, key: str, node: Node, endpoint: d.Endpoint, what: str, strict: bool
+) -> d.Next:
     """Where the answer tells of its pages under this key of the pagination, in wire names."""
     assert endpoint.schema is not None
     if key == "next" and text.startswith("header:"):
@@ -176,7 +180,7 @@ class _Path:
     key: str
 
 
-def _step(declared: Declared, steps: list[str], stand: list[d.Type], path: _Path, strict: bool) -> Iterator[str]:
+def _step(declared: SymbolTable, steps: list[str], stand: list[d.Type], path: _Path, strict: bool) -> Iterator[str]:
     """The wire names of a path; `stand` are the types of what may stand at its beginning."""
     for name in steps:
         fields = _fields_of(declared, stand)
@@ -199,7 +203,7 @@ def _step(declared: Declared, steps: list[str], stand: list[d.Type], path: _Path
             stand = [field.type]
 
 
-def _fields_of(declared: Declared, types: list[d.Type]) -> list[d.Field] | None:
+def _fields_of(declared: SymbolTable, types: list[d.Type]) -> list[d.Field] | None:
     """The fields of what stands in one place; None where anything may stand."""
     found: list[d.Field] = []
     for type in types:

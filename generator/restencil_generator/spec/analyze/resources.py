@@ -117,7 +117,8 @@ class _Resource:
         self.search_params = search_params
         check_param_fields(types, params, given.node("params"), [schema])
         check_param_fields(types, search_params, given.node("search_params"), [schema], "search parameter")
-        entities = [types.entities[name] for name in ([] if schema is None else d.entities_in(schema))]
+        names = tuple(d.entities_in(schema)) if schema is not None else ()
+        entities = [types.entities[name] for name in names if name in types.entities]
         check_needs(types, given["options"], entities, what, "it")
         headers = read_header_params(types, given.node("header_params"), what)
         body = d.Body("json", schema) if schema is not None else None

@@ -18,7 +18,7 @@ from restencil_generator.spec.analyze.freshness import check_needs
 from restencil_generator.spec.analyze.parameter_styles import laid_over as styles_over
 from restencil_generator.spec.analyze.parameter_styles import styled
 from restencil_generator.spec.analyze.resources import Resources
-from restencil_generator.spec.analyze.symbol_collection import collect, table
+from restencil_generator.spec.analyze.symbols import collect, table
 from restencil_generator.spec.analyze.type_forms import distinct_values, enum_value
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.digest import digest

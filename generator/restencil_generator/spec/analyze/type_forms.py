@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.symbols import Declared
+from restencil_generator.spec.analyze.symbols import SymbolTable
 from restencil_generator.spec.grammar.keys import POSITIONS, form_place, form_word, rows
 from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import pascal_case, python_name, wire_name
@@ -30,7 +30,7 @@ class Context:
     owner: str = ""
 
 
-class Nested(Declared, abc.ABC):
+class Nested(SymbolTable, abc.ABC):
     """What a form needs for the types inside of it."""
 
     @abc.abstractmethod
@@ -301,7 +301,7 @@ def _wrong_value(
 # ---------------------------------------------------------------------------------------------- one of several types
 
 
-def enum_value(types: Declared, node: Node, what: str) -> str | int | None:
+def enum_value(types: SymbolTable, node: Node, what: str) -> str | int | None:
     """A value of an enum: a text or a whole number."""
     value = node.value if isinstance(node, ScalarNode) else None
     if isinstance(value, str | int) and not isinstance(value, bool):
@@ -311,7 +311,7 @@ def enum_value(types: Declared, node: Node, what: str) -> str | int | None:
     return None
 
 
-def distinct_values(types: Declared, values: Iterable[tuple[str | int, Node]], what: str) -> None:
+def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]], what: str) -> None:
     """Reports a value that an enum has twice."""
     seen: dict[str | int, Node] = {}
     for value, node in values:

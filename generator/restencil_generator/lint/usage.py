@@ -1,0 +1,87 @@
+"""Advice about what is deprecated and used, and about what is declared and not used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from restencil_generator.diagnostics.model import Place, Problem, Related, quoted
+from restencil_generator.lint.common import advice, endpoints_of, parts_of, types_of
+from restencil_generator.spec import model as d
+
+
+def check_deprecated_use(spec: d.Spec) -> Iterator[Problem]:
+    """What is not deprecated itself should not use what is."""
+    for entity in spec.entities.values():
+        if entity.deprecated is None:
+            yield from _deprecated_in_entity(spec, entity)
+    for resource in spec.resources.values():
+        if resource.deprecated is None:
+            yield from _deprecated_in_resource(spec, resource)
+
+
+def _deprecated_in_entity(spec: d.Spec, entity: d.Entity) -> Iterator[Problem]:
+    what = f"entity {quoted(entity.name)}"
+    if entity.extends is not None:
+        yield from _old(what, spec.entities[entity.extends], entity.place)
+    for field in entity.fields:
+        if field.deprecated is None:
+            for name in d.entities_in(field.type):
+                yield from _old(f"field {quoted(field.name)} of {what}", spec.entities[name], field.place)
+
+
+def _deprecated_in_resource(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+    what = f"resource {quoted(resource.name)}"
+    for name in resource.entities:
+        yield from _old(what, spec.entities[name], resource.place)
+    for endpoint in resource.endpoints.values():
+        base = resource.endpoints.get(endpoint.extends or "")
+        if base is not None and base.deprecated is not None and endpoint.deprecated is None:
+            yield advice(
+                "deprecated-use",
+                f"{quoted(endpoint.name)} of {what} extends {quoted(base.name)}, which is deprecated",
+                endpoint.place,
+                base.deprecated,
+                [Related(base.place, "declared here")],
+            )
+
+
+def _old(what: str, entity: d.Entity, place: Place) -> Iterator[Problem]:
+    if entity.deprecated is not None:
+        yield advice(
+            "deprecated-use",
+            f"{what} uses entity {quoted(entity.name)}, which is deprecated",
+            place,
+            entity.deprecated,
+            [Related(entity.place, "declared here")],
+        )
+
+
+def check_unused(spec: d.Spec) -> Iterator[Problem]:
+    """Advice about declared types and schemes of authentication that nothing uses."""
+    used: set[str] = set()
+    for _, type in types_of(spec):
+        used.update(part.name for part in parts_of(type, (d.EnumRef, d.ObjectRef)))
+        used.update(d.entities_in(type))
+    used.update(entity.extends for entity in spec.entities.values() if entity.extends is not None)
+    tables: list[tuple[str, Mapping[str, Any]]] = [
+        ("enum", spec.enums),
+        ("object", spec.objects),
+        ("entity", spec.entities),
+    ]
+    for kind, table in tables:
+        for name, declared in table.items():
+            if name not in used:
+                yield advice("unused", f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
+    yield from _unused_schemes(spec)
+
+
+def _unused_schemes(spec: d.Spec) -> Iterator[Problem]:
+    if spec.auth is None:
+        return
+    uses = [spec.auth.use, *(endpoint.auth or () for endpoint in endpoints_of(spec))]
+    used = {name for use in uses for names in use for name in names}
+    for scheme in spec.auth.schemes:
+        if scheme.name not in used and not spec.auth.short:
+            message = f"no request uses the scheme {quoted(scheme.name)}"
+            yield advice("unused", message, scheme.place, "name it in 'use', or remove it")
