@@ -173,15 +173,17 @@ class _Following:
             return
         collection, entry = first.collection, self._entry(first.collection)
         held, holds = entry in _entries(self.below.get(*cell)), entry in _entries(existing)
-        is_sorted, fits = self._fits_exactly(first, cell[1])
+        is_sorted, fits = self._fits_exactly(first, cell[1], self.now)
         is_page = any(listing.is_page for listing in listings)
+        # What nobody knew may stand on another page; what did not fit before comes from elsewhere.
+        is_there = is_page and not self.subject.is_new and self._fits_exactly(first, cell[1], self.was)[1] is not False
         if self.now is None:
             if holds:
                 self._take_out(cell, existing, entry)
                 holds = False
         elif fits is None or entry is None or (collection.is_map and fits and not holds):
             self.undecided.add(cell)
-        elif fits and not holds and (self.subject.is_new or not is_page):
+        elif fits and not holds and not is_there:
             writer.change_collection(*cell, append(existing, [entry]))
             writer.note_joins(*cell, _always, lambda pk, items: append(items, [entry]))
             holds = True
@@ -197,9 +199,13 @@ class _Following:
         self.writer.change_collection(*cell, without(existing, [entry]))
         self.writer.note_joins(*cell, _always, lambda pk, items: without(items, [entry]))
 
-    def _fits_exactly(self, listing: Listing, pk: str) -> tuple[bool, bool | None]:
-        """Whether a list has arguments that sort it, and whether the record belongs into it; None: nobody can tell."""
-        collection, record = listing.collection, self.now
+    def _fits_exactly(
+        self, listing: Listing, pk: str, record: Mapping[str, Any] | None
+    ) -> tuple[bool, bool | None]:
+        """Whether a list has arguments that sort it, and whether a record belongs into it; None: nobody can tell."""
+        collection = listing.collection
+        if record is None and self.now is not None:
+            return False, None
         params: Any = self.args[0] if self.args and is_mapping(self.args[0]) else {}
         is_sorted, fits = False, True
         for name, value in identity_of_text(pk).items():
