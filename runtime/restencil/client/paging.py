@@ -11,18 +11,19 @@ from urllib.parse import urljoin, urlsplit
 
 from ..base.errors import NetworkError
 from ..base.lazy import logger
-from ..base.steps import is_awaitable
+from ..base.steps import HookCall
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of, same_json
 from ..cache.reading import Decision
 from ..endpoint.envelopes import at_path
 from ..endpoint.headers import HeaderedArguments, headed
+from ..endpoint.lifecycle import NOT_MODIFIED
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.record import class_record, identity_of, to_wire
 from .core import looking
-from .in_flight import Completion, page_of
+from .in_flight import Completion, InFlight, page_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -405,33 +406,38 @@ class Pages:
             raise
 
     def _asking(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
+        """Steps: send the request of a page, or join the same one in flight; its value."""
         self._response = self._raw = self._answer = None
         self._asked_url = self._core.locate(endpoint.request_url(args))
-        parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
-        endpoint = endpoint.extend(parse_response=self._noting(parse))
-        self._in_flight = self._core.start(endpoint.request(args, located=True))
-        page = yield Completion(self._core, self._in_flight)
-        if self._response is None:
-            # The fetch was joined to one already in flight, whose response was not seen here.
-            self._in_flight = self._core.start(endpoint.request(args, located=True))
-            page = yield Completion(self._core, self._in_flight)
+        page = yield from self._sent_or_joined(endpoint, args, needs_body=False)
+        if self._needs_body and not self._in_flight_has_body():
+            # It was settled by something that has no headers and no body: a 304, or another process.
+            page = yield from self._sent_or_joined(endpoint, args, needs_body=True)
+        response, self._answer = yield from _parsed(endpoint, self._in_flight)
+        self._response = response
+        self._raw = self._answer if self._envelope is None else at_path(self._answer, self._envelope)
         return page
 
-    def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def noted(response: Any) -> Any:
-            self._response = response
-            value = parse(response)
-            return self._noted_later(value) if is_awaitable(value) else self._note(value)
+    @property
+    def _needs_body(self) -> bool:
+        """Whether the next page is found in the HTTP response itself."""
+        return self._pagination.needs_headers or self._envelope is not None
 
-        return noted
+    def _sent_or_joined(
+        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, needs_body: bool
+    ) -> Generator[Step, Any, Any]:
+        request = endpoint.request(args, located=True)
+        request.needs_body = needs_body or self._needs_body
+        self._in_flight = self._core.start(request)
+        return (yield Completion(self._core, self._in_flight))
 
-    async def _noted_later(self, value: Any) -> Any:
-        return self._note(await value)
-
-    def _note(self, value: Any) -> Any:
-        self._answer = value
-        self._raw = value if self._envelope is None else at_path(value, self._envelope)
-        return value
+    def _in_flight_has_body(self) -> bool:
+        in_flight = self._in_flight
+        if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
+            return True  # nobody can tell, and the next one would be the same
+        return in_flight.own_response is not None or (
+            in_flight.answer is not None and in_flight.answer.status_code != NOT_MODIFIED
+        )
 
     def _page_items(self) -> Sequence[Any]:
         return self._items_of(self._page) or ()
@@ -746,6 +752,22 @@ def next_link(header: str) -> str | None:
         if _NEXT.search(match.group(2)):
             return match.group(1)
     return None
+
+
+def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
+    """Steps: the HTTP response of a request in flight, and its parsed body; None for what there is not.
+
+    The body is parsed once more, as the store may have taken over the objects of the first time.
+    """
+    if not isinstance(in_flight, InFlight):
+        return None, None
+    if in_flight.own_response is not None:
+        return in_flight.own_response
+    response = in_flight.answer
+    if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
+        return response, None
+    parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
+    return response, (yield HookCall(endpoint.name, "parse_response", parse, (response,)))
 
 
 def _number(value: Any, default: int) -> int:

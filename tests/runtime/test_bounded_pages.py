@@ -1,0 +1,240 @@
+"""Paging: bounded stores, requests that are already in flight, and lists of plain values."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import pytest
+
+from restencil import AsyncController, Controller, Entity, create_resource, foreign_key
+from restencil.testing import Answer, FakeClock, MockServer
+
+
+class User(Entity, key="BoundedUser"):
+    id: int = 0
+    name: str = ""
+
+
+class Item(Entity, key="BoundedItem", schema={"owner": User}):
+    id: int = 0
+    title: str = ""
+    owner: User | None = None
+
+
+USERS = 30
+PAGE = 100
+
+
+class World:
+    """A controller of either kind with a bounded store, over a server with 600 items of 30 users."""
+
+    def __init__(self, *, asynchronous: bool, bound: int | None, strict: bool) -> None:
+        self.asynchronous = asynchronous
+        self.clock = FakeClock()
+        self.server = MockServer(self.clock, respond=self.respond)
+        self.rows = [{"id": pk, "title": f"t{pk}", "owner": pk % USERS + 1} for pk in range(1, 601)]
+        store = self.clock.store(max_entities=bound)
+        self.controller: Any
+        if asynchronous:
+            self.controller = AsyncController(store, client=self.server.async_client(), base_url="http://mock")
+        else:
+            self.controller = Controller(store, client=self.server.client(), base_url="http://mock")
+        self.items: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page", strict=strict)
+        self.users: Any = create_resource(path="/users/:id", schema=User, strict=strict)
+
+    def respond(self, request: Any) -> Answer:
+        parts = urlsplit(request.url)
+        if request.method == "DELETE":
+            return Answer(204)
+        if parts.path == "/users":
+            return Answer(json=[{"id": pk, "name": f"u{pk}"} for pk in range(1, USERS + 1)])
+        start = (int(parse_qs(parts.query).get("page", ["1"])[0]) - 1) * PAGE
+        return Answer(json=self.rows[start : start + PAGE])
+
+    def fetch(self, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.clock.run(lambda: self.controller.fetch(endpoint, *args, **kwargs))
+
+    def take(self, run: Any) -> list[Any]:
+        """Everything that a run over items or pages gives."""
+        if not self.asynchronous:
+            return self.clock.run(lambda: list(run))
+
+        async def collect() -> list[Any]:
+            return [one async for one in run]
+
+        return self.clock.run(collect)
+
+
+@pytest.fixture(params=["sync", "async"])
+def make_world(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
+    """Makes worlds of either kind, and closes their clocks."""
+    made: list[World] = []
+
+    def make(bound: int | None = 20, *, strict: bool = True) -> World:
+        made.append(World(asynchronous=request.param == "async", bound=bound, strict=strict))
+        return made[-1]
+
+    yield make
+    for world in made:
+        world.clock.close()
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["by hand", "strict"])
+@pytest.mark.parametrize("bound", [1, 20])
+@pytest.mark.parametrize("users_known", [False, True], ids=["unknown owners", "evicted owners"])
+def test_iterate_bounded_store_gives_every_item(
+    make_world: Callable[..., World], users_known: bool, bound: int, strict: bool
+) -> None:
+    """A run gives each item of the list, however few entities the store may keep."""
+    world = make_world(bound, strict=strict)
+    if users_known:
+        world.fetch(world.users.get_list)
+    items = world.take(world.controller.iterate(world.items.get_list))
+    assert [item.id for item in items] == list(range(1, 601))
+    assert [item.title for item in items] == [row["title"] for row in world.rows]
+    assert [foreign_key(item, "owner") for item in items] == [row["owner"] for row in world.rows]
+
+
+@pytest.mark.parametrize("bound", [1, 20])
+def test_pages_and_fetch_bounded_store_give_every_item(make_world: Callable[..., World], bound: int) -> None:
+    """A page, and the value of a fetch, have each item of the response that they were made from."""
+    world = make_world(bound)
+    world.fetch(world.users.get_list)
+    pages = world.take(world.controller.bind(world.items.get_list).pages())
+    assert [item.id for page in pages for item in page.items] == list(range(1, 601))
+    assert [item.id for item in world.fetch(world.items.get_list)] == list(range(1, PAGE + 1))
+
+
+def test_iterate_bounded_store_leaves_out_what_was_deleted(make_world: Callable[..., World]) -> None:
+    """An item that this client deleted during a run is not given, though evicted ones are."""
+    world = make_world(2)
+    run = world.controller.iterate(world.items.get_list)
+
+    async def collect_async() -> list[int]:
+        found: list[int] = []
+        async for item in run:
+            if not found:
+                await world.controller.fetch(world.items.delete, id=2)
+            found.append(item.id)
+        return found
+
+    def collect() -> list[int]:
+        found: list[int] = []
+        for item in run:
+            if not found:
+                world.controller.fetch(world.items.delete, id=2)
+            found.append(item.id)
+        return found
+
+    found = world.clock.run(collect_async if world.asynchronous else collect)
+    assert 2 not in found
+    assert found[:98] == [1, *range(3, 100)]
+
+
+# --- requests in flight ----------------------------------------------------------------------------------------------
+
+STYLES: list[dict[str, Any]] = [
+    {"pagination": "page"},
+    {"pagination": "link"},
+    {"pagination": {"style": "cursor", "next": "meta.next"}, "unwrap": "data", "pagination_field": "page"},
+    {"pagination": {"style": "cursor", "next": "header:X-Next"}, "pagination_field": "page"},
+]
+IDS = ["page", "link", "envelope", "header"]
+
+
+def three_pages(request: Any, options: dict[str, Any], delay: float = 0) -> Answer:
+    """A list of six items on three pages, each of which names the next one in all ways."""
+    page = int(parse_qs(urlsplit(request.url).query).get("page", ["1"])[0])
+    rows = [{"id": pk, "title": f"t{pk}", "owner": None} for pk in range(page * 2 - 1, page * 2 + 1) if pk <= 6]
+    headers = {"ETag": f'"{page}"', "Content-Type": "application/json"}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Answer(304, headers={"ETag": headers["ETag"]})
+    if page < 3:
+        headers |= {"X-Next": str(page + 1), "Link": f'</items?page={page + 1}>; rel="next"'}
+    body: Any = {"data": rows, "meta": {"next": page + 1 if page < 3 else None}} if "unwrap" in options else rows
+    return Answer(headers=headers, content=json.dumps(body).encode(), delay=delay)
+
+
+def listing(options: dict[str, Any], **more: Any) -> Any:
+    resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page", strict=True)
+    return resource.get_list.extend(**options, **more)
+
+
+@pytest.mark.parametrize("options", STYLES, ids=IDS)
+def test_iterate_joins_a_read_in_flight_async(options: dict[str, Any]) -> None:
+    """No page is requested twice if a read of the first one is in flight."""
+    server = MockServer(respond=lambda request: three_pages(request, options, delay=100))
+    endpoint = listing(options)
+
+    async def main() -> tuple[Any, list[int]]:
+        async with AsyncController(client=server.async_client(), base_url="http://mock") as controller:
+
+            async def collect() -> list[int]:
+                return [item.id async for item in controller.iterate(endpoint)]
+
+            return await asyncio.gather(controller.fetch(endpoint), collect())
+
+    first, found = asyncio.run(main())
+    assert [item.id for item in first] == [1, 2]
+    assert found == [1, 2, 3, 4, 5, 6]
+    urls = [request.url for request in server.requests]
+    assert len(set(urls)) == len(urls)
+
+
+@pytest.mark.parametrize("options", STYLES, ids=IDS)
+def test_iterate_joins_a_read_in_flight_sync(options: dict[str, Any]) -> None:
+    """A run in one thread uses the response of a read in another one."""
+    begun = threading.Event()
+
+    def respond(request: Any) -> Answer:
+        begun.set()
+        return three_pages(request, options, delay=300)
+
+    server = MockServer(respond=respond)
+    endpoint = listing(options)
+    with Controller(client=server.client(), base_url="http://mock") as controller, ThreadPoolExecutor() as pool:
+        first = pool.submit(controller.fetch, endpoint)
+        assert begun.wait(5)
+        assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
+        assert [item.id for item in first.result()] == [1, 2]
+    urls = [request.url for request in server.requests]
+    assert len(set(urls)) == len(urls)
+
+
+@pytest.mark.parametrize("options", STYLES, ids=IDS)
+def test_iterate_after_a_validated_read_finds_the_next_page(options: dict[str, Any]) -> None:
+    """A 304 has neither the headers nor the body that name the next page, so a run does without one."""
+    server = MockServer(respond=lambda request: three_pages(request, options))
+    endpoint = listing(options, data_expiry_length=0, conditional=True)
+    with Controller(client=server.client(), base_url="http://mock") as controller:
+        controller.fetch(endpoint)
+        controller.fetch(endpoint)
+        for _ in range(2):
+            assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_iterate_reads_a_body_that_hooks_made() -> None:
+    """An endpoint that makes its own response, without HTTP, is paged by what that says."""
+    parsed: list[int] = []
+
+    def fetch_response(url: str, init: Any) -> Any:
+        page = int(parse_qs(urlsplit(url).query).get("page", ["1"])[0])
+        links = {"link": f'</items?page={page + 1}>; rel="next"'} if page < 3 else {}
+        return SimpleNamespace(status_code=200, headers=links, url=urljoin("http://mock", url), page=page)
+
+    def parse_response(response: Any) -> Any:
+        parsed.append(response.page)
+        return [{"id": response.page, "title": "own", "owner": None}]
+
+    hooks = {"fetch_response": fetch_response, "parse_response": parse_response}
+    endpoint = listing({"pagination": "link"}, **hooks)
+    with Controller(client=MockServer().client(), base_url="http://mock") as controller:
+        assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3]
+    assert parsed == [1, 2, 3]
