@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 
-from restencil import AsyncController, Controller, Entity, create_resource, foreign_key
+from restencil import AsyncController, Controller, Entity, RestEndpoint, create_resource, foreign_key
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -238,3 +238,62 @@ def test_iterate_reads_a_body_that_hooks_made() -> None:
     with Controller(client=MockServer().client(), base_url="http://mock") as controller:
         assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3]
     assert parsed == [1, 2, 3]
+
+
+# --- plain values ----------------------------------------------------------------------------------------------------
+
+NAMES = ["a", "b", "b", "c", "b"]
+"""The third and the fifth one are equal to the second."""
+
+
+def names_of(options: dict[str, Any]) -> tuple[Any, MockServer]:
+    """An endpoint of names in pages of two, and its server."""
+
+    def respond(request: Any) -> Answer:
+        page = int(parse_qs(urlsplit(request.url).query).get("page", ["1"])[0])
+        names = NAMES[page * 2 - 2 : page * 2]
+        headers = {"Link": f'</names?page={page + 1}>; rel="next"'} if page < 3 else {}
+        body = {"names": names, "total": len(NAMES)} if "schema" in options else names
+        return Answer(json=body, headers=headers)
+
+    return RestEndpoint(path="/names", pagination_field="page", strict=True, **options), MockServer(respond=respond)
+
+
+PLAIN: list[dict[str, Any]] = [
+    {"pagination": "page"},
+    {"pagination": "link"},
+    {"pagination": {"style": "page", "total": "total"}, "schema": {"names": None, "total": None}},
+]
+
+
+@pytest.mark.parametrize("options", PLAIN, ids=["page", "link", "object"])
+def test_iterate_plain_values_gives_every_one(options: dict[str, Any]) -> None:
+    """Names of all pages are given in their order, equal ones too."""
+    endpoint, server = names_of(options)
+    with Controller(client=server.client(), base_url="http://mock") as controller:
+        names = controller.bind(endpoint)
+        assert list(names.iterate()) == NAMES
+        assert [list(page.items) for page in names.pages()] == [["a", "b"], ["b", "c"], ["b"]]
+        run = names.iterate().limit(3)
+        assert (list(run), run.position) == (NAMES[:3], 1 if options["pagination"] != "link" else "http://mock/names")
+
+
+@pytest.mark.parametrize("options", PLAIN, ids=["page", "link", "object"])
+def test_iterate_plain_values_async(options: dict[str, Any]) -> None:
+    """The same for asyncio."""
+    endpoint, server = names_of(options)
+
+    async def main() -> list[str]:
+        async with AsyncController(client=server.async_client(), base_url="http://mock") as controller:
+            return [name async for name in controller.bind(endpoint).iterate()]
+
+    assert asyncio.run(main()) == NAMES
+
+
+def test_iterate_plain_values_ends_where_the_server_ignores_the_page() -> None:
+    """A server that gives the same page again has no other one."""
+    endpoint = RestEndpoint(path="/names", pagination_field="page", strict=True)
+    server = MockServer(respond=lambda request: Answer(json=["a", "b"]))
+    with Controller(client=server.client(), base_url="http://mock") as controller:
+        for _ in range(2):  # the first page of the second run comes from the store
+            assert list(controller.iterate(endpoint)) == ["a", "b"]
