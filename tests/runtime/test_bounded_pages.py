@@ -7,13 +7,24 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 
-from restencil import AsyncController, Controller, Entity, RestEndpoint, create_resource, foreign_key
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    RestEndpoint,
+    SQLiteStorage,
+    Store,
+    create_resource,
+    foreign_key,
+)
+from restencil.schema import Collection, Object
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -133,7 +144,7 @@ def test_iterate_bounded_store_leaves_out_what_was_deleted(make_world: Callable[
             found.append(item.id)
         return found
 
-    found = world.clock.run(collect_async if world.asynchronous else collect)
+    found: list[int] = world.clock.run(collect_async if world.asynchronous else collect)
     assert 2 not in found
     assert found[:98] == [1, *range(3, 100)]
 
@@ -297,3 +308,101 @@ def test_iterate_plain_values_ends_where_the_server_ignores_the_page() -> None:
     with Controller(client=server.client(), base_url="http://mock") as controller:
         for _ in range(2):  # the first page of the second run comes from the store
             assert list(controller.iterate(endpoint)) == ["a", "b"]
+
+
+# --- counts ----------------------------------------------------------------------------------------------------------
+
+
+class Counted:
+    """A list of entities with a count beside it, a list without one that is the same collection, and a server."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.rows = {1: "a", 2: "b"}
+        self.server = MockServer(respond=self.respond)
+        resource: Any = create_resource(
+            path="/items/:id", schema=Item, strict=strict, pagination_field="page", invalid_if_stale=strict
+        )
+        self.resource = resource
+        self.bare = resource.get_list.extend(path="/bare")
+        self.listing = resource.get_list.extend(
+            schema=Object({"items": Collection([Item], follow=True), "total": None}),
+            pagination={"style": "page", "total": "total"},
+        )
+
+    def respond(self, request: Any) -> Answer:
+        if request.method == "POST":
+            pk = max(self.rows) + 1
+            self.rows[pk] = json.loads(request.content)["title"]
+            return Answer(201, json={"id": pk, "title": self.rows[pk], "owner": None})
+        if request.method == "DELETE":
+            del self.rows[int(urlsplit(request.url).path.rpartition("/")[2])]
+            return Answer(204)
+        rows = [{"id": pk, "title": title, "owner": None} for pk, title in self.rows.items()]
+        return Answer(json=rows if urlsplit(request.url).path == "/bare" else {"items": rows, "total": len(rows)})
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["by hand", "strict"])
+def test_count_beside_a_list_is_requested_if_it_is_not_known(strict: bool) -> None:
+    """A list that is known from another endpoint has no count, so that the read sends its own request."""
+    world = Counted(strict=strict)
+    with Controller(client=world.server.client(), base_url="http://mock") as controller:
+        controller.fetch(world.bare)
+        assert controller.bind(world.listing).cached() is None
+        assert controller.read(world.listing)["total"] == 2
+    assert len(world.server.requests) == 2
+
+
+def test_count_beside_a_list_follows_the_list() -> None:
+    """What joins and what leaves the list changes its count, or the read asks."""
+    world = Counted(strict=True)
+    with Controller(client=world.server.client(), base_url="http://mock") as controller:
+        controller.fetch(world.listing)
+        controller.fetch(world.listing.push, {"title": "c"})
+        shown = controller.read(world.listing)
+        assert (len(shown["items"]), shown["total"]) == (3, 3)
+        controller.fetch(world.resource.delete, id=1)
+        shown = controller.read(world.listing)
+        assert (len(shown["items"]), shown["total"]) == (2, 2)
+
+
+def test_count_beside_a_list_follows_a_list_in_a_storage(tmp_path: Path) -> None:
+    """A list that only the storage knows has the right count after a change too."""
+    world = Counted(strict=True)
+    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+        with Controller(store, client=world.server.client(), base_url="http://mock") as first:
+            first.fetch(world.listing)
+    for change in (
+        lambda controller: controller.fetch(world.listing.push, {"title": "c"}),
+        lambda controller: controller.fetch(world.resource.delete, id=1),
+    ):
+        with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+            with Controller(store, client=world.server.client(), base_url="http://mock") as other:
+                change(other)
+                shown = other.read(world.listing)
+                assert [item.id for item in shown["items"]] == list(world.rows)
+                assert shown["total"] == len(world.rows)
+
+
+# --- whole records ---------------------------------------------------------------------------------------------------
+
+
+def test_evicted_record_that_a_summary_brings_back_is_requested() -> None:
+    """A record is whole as long as all that its own response brought is there: a summary does not restore it."""
+
+    def respond(request: Any) -> Answer:
+        path = urlsplit(request.url).path
+        if path == "/items":
+            return Answer(json=[{"id": 1, "owner": None}])
+        pk = int(path.rpartition("/")[2])
+        return Answer(json={"id": pk, "title": f"t{pk}", "owner": None})
+
+    server = MockServer(respond=respond)
+    resource: Any = create_resource(path="/items/:id", schema=Item, strict=True, invalid_if_stale=True, needs="all")
+    store = Store(max_entities=1)
+    with Controller(store, client=server.client(), base_url="http://mock") as controller:
+        for pk in (1, 2):
+            controller.fetch(resource.get, id=pk)
+        controller.fetch(resource.get_list)
+        before = len(server.requests)
+        assert controller.read(resource.get, id=1).title == "t1"
+        assert len(server.requests) == before + 1

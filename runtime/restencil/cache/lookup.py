@@ -335,7 +335,8 @@ class Lookup:
             if _unanswered(reader.state, request, schema, stored) is not None:
                 stored = UNDEFINED
             is_complete = _is_complete(stored)
-            if request.rules.strict and isinstance(schema, Object) and schema.plain_members:
+            needs_response = request.rules.strict or request.rules.total
+            if needs_response and isinstance(schema, Object) and schema.plain_members:
                 stored, is_complete = UNDEFINED, False  # a count beside a list came with no response
         try:
             data = reader.read(schema, stored, key)

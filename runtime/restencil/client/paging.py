@@ -490,10 +490,10 @@ class Pages:
         """The endpoint of a further page: it adds to the collection, or is the list itself where there is none."""
         endpoint = self._endpoint
         if not self._pagination.is_url(value):
-            found: Endpoint[..., Any] = (
-                endpoint if self._is_plain else getattr(endpoint, "get_page")
-            )  # noqa: B009 - of lists only
-            return found
+            if self._is_plain:
+                return endpoint
+            page: Endpoint[..., Any] = getattr(endpoint, "get_page")  # noqa: B009 - of lists only
+            return page
         if not self._is_plain:
             paginated: Callable[..., Endpoint[..., Any]] = getattr(endpoint, "paginated")  # noqa: B009 - as above
             endpoint = paginated(_unchanged)
