@@ -353,13 +353,13 @@ class Pages:
         return collection.table_key, identity_text(collection.args_key(*self._args))
 
     def items(self) -> Iterator[Any]:
-        """The items of the current page as the view has them now, each item once in all pages."""
+        """The items of the current page as the view has them now, each entity once in all pages."""
         items = self._page_items()
         while self._handed_out < len(items):
             item = items[self._handed_out]
             self._handed_out += 1
             identity = _identity(item)
-            if identity in self._yielded and not self._is_plain:
+            if identity in self._yielded and not (self._is_plain and identity_of(item) is None):
                 continue
             self._yielded.add(identity)
             current = _current(self._core.store, item)
@@ -429,10 +429,10 @@ class Pages:
         """Steps: send the request of a page, or join the same one in flight; its value."""
         self._response = self._raw = self._answer = None
         self._asked_url = self._core.locate(endpoint.request_url(args))
-        page = yield from self._sent_or_joined(endpoint, args, needs_body=False)
+        page = yield from self._sent_or_joined(endpoint, args)
         if self._needs_body and not self._in_flight_has_body():
             # It was settled by something that has no headers and no body: a 304, or another process.
-            page = yield from self._sent_or_joined(endpoint, args, needs_body=True)
+            page = yield from self._sent_or_joined(endpoint, args)
         response, self._answer = yield from _parsed(endpoint, self._in_flight)
         self._response = response
         self._raw = self._answer if self._envelope is None else at_path(self._answer, self._envelope)
@@ -443,11 +443,10 @@ class Pages:
         """Whether the next page is found in the HTTP response itself."""
         return self._pagination.needs_headers or self._envelope is not None
 
-    def _sent_or_joined(
-        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, needs_body: bool
-    ) -> Generator[Step, Any, Any]:
+    def _sent_or_joined(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
+        """Steps: send a request, or join the same one in flight; its value."""
         request = endpoint.request(args, located=True)
-        request.needs_body = needs_body or self._needs_body
+        request.needs_body = self._needs_body
         self._in_flight = self._core.start(request)
         return (yield Completion(self._core, self._in_flight))
 
