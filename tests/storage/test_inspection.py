@@ -100,7 +100,7 @@ def test_looking_changes_nothing(folder: Path) -> None:
         newer.execute(f"PRAGMA application_id = {0x52535443}")
         newer.execute("PRAGMA user_version = 9")
     before = state()
-    with pytest.raises(StorageOff, match="has format 9, and this version of restencil knows 1"):
+    with pytest.raises(StorageOff, match="has format 9, and this version of restencil knows 2"):
         look()
     assert state() == before
 

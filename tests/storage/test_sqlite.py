@@ -589,7 +589,7 @@ def test_a_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage, cloc
     with closing(sqlite3.connect(file)) as newer:
         newer.execute("PRAGMA user_version = 7")
     before = file.read_bytes()
-    _opening_says(folder, "has format 7, and this version of restencil knows 1; give another path, or use the newer")
+    _opening_says(folder, "has format 7, and this version of restencil knows 2; give another path, or use the newer")
     assert file.read_bytes() == before
     assert {path.name for path in file.parent.iterdir()} == {file.name, ".lock"}
 

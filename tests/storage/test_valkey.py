@@ -720,10 +720,10 @@ def test_a_newer_format_turns_it_off_and_an_older_one_begins_anew(server: Valkey
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
     info = f"{_space(server)}:i"
-    server.ask("HSET", info, "format", 2)
+    server.ask("HSET", info, "format", 3)
     before = server.ask("HGETALL", info)
     with pytest.raises(
-        StorageOff, match=r"has the format 2, and .* knows 1; install the newer version, or name another"
+        StorageOff, match=r"has the format 3, and .* knows 2; install the newer version, or name another"
     ):
         opened(server)
     assert server.ask("HGETALL", info) == before

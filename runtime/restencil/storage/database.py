@@ -58,6 +58,8 @@ _LOG_BYTES: Final = 1024 * 1024
 _LOG_LOOK: Final = 100
 """The bytes of the log are counted after so many commits, and after a long entry."""
 _LONG_ENTRY: Final = 10_000
+_REMEMBERED: Final = 24
+"""The last id of a writer that commits no more is remembered for so many hours."""
 
 _STOPPED: Final = 1_000_000_000
 """A process may be stopped for so many nanoseconds between writing and what it wrote being seen."""
@@ -123,6 +125,9 @@ _TAKE_LEASE: Final = (
     " SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ? OR until > ?"
 )
 _GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
+_LAST_COMMIT: Final = "SELECT id, number FROM writer WHERE name = ?"
+_PUT_COMMIT: Final = "INSERT OR REPLACE INTO writer (name, id, number, used) VALUES (?, ?, ?, ?)"
+_CUT_COMMITS: Final = "DELETE FROM writer WHERE used < ?"
 _RELEASE: Final = "DELETE FROM lease WHERE name = ?"
 
 _NO_TIMES: Final = Meta(0.0, 0.0, 0.0)
@@ -491,6 +496,11 @@ class _Commit:
         batch = self._batch
         epoch = self._database.epoch
         number = 0
+        writer, id = batch.entry.writer, batch.entry.commit_id
+        last, before = (cursor.execute(_LAST_COMMIT, (writer,)).fetchone() or (0, 0)) if id else (0, 0)
+        if id and id <= last:
+            cursor.execute("ROLLBACK")
+            return Outcome(before if id == last else 0, epoch, None)
         if batch.rows or batch.results or batch.drop or batch.index or batch.tables or batch.listed or batch.lacking:
             cursor.execute("SAVEPOINT before")
             number = number_in(cursor) + 1
@@ -499,6 +509,10 @@ class _Commit:
                 moved = self._moved(cursor)
                 cursor.execute("ROLLBACK")
                 return Outcome(0, epoch, moved)
+            if id:
+                cursor.execute(_PUT_COMMIT, (writer, id, number, self._hour))
+            if not number % _LOG_LOOK:
+                cursor.execute(_CUT_COMMITS, (self._hour - _REMEMBERED,))
         for place in batch.used:
             self._use(cursor, place)
         for name in batch.release:

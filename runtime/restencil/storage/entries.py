@@ -17,6 +17,8 @@ MOST_BYTES: Final = 256 * 1024
 def entry_to_json(entry: Entry) -> bytes:
     """An entry without its number and writer, and when it was made, by the clock of this machine."""
     moment = {"at": int(time.time() * 1000)}
+    if entry.commit_id:
+        moment["id"] = entry.commit_id
     everything = encode_json({**moment, "everything": True}, str).encode()
     if entry.everything:
         return everything
@@ -46,6 +48,7 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
             _texts(members.get("keys", [])),
             _texts(members.get("same_keys", [])),
             bool(members.get("everything", False)),
+            int(members.get("id", 0)),
         )
     except (ValueError, TypeError, AttributeError):
         return Entry(number, writer, None, {}, {}, {}, [], [], True)

@@ -11,7 +11,7 @@ from ..base.lazy import sqlite3
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 APPLICATION: Final = 0x52535443
 
 LONGEST_LOAD: Final = 250
@@ -34,6 +34,8 @@ CREATE TABLE result (key TEXT PRIMARY KEY, rev INTEGER NOT NULL,
 CREATE TABLE entry  (kind INTEGER, field TEXT, value TEXT, pk TEXT NOT NULL,
                      PRIMARY KEY (kind, field, value)) WITHOUT ROWID;
 CREATE TABLE log    (number INTEGER PRIMARY KEY AUTOINCREMENT, writer TEXT NOT NULL, entry BLOB NOT NULL);
+CREATE TABLE writer (name TEXT PRIMARY KEY, id INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL)
+                     WITHOUT ROWID;
 CREATE TABLE lease  (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 """
 

@@ -82,6 +82,10 @@ class Keys:
         """A hash of an index: values, each with the primary key that it leads to."""
         return self.named(f"x:{part(table)}:{part(field)}")
 
+    def writer(self, name: str) -> bytes:
+        """A hash of a writer's last commit."""
+        return self.named(f"w:{name}")
+
     def lease(self, name: str) -> bytes:
         return self.named(f"l:{name}")
 

@@ -140,17 +140,21 @@ return {info[1], info[2], info[3], mine}
 """
 
 COMMIT: Final = _HELP + r"""
--- KEYS: info, log, the list of sets and hashes, the set of keys; then, in the order of ARGV: sets of tables, hashes,
--- leases, what was used, what is dropped, rows, results.
+-- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit; then, in the order of ARGV:
+-- sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
--- where nothing is written; then counts, each followed by what is told of so many:
+-- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is told of so many:
 --   tables: name, version or '', '1' where all of it was told;    hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
 --   results: key, date, text.
--- Answers: epoch, reset, number, and 'lost'; 'moved', rows by number with their texts, versions of tables; or 'done',
--- versions of tables.
+-- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
+-- 'done', versions of tables.
+--
+-- The writer's last commit is a hash: its id, by part the number and the versions that it was answered with, and 'moved'
+-- where a part of it was: the writer makes another commit of it then, so what comes late of this one is not written.
 local keep, keep_tombstone, keep_list = number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
-local at, key = 7, 4
+local id, part = number(ARGV[8]), ARGV[9]
+local at, key = 9, 5
 local function take() at = at + 1 return ARGV[at] end
 local function take_key() key = key + 1 return KEYS[key] end
 local function taken(read)
@@ -182,6 +186,19 @@ local fields = {'epoch', 'reset', 'n', 'keys', 'born', 'kept', 'touched'}
 for i, it in ipairs(tables) do fields[7 + i] = 'v:' .. it.name end
 local info = redis.call('HMGET', KEYS[1], unpack(fields))
 if info[1] ~= ARGV[1] then return {info[1], info[2], info[3]} end
+local last = id > 0 and redis.call('HMGET', KEYS[5], 'id', part, 'moved') or {}
+if number(last[1]) > id then return {info[1], info[2], info[3], 'late'} end
+local is_same = number(last[1]) == id
+if id > 0 and is_same and last[2] then
+  local versions = {}
+  for version in string.gmatch(last[2], '%d+') do versions[#versions + 1] = version end
+  return {info[1], info[2], table.remove(versions, 1), 'done', versions}
+end
+local function remember(field, value)
+  if not is_same then redis.call('UNLINK', KEYS[5]) end
+  redis.call('HSET', KEYS[5], 'id', ARGV[8], field, value)
+  redis.call('PEXPIRE', KEYS[5], 86400000)
+end
 local lost = info[4] and not is_there(KEYS[4])
 for i, it in ipairs(tables) do
   it.version = info[7 + i]
@@ -202,12 +219,15 @@ for i, row in ipairs(rows) do
   if not rev then row.was = false end
   if not string.find(row.revs, ' ' .. (rev or '0') .. ' ', 1, true) then append(moved, {digits(i), row.was or ''}) end
 end
-local as_said = #moved == 0
+local as_said = #moved == 0 and not (is_same and last[3])
 for _, it in ipairs(tables) do
   versions[#versions + 1] = it.version or '0'
   if it.wanted ~= '' and it.wanted ~= (it.version or '0') then as_said = false end
 end
-if not as_said then return {info[1], info[2], info[3], 'moved', moved, versions} end
+if not as_said then
+  if id > 0 then remember('moved', '1') end
+  return {info[1], info[2], info[3], 'moved', moved, versions}
+end
 
 -- Writing. The first write is one that a server without memory refuses.
 local n = info[3] or '0'
@@ -292,6 +312,7 @@ if born > number(info[5]) then redis.call('HSET', KEYS[1], 'born', digits(born))
 for name, count in pairs(counts) do
   if count ~= 0 then redis.call('HINCRBY', KEYS[1], name, digits(count)) end
 end
+if id > 0 and writes then remember(part, n .. ' ' .. table.concat(versions, ' ')) end
 for _, name in ipairs(leases) do redis.call('UNLINK', name) end
 if keep > 0 then
   for _, name in ipairs(used) do redis.call('PEXPIRE', name, ARGV[2]) end

@@ -60,6 +60,8 @@ class _Namespace:
         self.used: dict[Cell | str, float] = {}
         self.log: list[Entry] = []
         self.leases: dict[str, tuple[str, float]] = {}
+        self.commits: dict[str, tuple[int, int]] = {}
+        """By writer, the id and the number of its last commit."""
 
     def row(self, cell: Cell) -> StoredRow | None:
         table, pk = cell
@@ -198,10 +200,16 @@ class MemoryStorage:
         with space.lock:
             if batch.epoch != space.epoch:
                 return Outcome(0, space.epoch, None)
+            writer, id = batch.entry.writer, batch.entry.commit_id
+            last, number = space.commits.get(writer, (0, 0))
+            if id and id <= last:
+                return Outcome(number if id == last else 0, space.epoch, None)
             moved = _moved(space, batch)
             if moved is not None:
                 return Outcome(0, space.epoch, moved)
             number = self._write(space, batch, now) if _says_anything(batch) else 0
+            if id and number:
+                space.commits[writer] = id, number
             for place in batch.used:
                 if place in space.used:
                     space.used[place] = now

@@ -111,6 +111,8 @@ class Entry(NamedTuple):
     same_keys: list[str]
     everything: bool
     """Whether it is too much to list (over 256 KiB of JSON), so that all is in doubt."""
+    commit_id: int = 0
+    """The writer's own number of the commit, higher than those of its earlier commits; 0: it has none."""
 
 
 class Batch(NamedTuple):
@@ -231,6 +233,9 @@ class Storage(Protocol):
     def commit(self, batch: Batch, /) -> Outcome:
         """Writes all of it with its entry, or nothing.
 
+        A batch whose `entry.commit_id` is the id of the writer's last commit was written before: nothing is written
+        again, and the outcome is that commit's. One with a lower id comes too late: nothing is written, and the number
+        is 0. Storages remember the last id of a writer for an hour at least.
         A row whose rev is not the batch's, or a table of another version, moves the whole batch. A result that is there
         with a later `date` stays, silently. A table that was `listed` has a version from 1 on, empty or not.
         """

@@ -62,7 +62,7 @@ from .protocol import (
 if TYPE_CHECKING:
     from ..base.durations import Duration
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of what lies under the keys; a newer one is not read."""
 
 _AT_ONCE: Final = 500
@@ -238,7 +238,7 @@ class ValkeyStorage:
             return Outcome(0, names.epoch, None)
         parts = _parts(batch)
         if len(parts) == 1:
-            outcome, _ = self._write(names, parts[0])
+            outcome, _ = self._write(names, parts[0], batch.entry.commit_id)
         else:
             self._in_parts = batch.entry.writer
             try:
@@ -423,14 +423,21 @@ class ValkeyStorage:
         found = self._server.command("ZRANGEBYLEX", names.lists, "[t:", "(t;")
         return [whole(decoded(ending)[2:]) for ending in found]
 
-    def _write(self, names: Keys, batch: Batch) -> tuple[Outcome, dict[str, int]]:
-        """One script: what became of it, and the versions that the tables of the batch have then."""
+    def _write(self, names: Keys, batch: Batch, id: int = 0, part: int = 0) -> tuple[Outcome, dict[str, int]]:
+        """One script: what became of it, and the versions that the tables of the batch have then.
+
+        It is this part of the commit of this id.
+        """
         keys, told, tables = _told_of(names, batch, self._parted)
         entry = entry_to_json(batch.entry) if _says_anything(batch) else b""
-        head = [names.epoch, *self._kept, self._history, encoded(batch.entry.writer), entry]
-        reply = self._server.run(lua.COMMIT, [names.info, names.log, names.lists, names.results, *keys], [*head, *told])
+        writer = batch.entry.writer
+        head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, part]
+        places = [names.info, names.log, names.lists, names.results, names.writer(writer), *keys]
+        reply = self._server.run(lua.COMMIT, places, [*head, *told])
         if not self._is_of_now(reply):
             return Outcome(0, self._opened().epoch, None), {}
+        if reply[3] == b"late":
+            return Outcome(0, names.epoch, None), {}
         number = int(reply[2] or 0)
         versions = dict(zip(tables, map(int, reply[-1]), strict=True))
         if reply[3] == b"done":
@@ -444,15 +451,19 @@ class ValkeyStorage:
         return Outcome(0, names.epoch, Loaded(names.epoch, number, rows, [], {}, others)), versions
 
     def _write_parts(self, names: Keys, batch: Batch, parts: list[Batch]) -> Outcome:
-        """A commit for each part; where one does not succeed, the next attempt finds the others written."""
-        moved = self._differences(batch)
+        """A commit for each part; where one gets no answer, the next attempt goes on from there."""
+        id, last = batch.entry.commit_id, names.writer(batch.entry.writer)
+        is_begun = id > 0 and self._server.command("HMGET", last, "id") == [b"%d" % id]
+        moved = None if is_begun else self._differences(batch)
         numbers: list[int] = []
         versions = batch.tables
-        for some in parts if moved is None else ():
-            outcome, now = self._write(names, some._replace(tables=versions))
+        for part, some in enumerate(parts) if moved is None else ():
+            outcome, now = self._write(names, some._replace(tables=versions), id, part)
             if outcome.moved is not None or outcome.epoch != batch.epoch:
-                moved = self._differences(batch)
+                moved = self._differences(batch) or outcome.moved
                 break
+            if not outcome.number:
+                return outcome
             numbers.append(outcome.number)
             if some is not parts[-1]:
                 self._parted.early.add(outcome.number)
@@ -835,7 +846,7 @@ def _parts(batch: Batch) -> list[Batch]:
     entry = batch.entry
     for at, some in enumerate(parts[:-1]):
         told = _entry_of(entry, some)
-        parts[at] = some._replace(entry=told)
+        parts[at] = some._replace(entry=told._replace(commit_id=0))  # who finds the id finds the whole commit
         entry = _without(entry, told)
     parts[-1] = parts[-1]._replace(
         listed=batch.listed, lacking=batch.lacking, used=batch.used[:_AT_ONCE], release=batch.release, entry=entry

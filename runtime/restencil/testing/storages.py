@@ -282,6 +282,22 @@ def _numbers_commits(bench: _Bench) -> None:
 
 
 @_rule
+def _applies_once(bench: _Bench) -> None:
+    """A commit that comes again under its id is answered with its number, one that comes late is not written."""
+    first = _with_id(bench.batch(_row("1"), drop=[("A", "2")]), 1)
+    _same("the number", bench.one.commit(first).number, 1)
+    _same("the number of the same commit, sent again", bench.one.commit(first).number, 1)
+    _same("the number of the next commit", bench.other.commit(_with_id(bench.batch(_row("2")), 2)).number, 2)
+    _same("the outcome of a commit that comes late", bench.one.commit(first), (0, bench.epoch, None))
+    _same("the rows that are there", bench.pks("1", "2"), ["1", "2"])
+    _same("the ids in the log", [entry.commit_id for entry in bench.other.changes(0, 0).entries], [1, 2])
+
+
+def _with_id(batch: Batch, id: int) -> Batch:
+    return batch._replace(entry=batch.entry._replace(commit_id=id))
+
+
+@_rule
 def _moves_rows(bench: _Bench) -> None:
     """A row of another rev moves the whole batch: nothing is written, and what is there comes back."""
     bench.commit(_row("1"), _row("2"))

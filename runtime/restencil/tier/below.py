@@ -180,6 +180,7 @@ class Below:
         self.reason = ""
         self.writer = ""
         """The random id of this store in this process."""
+        self._commits = 0
         self.is_open = False
         self.is_resetting = False
         """Whether a reset has still to reach it: until then nothing is read from it."""
@@ -207,6 +208,7 @@ class Below:
     def begin_anew(self) -> None:
         """This store in this process is someone new to the storage."""
         self.writer = uuid.uuid4().hex
+        self._commits = 0
         self.turn = threading.RLock()
 
     # -- asking
@@ -246,6 +248,11 @@ class Below:
     def commit(self, work: Callable[[Storage], T]) -> T | None:
         """What the storage answers to who writes to it; see `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
+
+    def next_commit_id(self) -> int:
+        """An id for a commit, higher than all that this writer gave before."""
+        self._commits += 1
+        return self._commits
 
     def send(self, batch: Batch) -> Outcome | None:
         """What came of a batch; None where the storage does not answer."""

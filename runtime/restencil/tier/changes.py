@@ -105,7 +105,7 @@ class Changes:
         known = self._below.known
         if found.lost:
             return True
-        if any(entry.everything and entry.writer != self._below.writer for entry in entries):
+        if any(entry.everything and not self._writer.is_own(entry) for entry in entries):
             return True
         numbers = [entry.number for entry in entries]
         return numbers != list(range(known.number + 1, known.number + 1 + len(numbers)))
@@ -156,18 +156,18 @@ class Changes:
     def _number_own(self, entries: Iterable[Entry]) -> None:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
         for entry in entries:
-            if entry.writer == self._below.writer:
-                self._writer.own(entry.number)
+            if self._writer.is_own(entry):
+                self._writer.number(entry)
 
     def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
         known, below, intake = self._below.known, self._below, self._intake
-        own = below.writer
+        is_own = self._writer.is_own
         for entry in entries:
-            if entry.writer != own:
+            if not is_own(entry):
                 below.count.entries += 1
             if len(self._recent) == _REMEMBERED:
                 self._forgotten = self._recent[0][0]
-            self._recent.append((entry.number, frozenset() if entry.writer == own else frozenset(_places(entry))))
+            self._recent.append((entry.number, frozenset() if is_own(entry) else frozenset(_places(entry))))
         known.number = entries[-1].number
         self._forget_unseen(plan)
         if plan.over:
@@ -192,7 +192,7 @@ class Changes:
             intake.take_changes((), None, (), plan.same, plan.same_keys)
         if plan.gone:
             intake.dropped(plan.gone)
-        below.heard([key for entry in entries if entry.writer != own for key in (*entry.keys, *entry.same_keys)])
+        below.heard([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
 
     def _forget_unseen(self, plan: _Plan) -> None:
         """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
@@ -242,6 +242,8 @@ class Changes:
         contents = self._contents
         logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
         self._below.count.breaks += 1
+        if is_epoch:
+            self._writer.give_up()
         self._intake.doubt(is_epoch=is_epoch)
         base = contents.base
         base.settle()
@@ -315,7 +317,7 @@ class _Plan:
         self.writers: dict[str, str] = {}
         """Who wrote results last, by these entries."""
         for entry in entries:
-            if entry.writer != below.writer:
+            if not writer.is_own(entry):
                 self._take(entry)
             for key in (*entry.keys, *entry.same_keys):
                 if self._holds_key(key):

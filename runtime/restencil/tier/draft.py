@@ -41,13 +41,12 @@ class DraftRow(NamedTuple):
 class Draft:
     """Some actions, as they are to be committed together."""
 
-    def __init__(self, actions: list[Pending], names: dict[Place, None], used: list[Place], after: int) -> None:
+    def __init__(self, actions: list[Pending], names: dict[Place, None], used: list[Place]) -> None:
         self.actions = actions
         self.names = names
         self.used = used
-        self.after = after
-        """The newest commit when it was begun."""
-        self.is_sent = False
+        self.sent: Batch | None = None
+        """What was sent and got no answer yet: it is sent again as it is until the storage says what became of it."""
         self.epoch = 0
         self.joined: dict[Cell, None] = {}
         """Collections that something joins, and that the actions did not write in memory."""
@@ -134,7 +133,7 @@ class Draft:
     # -- as JSON (without the lock)
 
     def encoded(self, below: Below, forms: Forms) -> Batch | None:
-        """The batch, None where there is nothing to commit; `unstorable` has what has no JSON."""
+        """The batch, under an id of its own; None where there is nothing to commit; `unstorable` has what has no JSON."""
         known = below.known
         self.unstorable.clear()
         times = self.actions[-1].times if self.actions else None
@@ -183,6 +182,7 @@ class Draft:
             [*keys, *(place for place in drop if isinstance(place, str))],
             same_keys,
             False,
+            below.next_commit_id(),
         )
         if not (rows or results or drop or index or listed or lacking or release or self.used):
             return None

@@ -47,7 +47,7 @@ class Sweeping:
         if not changed or loaded.epoch != known.epoch:
             return True
         named = [result.key for result in changed]
-        entry = Entry(0, below.writer, None, {}, {}, {}, named, [], False)
+        entry = Entry(0, below.writer, None, {}, {}, {}, named, [], False, below.next_commit_id())
         batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
         outcome = below.send(batch)
         if outcome is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
     from ..cache.tables import Cell
-    from ..storage.protocol import Loaded, Place, StoredResult
+    from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .below import Below
     from .forms import Forms
 
@@ -72,6 +72,8 @@ class Writer:
         self.tend: Callable[[], object] = bool
         """Called (without the lock) by the thread after what it wrote, and now and then."""
         self._draft: Draft | None = None
+        self._given_up: set[int] = set()
+        """Ids of commits that got no answer and are not sent again."""
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
         self._is_committing = False
@@ -129,11 +131,22 @@ class Writer:
                 result = self._sweeping.swept(sweep, result) or result
         return result
 
-    def own(self, number: int) -> None:
-        """The log has a commit of this store: it is numbered, also where the answer to it has not come yet."""
+    def is_own(self, entry: Entry) -> bool:
+        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
+        return entry.writer == self.below.writer and entry.commit_id not in self._given_up
+
+    def number(self, entry: Entry) -> None:
+        """Numbers the draft of which the log has the commit, also where the storage's reply has not come (locked)."""
         draft = self._draft
-        if draft is not None and draft.is_sent and number > draft.after:
-            self._numbered(draft, number)
+        if draft is not None and draft.sent is not None and draft.sent.entry.commit_id == entry.commit_id:
+            self._numbered(draft, entry.number)
+
+    def give_up(self) -> None:
+        """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
+        draft = self._draft
+        if draft is not None and draft.sent is not None:
+            self._given_up.add(draft.sent.entry.commit_id)
+            self._draft = None
 
     # -- a reset
 
@@ -202,6 +215,8 @@ class Writer:
     def _begin(self) -> Draft | None:
         """What is committed next: whole actions, and what changes all results ends it (locked)."""
         waiting = self.waiting
+        if self._draft is not None and self._draft.sent is not None:
+            return self._draft  # first it is to be known what became of this
         actions: list[Pending] = []
         rows = 0
         for pending in waiting.queue:
@@ -214,7 +229,7 @@ class Writer:
         names = {**waiting.names, **dict.fromkeys(self.broken())}
         self._draft = None
         if actions or names or waiting.used:
-            self._draft = Draft(actions, names, [*waiting.used], self.below.known.last)
+            self._draft = Draft(actions, names, [*waiting.used])
             waiting.used.clear()
         return self._draft
 
@@ -222,21 +237,22 @@ class Writer:
         """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
         attempts = 0
         while True:
-            if not self._joining.look_through(draft):
-                return False
-            with self._store.lock:
-                if self._draft is not draft:
-                    return True  # a reset came, or its number was read from the log
-                draft.make(self._contents, self.below, self._forms, self.waiting)
-            batch = draft.encoded(self.below, self._forms)
-            if draft.unstorable or draft.is_too_big:
-                self._leave_out(draft)
-                return True
-            if batch is None:
-                return self._finished(draft, 0)
-            self.waiting.row_size = draft.row_size
-            draft.is_sent = True
-            outcome = self.below.send(batch)
+            if draft.sent is None:
+                if not self._joining.look_through(draft):
+                    return False
+                with self._store.lock:
+                    if self._draft is not draft:
+                        return True  # a reset came
+                    draft.make(self._contents, self.below, self._forms, self.waiting)
+                batch = draft.encoded(self.below, self._forms)
+                if draft.unstorable or draft.is_too_big:
+                    self._leave_out(draft)
+                    return True
+                if batch is None:
+                    return self._finished(draft, 0)
+                self.waiting.row_size = draft.row_size
+                draft.sent = batch
+            outcome = self.below.send(draft.sent)
             if outcome is None:
                 return False
             if outcome.epoch != draft.epoch:
@@ -244,7 +260,7 @@ class Writer:
                 return True
             if outcome.moved is None:
                 return self._finished(draft, outcome.number)
-            draft.is_sent = False
+            draft.sent = None
             attempts += 1
             self._moved(draft, outcome.moved, gives_up=attempts >= _ATTEMPTS)
 
