@@ -10,20 +10,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from math import inf
 from operator import itemgetter
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ..base.errors import StorageDown
 from ..base.lazy import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
 from .epochs import is_settled
-from .format import LONGEST_LOAD, be_patient, connect, opened
+from .format import LONGEST_LOAD, be_patient, connect, end_transaction, opened
 from .protocol import (
     HOUR,
     Batch,
@@ -41,8 +41,9 @@ from .protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from sqlite3 import Connection, Cursor
+
+T = TypeVar("T")
 
 _LONGEST_LOAD: Final = LONGEST_LOAD / 1000
 _STEPS: Final = 10_000
@@ -205,76 +206,73 @@ class Database:
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    @contextmanager
-    def reads(self, longest: float = _LONGEST_LOAD) -> Generator[Cursor]:
-        """One moment of the file, for at most so many seconds."""
+    # What holds a lock is a function that is given the work, not a context manager: an interrupt that comes when a
+    # generator has taken the lock, and before the block begins, would leave it taken for as long as the traceback lives.
+
+    def read(self, work: Callable[[Cursor], T], longest: float = _LONGEST_LOAD) -> T:
+        """Gives what a work finds at one moment of the file, for which it has at most so many seconds."""
         with self.reading:
-            cursor = self._begin_reading(longest)
+            connection = self._for_reading()
             try:
-                yield cursor
+                end_transaction(connection)  # one that was left by an interrupt
+                self._deadline = time.monotonic() + longest
+                return work(connection.execute("BEGIN"))
             finally:
-                self._end_reading(cursor)
+                try:
+                    self._deadline = inf
+                    end_transaction(connection)
+                finally:
+                    end_transaction(connection)
 
-    def _begin_reading(self, longest: float) -> Cursor:
-        cursor = self._for_reading().cursor()
-        self._deadline = time.monotonic() + longest
-        return cursor.execute("BEGIN")
-
-    def _end_reading(self, cursor: Cursor) -> None:
-        self._deadline = inf
-        if cursor.connection.in_transaction:
-            cursor.execute("ROLLBACK")
-
-    @contextmanager
-    def writes(self) -> Generator[Cursor]:
-        """A transaction, which ends with the block: all of it, or after an exception nothing."""
+    def write(self, work: Callable[[Cursor], T]) -> T:
+        """Gives what a work gives in a transaction: all of it is written, or after an exception nothing."""
         with self.writing:
             connection = self.writer()
-            connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection.cursor()
+                end_transaction(connection)
+                found = work(connection.execute("BEGIN IMMEDIATE"))
                 if connection.in_transaction:
                     connection.execute("COMMIT")
+                return found
             finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                try:
+                    end_transaction(connection)
+                finally:  # where the first was interrupted
+                    end_transaction(connection)
 
     def load(
         self, cells: Sequence[Cell], keys: Sequence[str], index: Sequence[IndexEntry], tables: Sequence[str]
     ) -> Loaded:
         """What is held of these places, of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
-        with self.reading:  # as `reads` does it. (Benchmark: `cached()` of an entity, cold.)
-            if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
-                found = self._cell_and_key(cells[0], keys[0])
-                if found is not None:
-                    return found
-            cursor = self._begin_reading(_LONGEST_LOAD)
-            try:
-                return self.loaded(cursor, cells, keys, index, tables)
-            finally:
-                self._end_reading(cursor)
+        if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
+            found = self._cell_and_key(cells[0], keys[0])
+            if found is not None:
+                return found
+        return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables))
 
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
         """What is held of a cell and a key; None where the table is unknown."""
-        (table, pk), cursor = cell, self._for_reading().cursor()
-        self._deadline = time.monotonic() + _LONGEST_LOAD
-        try:
-            found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
-        finally:
-            self._deadline = inf
-        if not found:
-            return None
-        number, version, incomplete, *_ = found[0]
-        row, result, shapes = found[0][3:10], found[0][10:], Shapes(cursor, self._texts)
-        return Loaded(
-            self.epoch,
-            int(number or 0),
-            [] if row[0] is None else [row_of(table, pk, row, shapes)],
-            [] if result[0] is None else [result_of(key, result, shapes)],
-            {},
-            {table: TableInfo(int(version), bool(incomplete))},
-        )
+        table, pk = cell
+        with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
+            cursor = self._for_reading().cursor()
+            try:
+                self._deadline = time.monotonic() + _LONGEST_LOAD
+                found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
+            finally:
+                self._deadline = inf
+            if not found:
+                return None
+            number, version, incomplete, *_ = found[0]
+            row, result, shapes = found[0][3:10], found[0][10:], Shapes(cursor, self._texts)
+            return Loaded(
+                self.epoch,
+                int(number or 0),
+                [] if row[0] is None else [row_of(table, pk, row, shapes)],
+                [] if result[0] is None else [result_of(key, result, shapes)],
+                {},
+                {table: TableInfo(int(version), bool(incomplete))},
+            )
 
     def loaded(
         self,
@@ -341,7 +339,8 @@ class Database:
 
     def scan(self, table: str | None, after: str | None, limit: int) -> Page:
         """The primary keys of a table by arrival, or the keys of all results."""
-        with self.reads() as cursor:
+
+        def page(cursor: Cursor) -> Page:
             if table is None:
                 found = cursor.execute(*((_FIRST_KEYS, (limit + 1,)) if after is None else (_KEYS, (after, limit + 1))))
                 keys = [key for (key,) in found]
@@ -352,12 +351,13 @@ class Database:
             rows = cursor.execute(_PKS, (kind, 0 if after is None else int(after), limit + 1)).fetchall()
             return Page([pk for _, pk in rows[:limit]], str(rows[limit - 1][0]) if len(rows) > limit else None)
 
+        return self.read(page)
+
     def commit(self, batch: Batch, now: float) -> Outcome:
         """Writes a batch of this epoch; `now` is in ms of the store's time."""
         with self.writing:
             commit = _Commit(self, batch, int(now // HOUR))
-            with self.writes() as cursor:
-                outcome = commit.run(cursor)
+            outcome = self.write(commit.run)
             if outcome.number:
                 self._kinds.update(commit.kinds)
                 self._shapes.update(commit.shapes)
@@ -404,10 +404,9 @@ class Database:
 
     def changes(self, after: int) -> tuple[int, list[Entry], bool]:
         """The newest number, the entries after a number, and whether some of them are gone."""
-        if not self.writing.acquire(blocking=False):  # a commit may wait for another process, and reads for this
-            with self.reads() as cursor:
-                return _logged(cursor, after)
         try:
+            if not self.writing.acquire(blocking=False):  # a commit may wait for another process, and reads for this
+                return self.read(lambda cursor: _logged(cursor, after))
             seen, believed = self._look(), time.monotonic() + _BELIEVED
             version: int = self.writer().execute("PRAGMA data_version").fetchone()[0]
             if version == self._version and after == self._known:
@@ -418,7 +417,10 @@ class Database:
             self._seen, self._believed = seen, believed
             return found
         finally:
-            self.writing.release()
+            try:
+                self.writing.release()
+            except RuntimeError:  # it was not taken: only the lock itself knows that after an interrupt
+                pass
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
         """For each name and owner, whether the owner has the lease for `length` ms from `now`, the system's time.
@@ -429,8 +431,7 @@ class Database:
         before = self._moment()
         while True:
             try:
-                with self._soon():
-                    return self._leases(wanted, length, now)
+                return self._leases_soon(wanted, length, now)
             except (sqlite3.OperationalError, StorageDown):
                 moment = self._moment()
                 if moment == before or time.monotonic() >= end:
@@ -442,24 +443,26 @@ class Database:
         with self.reading:
             return int(self._for_reading().execute("PRAGMA data_version").fetchone()[0])
 
-    @contextmanager
-    def _soon(self) -> Generator[None]:
-        """Nobody is waited for longer than a `load` may take."""
+    def _leases_soon(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
+        """Leases, for which nobody is waited for longer than a `load` may take."""
         longest = min(LONGEST_LOAD, self._lock_timeout)
-        if not self.writing.acquire(timeout=longest / 1000):
-            raise StorageDown(f"{self._file} is locked: a commit waits for another process")
         try:
+            if not self.writing.acquire(timeout=longest / 1000):
+                raise StorageDown(f"{self._file} is locked: a commit waits for another process")
             writer = self.writer()
-            be_patient(writer, longest)
             try:
-                yield
+                be_patient(writer, longest)
+                return self._leases(wanted, length, now)
             finally:
                 be_patient(writer, self._lock_timeout)
         finally:
-            self.writing.release()
+            try:
+                self.writing.release()
+            except RuntimeError:  # as above
+                pass
 
     def _leases(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
-        with self.writes() as cursor:
+        def take(cursor: Cursor) -> list[bool]:
             if length <= 0:
                 cursor.executemany(_GIVE_LEASE, wanted)
                 return [False] * len(wanted)
@@ -468,6 +471,8 @@ class Database:
                 cursor.execute(_TAKE_LEASE, (name, owner, until, now, latest)).rowcount > 0 for name, owner in wanted
             ]
 
+        return self.write(take)
+
     def number(self) -> int:
         """The newest commit."""
         with self.writing:
@@ -475,10 +480,13 @@ class Database:
 
     def stats(self) -> NamespaceStats:
         """How much is in it."""
-        with self.reads(inf) as cursor:
+
+        def counted(cursor: Cursor) -> NamespaceStats:
             rows = cursor.execute("SELECT count(*) FROM row").fetchone()[0]
             results = cursor.execute("SELECT count(*) FROM result").fetchone()[0]
             return NamespaceStats(rows, results, bytes_in_use(cursor))
+
+        return self.read(counted, inf)
 
 
 class _Commit:

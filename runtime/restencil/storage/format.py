@@ -87,6 +87,12 @@ def be_patient(connection: Connection, timeout: float) -> None:
     connection.execute(f"PRAGMA busy_timeout = {min(timeout, _LONGEST_TIMEOUT):.0f}")
 
 
+def end_transaction(connection: Connection) -> None:
+    """Takes back what is not committed, if anything is."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
+
+
 def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection:
     """A connection to the file of an epoch; one that a reset left empty becomes a database."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
@@ -107,13 +113,13 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection
 
 def has_format(connection: Connection, file: str) -> bool:
     """Whether it is a database of ours; False where it is empty."""
-    connection.execute("BEGIN")
     try:
+        connection.execute("BEGIN")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     finally:
-        connection.execute("ROLLBACK")
+        end_transaction(connection)
     if application == APPLICATION and version > FORMAT:
         raise StorageOff(
             f"{file} has format {version}, and this version of restencil knows {FORMAT}; give another path, or use the "
@@ -128,8 +134,8 @@ def has_format(connection: Connection, file: str) -> bool:
 
 def _format(connection: Connection, place: str, reset: int) -> None:
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # before there is a first page
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
             for table in filter(str.strip, _TABLES.split(";")):
                 connection.execute(table)
@@ -139,8 +145,7 @@ def _format(connection: Connection, place: str, reset: int) -> None:
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        end_transaction(connection)
 
 
 def _share(connection: Connection, file: str) -> None:

@@ -235,10 +235,10 @@ class SQLiteStorage:
     def after_fork(self) -> None:
         """Parent and child go on, each with a file that it opens itself."""
         held, self._held = self._held, []
-        for database in reversed(held):
-            database.reading.release()
-            database.writing.release()
-        self._switching.release()
+        locks = [lock for database in reversed(held) for lock in (database.reading, database.writing)]
+        for lock in (*locks, self._switching):
+            with suppress(RuntimeError):  # an interrupt came before it was taken
+                lock.release()
 
     def _place_of_files(self) -> Epochs:
         if self._epochs is None:

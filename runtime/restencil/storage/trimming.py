@@ -68,11 +68,14 @@ class Trim:
 
     def has_work(self, database: Database, now: float) -> bool:
         """Whether a call would find anything to do."""
-        with database.reads(inf) as cursor:
+
+        def is_over(cursor: Cursor) -> bool:
             free = cursor.execute("PRAGMA freelist_count").fetchone()[0]
             if free or self._makes_room or int(now // HOUR) != self._looked:
                 return True
             return bytes_in_use(cursor) > self._max_bytes
+
+        return database.read(is_over, inf)
 
     def run(self, database: Database, now: float) -> int:
         """Drops what is over the bounds, for some time; how many rows and results went."""
@@ -105,8 +108,8 @@ class Trim:
         while self._entry is not None and time.monotonic() < end:
             self._entry = _tidy_index(database, self._entry)
         if self._entry is None:
-            with database.writes() as cursor:
-                cursor.execute(_DROP_LEASES, (time.time() * 1000 - HOUR,))
+            ended = (time.time() * 1000 - HOUR,)
+            database.write(lambda cursor: cursor.execute(_DROP_LEASES, ended))
             self._looked, self._born, self._entry = hour, 0, _START
         return dropped
 
@@ -132,8 +135,8 @@ def _make_room(database: Database, now: float, used: int, target: int, end: floa
 def _cutoff(database: Database, now: float, share: float) -> int:
     """The hour before which this share of the rows was used last, told by a sample."""
     first, last = _number(database, _FIRST_BORN), _number(database, _LAST_BORN)
-    with database.reads(inf) as cursor:
-        found = [cursor.execute(_SAMPLE, (random.randint(first, last),)).fetchone() for _ in range(_SAMPLED)]
+    at = [(random.randint(first, last),) for _ in range(_SAMPLED)]
+    found = database.read(lambda cursor: [cursor.execute(_SAMPLE, place).fetchone() for place in at], inf)
     used = sorted(hour for (hour,) in filter(None, found))
     return used[min(int(share * len(used)), len(used) - 1)] if used else int(now // HOUR)
 
@@ -146,14 +149,18 @@ def _drop_results(
     database: Database, which: str, bound: tuple[Any, ...], end: float, is_done: Callable[[], bool] = _never
 ) -> int:
     """Drops the results that a statement finds, in short transactions, one at least, for as long as there is time."""
+
+    def drop(cursor: Cursor) -> int:
+        found = cursor.execute(which, bound).fetchall()
+        cursor.executemany(_DROP_RESULT, [(rowid,) for rowid, _ in found])
+        _log(database, cursor, {}, [key for _, key in found])
+        return len(found)
+
     dropped = 0
     while not is_done():
-        with database.writes() as cursor:
-            found = cursor.execute(which, bound).fetchall()
-            cursor.executemany(_DROP_RESULT, [(rowid,) for rowid, _ in found])
-            _log(database, cursor, {}, [key for _, key in found])
-        dropped += len(found)
-        if len(found) < _AT_ONCE or time.monotonic() >= end:
+        count = database.write(drop)
+        dropped += count
+        if count < _AT_ONCE or time.monotonic() >= end:
             break
     return dropped
 
@@ -163,20 +170,25 @@ def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: 
     before.
     """
     after, *others = bound
+
+    def drop(cursor: Cursor) -> list[tuple[int, int, str]]:
+        found = cursor.execute(_OLD_ROWS, (after, *others)).fetchall()
+        cursor.executemany(_DROP_ROW, [(born,) for born, _, _ in found])
+        gone: dict[int, list[str]] = {}
+        for _, kind, pk in found:
+            gone.setdefault(kind, []).append(pk)
+        cursor.executemany(_LOST, [(kind,) for kind in gone])
+        names = {cursor.execute(_NAME, (kind,)).fetchone()[0]: pks for kind, pks in gone.items()}
+        _log(database, cursor, names, [])
+        return found
+
     dropped = 0
     while not is_done():
-        with database.writes() as cursor:
-            found = cursor.execute(_OLD_ROWS, (after, *others)).fetchall()
-            cursor.executemany(_DROP_ROW, [(born,) for born, _, _ in found])
-            gone: dict[int, list[str]] = {}
-            for after, kind, pk in found:  # noqa: B007 - the next transaction goes on after the last
-                gone.setdefault(kind, []).append(pk)
-            cursor.executemany(_LOST, [(kind,) for kind in gone])
-            names = {cursor.execute(_NAME, (kind,)).fetchone()[0]: pks for kind, pks in gone.items()}
-            _log(database, cursor, names, [])
+        found = database.write(drop)
         dropped += len(found)
         if len(found) < _AT_ONCE or time.monotonic() >= end:
             break
+        after = found[-1][0]  # the next transaction goes on after the last
     return dropped
 
 
@@ -188,10 +200,14 @@ def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: l
 
 def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Takes index entries out whose row is gone, some at a time; None when the last was seen."""
-    with database.writes() as cursor:
+
+    def drop(cursor: Cursor) -> list[tuple[Any, ...]]:
         found = cursor.execute(_ENTRIES, after).fetchall()
         lost = [place for *place, pk in found if cursor.execute(_ROW, (place[0], pk)).fetchone() is None]
         cursor.executemany(_DROP_ENTRY, lost)
+        return found
+
+    found = database.write(drop)
     return tuple(found[-1][:3]) if len(found) == _AT_ONCE else None
 
 
@@ -204,10 +220,8 @@ def _free_pages(database: Database, end: float) -> None:
 
 
 def _bytes(database: Database) -> int:
-    with database.reads(inf) as cursor:
-        return bytes_in_use(cursor)
+    return database.read(bytes_in_use, inf)
 
 
 def _number(database: Database, question: str) -> int:
-    with database.reads(inf) as cursor:
-        return int(cursor.execute(question).fetchone()[0])
+    return database.read(lambda cursor: int(cursor.execute(question).fetchone()[0]), inf)

@@ -46,6 +46,8 @@ class Waiting:
         self._tap = tap
         self._handed: deque[list[Any] | Pending] = deque()
         """What was handed over and is still to be worked out."""
+        self._last: list[Any] | Pending | None = None
+        """What was taken last."""
         self._is_settling = False
         self._queue: deque[Pending] = deque()
         self._taken = 0
@@ -74,8 +76,11 @@ class Waiting:
         return self._queue
 
     def take(self, handed: list[Any] | Pending) -> None:
-        """An action was carried out."""
+        """An action was carried out; being told so twice is being told so once."""
+        if handed is self._last or (self._handed and self._handed[-1] is handed):
+            return
         self._handed.append(handed)
+        self._last = handed
         self.rows += _rows_of(handed)
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
@@ -85,18 +90,21 @@ class Waiting:
         handed = self._handed
         if not handed or self._is_settling:  # a function of the user's asks in between
             return True
-        self._is_settling = True
         try:
+            self._is_settling = True
             for _ in range(len(handed) if most is None else min(most, len(handed))):
                 rows = _rows_of(handed[0])
                 pending = self._tap.worked_out(handed[0])
+                # An interrupt may come anywhere: then this is done once more, and nothing is lost or there twice.
+                handed[0] = pending
                 self.rows += pending.rows - rows
-                self._taken += 1
-                pending.order = self._taken
-                handed.popleft()
-                if not pending.is_empty:
+                if not pending.is_empty and (not pending.order or pending not in self._queue):
+                    self._taken += 1
+                    pending.order = self._taken
                     self._queue.append(pending)
+                if not pending.is_empty and pending not in self._unsorted[-1:]:
                     self._unsorted.append(pending)
+                handed.popleft()
         finally:
             self._is_settling = False
         return not handed
@@ -124,9 +132,9 @@ class Waiting:
     def pop(self, pending: Pending) -> None:
         """An action waits no more; it is the first."""
         if self._queue and self._queue[0] is pending:
-            self._queue.popleft()
-            self.rows -= pending.rows
             self._unsort(pending)
+            self.rows -= pending.rows
+            self._queue.popleft()
 
     def forget(self, pending: Pending) -> None:
         """What an action wrote waits no more, only its changes of all results."""
@@ -160,7 +168,9 @@ class Waiting:
             for table, written in pending.cells.items():
                 of_table = self._cells.setdefault(table, {})
                 for pk in written:
-                    of_table.setdefault(pk, []).append(pending)
+                    found = of_table.setdefault(pk, [])
+                    if not found or found[-1].order < pending.order:  # else it was sorted before an interrupt
+                        found.append(pending)
         self._unsorted.clear()
 
     def _unsort(self, pending: Pending) -> None:
@@ -172,7 +182,8 @@ class Waiting:
             for pk in written:
                 found = of_table.get(pk)
                 if found is not None:
-                    found.remove(pending)
+                    if pending in found:
+                        found.remove(pending)
                     if not found:
                         del of_table[pk]
 

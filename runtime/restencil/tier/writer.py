@@ -180,8 +180,8 @@ class Writer:
 
     def commit_all(self) -> bool:
         """Commits all that waits; False where the storage does not take it now."""
-        self._is_committing = True
         try:
+            self._is_committing = True
             return self._commit_all()
         finally:
             self._is_committing = False
@@ -286,7 +286,6 @@ class Writer:
     def _numbered(self, draft: Draft, number: int) -> None:
         """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
         known, waiting = self.below.known, self.waiting
-        self._draft = None
         for pending in draft.actions:
             if pending.sweeps:
                 waiting.forget(pending)
@@ -301,6 +300,7 @@ class Writer:
         for cell in draft.given_up:
             known.forget(*cell)
             waiting.bases.pop(cell, None)
+        self._draft = None  # the last of all: after an interrupt it is numbered once more
 
     def _note(self, draft: Draft, number: int) -> None:
         """What was committed has the rev of the commit (locked)."""
