@@ -69,6 +69,7 @@ _BELIEVED: Final = 1.0
 
 _NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 _INFO: Final = "SELECT value FROM info WHERE name = ?"
+_PUT_INFO: Final = "INSERT OR REPLACE INTO info (name, value) VALUES (?, ?)"
 _KIND: Final = "SELECT id FROM kind WHERE name = ?"
 _NEW_KIND: Final = "INSERT INTO kind (name, version, incomplete) VALUES (?, 0, 0)"
 _TABLE: Final = "SELECT version, incomplete FROM kind WHERE name = ?"
@@ -140,6 +141,10 @@ class Retired(Exception):
     """The epoch is over; its file is not opened again."""
 
 
+class Over(Exception):
+    """A reset was noted in the file, whose successor could not be made."""
+
+
 class Database:
     """The file of one epoch, and the two connections to it, each made when it is needed.
 
@@ -170,6 +175,8 @@ class Database:
         self._believed = 0.0
         with self.writing:
             found = self.writer().execute(_INFO, ("reset",)).fetchone()
+            self.over = over_in(self.writer().cursor())
+            """The epoch that a reset was to begin which is noted here; 0 for none."""
         self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
 
     def writer(self) -> Connection:
@@ -363,6 +370,16 @@ class Database:
                 self._shapes.update(commit.shapes)
             return outcome
 
+    def end(self, epoch: int) -> bool:
+        """Notes in the file that a reset was to begin this epoch; whether that can be read from now on."""
+        try:
+            if self._writer is None:
+                return False
+            self.write(lambda cursor: cursor.execute(_PUT_INFO, ("over", epoch)))
+        except sqlite3.Error:
+            return False
+        return True
+
     def append(self, cursor: Cursor, number: int, entry: Entry) -> None:
         """Says in the log what a commit is, and lets go of what is too long ago."""
         self._known = number  # `data_version` tells of the commits of others alone
@@ -412,6 +429,8 @@ class Database:
             if version == self._version and after == self._known:
                 self._seen, self._believed = seen, believed
                 return after, [], False
+            if over_in(self.writer().cursor()):
+                raise Over
             found = _logged(self.writer().cursor(), after)
             self._version, self._known = version, found[0]
             self._seen, self._believed = seen, believed
@@ -504,6 +523,8 @@ class _Commit:
         batch = self._batch
         epoch = self._database.epoch
         number = 0
+        if over_in(cursor):
+            raise Over
         writer, id = batch.entry.writer, batch.entry.commit_id
         last, before = (cursor.execute(_LAST_COMMIT, (writer,)).fetchone() or (0, 0)) if id else (0, 0)
         if id and id <= last:
@@ -664,6 +685,12 @@ def number_in(cursor: Cursor) -> int:
     """The newest commit."""
     found = cursor.execute(_NUMBER).fetchone()
     return 0 if found is None else int(found[0])
+
+
+def over_in(cursor: Cursor) -> int:
+    """The epoch that a reset was to begin which is noted in the file; 0 for none."""
+    found = cursor.execute(_INFO, ("over",)).fetchone()
+    return found[0] if found is not None and isinstance(found[0], int) else 0
 
 
 def bytes_in_use(cursor: Cursor) -> int:

@@ -34,6 +34,10 @@ _TICK: Final = 50_000_000
 _LONGEST_TICK: Final = 2_500_000_000
 """The times of a folder are exact to so many nanoseconds where they are whole seconds, else to those of a `_TICK`."""
 _SECOND: Final = 1_000_000_000
+_CENTURY: Final = 3_155_760_000_000
+"""In ms. A higher epoch is none of ours, and no reset could outrun it."""
+_INTENDED: Final = ".reset"
+"""How the name of a folder ends that says that a reset could not be written; an epoch stands before."""
 _LONGEST_WAIT: Final = 1.0
 """So many seconds another process may take to make a file before this one makes its own."""
 
@@ -45,6 +49,8 @@ class Epochs:
         self._path = path
         self._mounts = mounts
         self._quiet: tuple[int, int, int] | None = None
+        self.intended = 0
+        """The epoch of the last reset that could not be written and was noted in the folder; 0 for none."""
         self.folder = os.path.join(path, name)
 
     def file(self, epoch: int) -> str:
@@ -78,11 +84,15 @@ class Epochs:
     def newest(self) -> int | None:
         """The current epoch; None where there is no file."""
         newest: int | None = None
+        intended = 0
         with suppress(FileNotFoundError), storage_errors(self.folder), os.scandir(self.folder) as entries:
             for entry in entries:
                 name = entry.name
-                if name.endswith(".db") and (number := _number(name[:-3])) is not None:
+                if name.endswith(_INTENDED) and (number := _number(name[: -len(_INTENDED)])) is not None:
+                    intended = max(intended, number)
+                elif name.endswith(".db") and (number := _number(name[:-3])) is not None:
                     newest = number if newest is None or number > newest else newest
+        self.intended = max(self.intended, intended)
         return newest
 
     def identity(self, epoch: int) -> tuple[int, int] | None:
@@ -92,6 +102,35 @@ class Epochs:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    def intend(self, epoch: int) -> str | None:
+        """Notes that a reset was to begin this epoch; where that was noted, None where it cannot be.
+
+        A folder is made, in that of the namespace or beside it, which takes no descriptor.
+        """
+        for path in (os.path.join(self.folder, f"{epoch}{_INTENDED}"), f"{self.folder}.{epoch}{_INTENDED}"):
+            with suppress(OSError):
+                os.mkdir(path, _FOLDER)
+                self.intended = max(self.intended, epoch)
+                return path
+        return None
+
+    def look_beside(self) -> None:
+        """Finds what was noted beside the folder of the namespace."""
+        start = os.path.basename(self.folder) + "."
+        with suppress(OSError), os.scandir(self._path) as entries:
+            for entry in entries:
+                if entry.name.startswith(start) and entry.name.endswith(_INTENDED):
+                    number = _number(entry.name[len(start) : -len(_INTENDED)])
+                    self.intended = max(self.intended, number or 0)
+
+    def create(self, epoch: int) -> bool:
+        """Makes the empty file of an epoch without a descriptor; whether that succeeded."""
+        try:
+            os.mknod(self.file(epoch), _FILE | stat.S_IFREG)
+        except (OSError, AttributeError):  # Windows has no such call
+            return False
+        return True
 
     def is_current(self, epoch: int, identity: tuple[int, int]) -> bool:
         """Whether this file is the newest one, and still there. While nothing came or went, that takes one look."""
@@ -153,6 +192,13 @@ class Epochs:
         for name, epoch, damaged in self._files():
             if epoch < (reset if damaged else current):
                 self._remove(name)
+        if self.intended and self.intended <= current:
+            for path in (
+                os.path.join(self.folder, f"{self.intended}{_INTENDED}"),
+                f"{self.folder}.{self.intended}{_INTENDED}",
+            ):
+                with suppress(OSError):
+                    os.rmdir(path)
         with suppress(OSError), os.scandir(self.folder) as entries:
             late = time.time() - _LEFT_BEHIND
             for entry in entries:
@@ -306,4 +352,7 @@ def _next_after(epoch: int) -> int:
 
 
 def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+    """The epoch that a file name says; None where it says none, or one that lies a hundred years ahead."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        return None
+    return number if (number := int(text)) < time.time() * 1000 + _CENTURY else None

@@ -11,11 +11,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..base.durations import bounded
-from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.fork import within_stores
 from ..base.lazy import logger, sqlite3
 from ..base.values import described
-from .database import Database, Retired
+from .database import Database, Over, Retired
 from .epochs import Epochs
 from .format import LONGEST_LOAD, NotOurs, create
 from .naming import check_principal, namespace_hash
@@ -179,19 +179,45 @@ class SQLiteStorage:
         """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
         epochs = self._place_of_files()
         with self._switching:
-            epochs.prepare()
-            if self._database is not None:
-                self._retire(self._database)
+            retired = self._database
+            if retired is not None:
+                self._retire(retired)
             try:
-                epoch = epochs.begin(self._above)
-            except StorageDown:
-                # There is no room for one more file, so the old ones go at once.
-                epoch = max(self._above, epochs.newest() or 0) + 1
-                epochs.sweep(epoch, epoch)
-                if epochs.newest() is not None:
+                epochs.prepare()
+            except StorageError:
+                if os.path.isdir(epochs.folder):
                     raise
+                return self._above + 1  # nothing was ever stored
+            epoch = self._begun(epochs, retired)
             self._above, self._reset = epoch - 1, epoch
             return epoch
+
+    def _begun(self, epochs: Epochs, retired: Database | None) -> int:
+        """The epoch that a reset begins. Raises StorageError where it cannot, and notes the reset where that can be."""
+        try:
+            return epochs.begin(self._above)
+        except StorageError as error:
+            above = max(self._above, 0 if retired is None else retired.epoch)
+            epoch = max(above + 1, time.time_ns() // 1_000_000)
+            if epochs.create(epoch):
+                return epoch
+            # Where there is no room for one more file, the old ones go at once.
+            with suppress(StorageError):
+                epoch = max(epoch, (epochs.newest() or 0) + 1)
+                epochs.sweep(epoch, epoch)
+                if epochs.newest() is None:
+                    return epoch
+            if retired is not None and retired.end(epoch):
+                noted = epochs.file(retired.epoch)
+            else:
+                noted = epochs.intend(epoch) or ""
+            self._above, self._reset = epoch - 1, epoch
+            told = (
+                f"it was noted in {noted}, so that no store shows again what is there"
+                if noted
+                else f"what is in {epochs.folder} shows again in the next store: remove that folder"
+            )
+            raise StorageDown(f"the reset could not be written ({error}); {told}") from error
 
     def trim(self, /) -> int:
         """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
@@ -253,6 +279,11 @@ class SQLiteStorage:
                 return work(database)
             except Retired:
                 continue  # another thread found a newer one
+            except Over:
+                with self._switching:
+                    if self._database is database:
+                        self._retire(database)
+                continue
             except sqlite3.Error as error:
                 if self._place_of_files().identity(database.epoch) != database.identity:
                     self._follow()
@@ -277,9 +308,13 @@ class SQLiteStorage:
     def _found(self) -> Database:
         epochs = self._place_of_files()
         epochs.prepare()
+        epochs.look_beside()
         made_room = False
         for _ in range(_TRIES):
             epoch = epochs.newest()
+            if epochs.intended > self._reset:
+                self._reset = epochs.intended
+                self._above = max(self._above, self._reset - 1)
             if epoch is None or epoch <= self._above:
                 epoch = self._made(epochs)
             identity = epochs.identity(epoch)
@@ -287,7 +322,11 @@ class SQLiteStorage:
                 continue  # it was there a moment ago
             epochs.check(epoch)
             try:
-                return Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout)
+                database = Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout)
+                if not database.over:
+                    return database
+                database.close()
+                self._reset, self._above = max(self._reset, database.over), max(self._above, database.over - 1)
             except (NotOurs, sqlite3.DatabaseError) as error:
                 if epochs.identity(epoch) != identity:
                     continue  # it went, or has a successor

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..base.errors import StorageCorrupt, StorageDown, StorageOff
+from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.lazy import logger, uuid
 from ..base.values import Meta
 
@@ -248,6 +248,29 @@ class Below:
     def commit(self, work: Callable[[Storage], T]) -> T | None:
         """What the storage answers to who writes to it; see `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
+
+    def reset(self) -> int:
+        """Begins a new epoch, also in a storage that is not used any more. Raises StorageError where it cannot."""
+        unopened: Exception | None = None
+        try:
+            try:
+                if not self.is_open:
+                    self._open()
+            except Exception as error:
+                unopened = error  # a storage in which nothing can lie has nothing to reset
+            with self.turn:
+                epoch = self.storage.reset()
+        except Exception as failure:
+            error = unopened or failure
+            self._failed(error, is_load=False, writes=True)
+            if isinstance(error, StorageError):
+                raise
+            raise StorageDown(f"the reset could not be written ({type(error).__name__}: {error})") from error
+        finally:
+            if self.state == "off":
+                self.let_go()
+        self._answered(writes=True)
+        return epoch
 
     def next_commit_id(self) -> int:
         """An id for a commit, higher than all that this writer gave before."""

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.lazy import logger
+from ..base.errors import StorageDown, StorageError
+from ..base.lazy import asyncio, logger
 from ..base.values import UNDEFINED
 from .draft import Draft
 from .entering import take_over
@@ -154,19 +155,24 @@ class Writer:
         self.drop_all()
         self.tap.clear()
         self._is_resetting = self.below.is_resetting = True
-        if not (self.below.storage.inline and self._try_reset()):
+        try:
+            if self.below.storage.inline or asyncio._get_running_loop() is None:
+                self._try_reset()
+            elif self.below.state == "on":
+                self.thread.wake(hurries=True)
+            else:
+                raise StorageDown(f"the reset is not written yet ({self.below.reason}); it is tried until the exit")
+        except StorageError:
             self.thread.wake(hurries=True)
+            raise
 
-    def _try_reset(self) -> bool:
-        """Begins a new epoch; False where the storage does not answer now."""
-        epoch = self.below.commit(lambda storage: storage.reset())
-        if epoch is None:
-            return False
+    def _try_reset(self) -> None:
+        """Begins a new epoch. Raises StorageError where that cannot be written now."""
+        epoch = self.below.reset()
         with self._store.lock:
             self.below.known.begin_epoch(epoch, reset=epoch, number=0)
             self._is_resetting = self.below.is_resetting = False
             self._done.notify_all()
-        return True
 
     def drop_all(self) -> None:
         """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
@@ -193,8 +199,11 @@ class Writer:
                 if below.state == "off":
                     break
                 return False
-            if self._is_resetting and not self._try_reset():
-                return False
+            if self._is_resetting:
+                try:
+                    self._try_reset()
+                except StorageError:
+                    return False
             self._settle()
             with self._store.lock:
                 draft = self._begin()
