@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -70,7 +71,8 @@ elif how == "closed":
     inner.chmod(0o500)
 elif how == "descriptors":
     low = max(int(name) for name in os.listdir("/proc/self/fd")) + 1
-    resource.setrlimit(resource.RLIMIT_NOFILE, (low, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (low, usual[1]))
     held = []
     try:
         while True:
@@ -83,6 +85,7 @@ try:
 except StorageError as error:
     print("error", error)
 if how == "descriptors":
+    resource.setrlimit(resource.RLIMIT_NOFILE, usual)
     for descriptor in held:
         os.close(descriptor)
 print(shown(store))
@@ -179,18 +182,22 @@ def test_reset_while_server_is_away_raises_and_is_tried_again(server: ValkeyServ
 
 
 @needs_server
-async def test_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
+def test_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
     """Where the server is known to be away the caller is told at once."""
-    with Proxy(server.port) as proxy:
-        store = Store(storage=ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=150))
-        async with store, AsyncController(store) as controller:
-            controller.set_response(items.get, {"id": 1}, {"id": 1})
-            assert store.flush(PATIENCE * 1_000)
-            proxy.hold()
-            controller.reset_entire_store()
-            assert not store.flush(1_000)
-            with pytest.raises(StorageError, match="is not written yet"):
+
+    async def run() -> None:
+        with Proxy(server.port) as proxy:
+            store = Store(storage=ValkeyStorage(proxy.url, namespace="test", principal=None, timeout=150))
+            async with store, AsyncController(store) as controller:
+                controller.set_response(items.get, {"id": 1}, {"id": 1})
+                assert store.flush(PATIENCE * 1_000)
+                proxy.hold()
                 controller.reset_entire_store()
-            proxy.release()
-            proxy.cut()
-            assert store.flush(PATIENCE * 1_000)
+                assert not store.flush(1_000)
+                with pytest.raises(StorageError, match="is not written yet"):
+                    controller.reset_entire_store()
+                proxy.release()
+                proxy.cut()
+                assert store.flush(PATIENCE * 1_000)
+
+    asyncio.run(run())
