@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,8 +15,16 @@ from tests.patience import PATIENCE
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 
-from restencil import AsyncController, Controller, Entity, SQLiteStorage, StorageError, Store, ValkeyStorage
-from restencil import create_resource
+from restencil import (
+    AsyncController,
+    Controller,
+    Entity,
+    SQLiteStorage,
+    StorageError,
+    Store,
+    ValkeyStorage,
+    create_resource,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of folders and limits of descriptors are POSIX's")
 

@@ -17,7 +17,6 @@ from typing import Any, Final
 import pytest
 from tests.effort import IS_NIGHT, tries
 
-
 import restencil
 from restencil import Controller, Entity, SQLiteStorage, Store, create_resource
 

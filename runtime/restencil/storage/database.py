@@ -213,8 +213,8 @@ class Database:
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    # What holds a lock is a function that is given the work, not a context manager: an interrupt that comes when a
-    # generator has taken the lock, and before the block begins, would leave it taken for as long as the traceback lives.
+    # What holds a lock is a function that is given the work, not a context manager: an interrupt that comes after a
+    # generator took the lock and before the block begins would leave it taken for as long as the traceback lives.
 
     def read(self, work: Callable[[Cursor], T], longest: float = _LONGEST_LOAD) -> T:
         """Gives what a work finds at one moment of the file, for which it has at most so many seconds."""

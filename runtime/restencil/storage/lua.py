@@ -143,15 +143,17 @@ COMMIT: Final = _HELP + r"""
 -- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit; then, in the order of ARGV:
 -- sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
--- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is told of so many:
+-- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is
+-- told of so many:
 --   tables: name, version or '', '1' where all of it was told;    hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
 --   results: key, date, text.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
 -- 'done', versions of tables.
 --
--- The writer's last commit is a hash: its id, by part the number and the versions that it was answered with, and 'moved'
--- where a part of it was: the writer makes another commit of it then, so what comes late of this one is not written.
+-- The writer's last commit is a hash: its id, by part the number and the versions that it was answered with, and
+-- 'moved' where a part of it was: the writer makes another commit of it then, so what comes late of this one is not
+-- written.
 local keep, keep_tombstone, keep_list = number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local id, part = number(ARGV[8]), ARGV[9]
 local at, key = 9, 5

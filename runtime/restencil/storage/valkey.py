@@ -423,15 +423,15 @@ class ValkeyStorage:
         found = self._server.command("ZRANGEBYLEX", names.lists, "[t:", "(t;")
         return [whole(decoded(ending)[2:]) for ending in found]
 
-    def _write(self, names: Keys, batch: Batch, id: int = 0, part: int = 0) -> tuple[Outcome, dict[str, int]]:
+    def _write(self, names: Keys, batch: Batch, id: int = 0, at: int = 0) -> tuple[Outcome, dict[str, int]]:
         """One script: what became of it, and the versions that the tables of the batch have then.
 
-        It is this part of the commit of this id.
+        It is part `at` of the commit of this id.
         """
         keys, told, tables = _told_of(names, batch, self._parted)
         entry = entry_to_json(batch.entry) if _says_anything(batch) else b""
         writer = batch.entry.writer
-        head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, part]
+        head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, at]
         places = [names.info, names.log, names.lists, names.results, names.writer(writer), *keys]
         reply = self._server.run(lua.COMMIT, places, [*head, *told])
         if not self._is_of_now(reply):
@@ -457,8 +457,8 @@ class ValkeyStorage:
         moved = None if is_begun else self._differences(batch)
         numbers: list[int] = []
         versions = batch.tables
-        for part, some in enumerate(parts) if moved is None else ():
-            outcome, now = self._write(names, some._replace(tables=versions), id, part)
+        for at, some in enumerate(parts) if moved is None else ():
+            outcome, now = self._write(names, some._replace(tables=versions), id, at)
             if outcome.moved is not None or outcome.epoch != batch.epoch:
                 moved = self._differences(batch) or outcome.moved
                 break

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
@@ -24,6 +25,8 @@ _LOADS: Final = 3
 """So many loads may fail one after another before no read asks any more."""
 _PAGE: Final = 1_000
 """So many names are asked for at once."""
+LEASE_LENGTH: Final = 3_000.0
+"""How long a lease lasts, in ms; who is out of touch for longer does not know what others did."""
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 30.0
 """A storage that is down is asked again after so many seconds, each time after twice as many."""
@@ -196,6 +199,11 @@ class Below:
         """Called (locked) before it is asked what is known: what actions handed over is worked out."""
         self._now = now
         self._place = place
+        poll = storage.poll if storage.inline else 0
+        self._longest_silence = max(LEASE_LENGTH, 2 * poll) / 1_000
+        self._contact = inf
+        """When the storage last said what others wrote, in s; it says nothing before it is opened."""
+        self._is_lost = False
         self._failed_loads = 0
         self._is_read = True
         """Whether reads ask it also while it is down: it is at hand, and only takes no commits."""
@@ -338,7 +346,27 @@ class Below:
             if not self.is_open:
                 self.known.begin(opened)
                 self.is_open = True
+                self.touched()
                 self.was_opened()
+
+    # -- contact
+
+    def touched(self) -> None:
+        """The storage has just said what others wrote."""
+        self._contact = time.monotonic()
+        self._is_lost = False
+
+    @property
+    def is_out_of_touch(self) -> bool:
+        """Whether the storage said nothing of what others wrote for longer than a lease lasts."""
+        return time.monotonic() - self._contact > self._longest_silence
+
+    def lost_touch(self) -> bool:
+        """Whether that is so and was not said before."""
+        if self._is_lost or not self.is_out_of_touch:
+            return False
+        self._is_lost = True
+        return True
 
     def calibrate(self) -> bool:
         """Compares the clocks anew, and opens what was not opened yet; False where the storage does not answer."""

@@ -302,7 +302,11 @@ class Knowing:
     def turn(self) -> bool:
         """Takes in what others wrote, and compares some of what is doubted (without the lock); False: no answer."""
         below = self._below
-        if not below.is_open or not below.may_be_read:
+        if not below.is_open:
+            return False
+        if below.lost_touch():
+            self.lost()
+        if not below.may_be_read:
             return False
         if self.changes.clock_stepped():
             with below.lock:
@@ -311,7 +315,10 @@ class Knowing:
         # What finds nothing goes through nothing else. (Benchmark: an idle store with a storage.)
         number = below.known.number
         found = below.work(lambda storage: storage.changes(number, 0))
-        return found is not None and self.heard(found)
+        if found is None:
+            return False
+        below.touched()
+        return self.heard(found)
 
     def heard(self, found: Told) -> bool:
         """The log says this (without the lock); False: there was no answer to what it leads to."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.lazy import hashlib, logger
 from ..storage.protocol import leases_of
+from .below import LEASE_LENGTH
 from .loading import Loading
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from .below import Below
     from .knowing import Knowing
 
-_LENGTH: Final = 3_000
-"""How long a lease lasts that nobody renews, in ms: so long those wait whose holder was killed."""
 _RENEWED: Final = 1.0
 """It is renewed after so many seconds, as long as its request is in flight."""
 _TRIES: Final = 5
@@ -146,7 +145,7 @@ class Leases:
 
         def ask(storage: Storage) -> bool:
             asked = time.monotonic()
-            got = storage.lease(lease.name, lease.owner, _LENGTH)
+            got = storage.lease(lease.name, lease.owner, LEASE_LENGTH)
             if got:  # noted here, as who waits for this may be cancelled
                 with self._lock:
                     self._hold(fetch_id, lease, asked)
@@ -232,7 +231,7 @@ class Leases:
             self._to_give.append(lease)
         elif fetch_id not in self._held:
             self._below.count.leases += 1
-            self._held[fetch_id] = _Held(lease, asked + _LENGTH / 1000)
+            self._held[fetch_id] = _Held(lease, asked + LEASE_LENGTH / 1000)
         self._work(at_once=not is_wanted)
 
     # -- the thread
@@ -285,10 +284,10 @@ class Leases:
             held, committing = [*self._held.values()], [*self._committing]
         leases = [one.lease for one in held] + [lease for lease, is_waiting in committing if is_waiting()]
         asked = time.monotonic()
-        found = self._ask(leases, _LENGTH)
+        found = self._ask(leases, LEASE_LENGTH)
         for one, is_kept in zip(held, found or (), strict=False):
             if is_kept:
-                one.until = asked + _LENGTH / 1000
+                one.until = asked + LEASE_LENGTH / 1000
             else:
                 one.was_lost = True
         with self._lock:
@@ -304,7 +303,7 @@ class Leases:
         with self._lock:
             looking = [*self._looking.items()]
         asked = time.monotonic()
-        found = self._ask([lease for _, (lease, _) in looking], _LENGTH)
+        found = self._ask([lease for _, (lease, _) in looking], LEASE_LENGTH)
         wake = [wanted for _, (_, wanted) in looking] if found is None else []
         with self._lock:
             for (fetch_id, (lease, wanted)), is_free in zip(looking, found or (), strict=False):

@@ -65,6 +65,8 @@ class Watching:
     def begin(self) -> int | None:
         """Up to where memory is; None where nothing is to be asked now."""
         below = self._below
+        if below.lost_touch():
+            self._watcher.lost()
         if not below.may_be_read:
             return None
         if time.monotonic() - self._calibrated > _CALIBRATION:
@@ -79,11 +81,14 @@ class Watching:
 
     def end(self, found: Changes | Exception) -> bool:
         """What the storage said, or how it failed; whether it may be asked at once again."""
-        self._below.load(lambda storage: _given(found))
+        below = self._below
+        below.load(lambda storage: _given(found))
         if isinstance(found, Exception):
             self._was_lost = True
             return False
-        if self._was_lost:
+        is_lost = self._was_lost or below.lost_touch()
+        below.touched()
+        if is_lost:
             self._was_lost = False
             self._watcher.lost()
         self._watcher.heard(found)
