@@ -61,7 +61,8 @@ return {digits(old), digits(reset), info[3] or '0', moment, ARGV[4], ''}
 LOAD: Final = _KNOWN + """
 -- KEYS: info; rows and results; the hashes of an index.
 -- ARGV: epoch; count of rows and results; tables: count, names; of each hash: count, values.
--- Answers: epoch, reset, number, lengths of the texts, all texts as one, versions of the tables, what each hash gives.
+-- Answers: epoch, reset, number, lengths of the texts, all texts as one, versions of the tables, for each of them '1'
+-- where rows of it were lost, what each hash gives.
 -- A client takes in one long text faster than a thousand short ones. (Benchmark: a list of 1,000 that memory lacks.)
 local count, at = number(ARGV[2]), 3
 local lengths, texts = {}, {}
@@ -77,11 +78,13 @@ local function taken(prefix)
   at = at + 1 + #found
   return found
 end
-local tables = taken('v:')
+local tables, losses = taken('v:'), {}
+for i, name in ipairs(tables) do losses[i] = 'l' .. string.sub(name, 2) end
 local versions = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(tables)) or {}
+local lost = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(losses)) or {}
 local index = {}
 for i = count + 2, #KEYS do index[#index + 1] = redis.call('HMGET', KEYS[i], unpack(taken(''))) end
-return {info[1], info[2], info[3], table.concat(lengths, ' '), table.concat(texts), versions, index}
+return {info[1], info[2], info[3], table.concat(lengths, ' '), table.concat(texts), versions, lost, index}
 """
 
 PAGE: Final = _KNOWN + """
@@ -96,7 +99,7 @@ SIFT: Final = _KNOWN + """
 -- Takes members out of a set whose rows or results have expired.
 -- KEYS: info; the set; what its members stand for.
 -- ARGV: epoch; the field that counts what is there; the table, or '' for results; the members.
--- Answers: epoch, reset, number, 'done', for each member '1' or ''.
+-- Answers: epoch, reset, number, 'done', for each member '1' or '', and how many were taken out.
 local texts = redis.call('MGET', unpack(KEYS, 3))
 local gone, living = {}, {}
 for i = 1, #KEYS - 2 do
@@ -109,9 +112,12 @@ if left > 0 then
   local bytes, all = number(held[3]), math.max(1, number(held[1]) + number(held[2]))
   redis.call('HINCRBY', KEYS[1], 'bytes', digits(-math.min(bytes, math.floor(bytes / all * left))))
   redis.call('HINCRBY', KEYS[1], ARGV[2], -left)
-  if ARGV[3] ~= '' then redis.call('HINCRBY', KEYS[1], 'v:' .. ARGV[3], 1) end
+  if ARGV[3] ~= '' then
+    redis.call('HINCRBY', KEYS[1], 'v:' .. ARGV[3], 1)
+    redis.call('HSET', KEYS[1], 'l:' .. ARGV[3], '1')
+  end
 end
-return {info[1], info[2], info[3], 'done', living}
+return {info[1], info[2], info[3], 'done', living, left}
 """
 
 CHANGES: Final = _KNOWN + """
@@ -145,7 +151,8 @@ COMMIT: Final = _HELP + r"""
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
 -- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is
 -- told of so many:
---   tables: name, version or '', '1' where all of it was told;    hashes: name, count, value and '+pk' or '-';
+--   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
+--   hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
 --   results: key, date, text.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
@@ -165,7 +172,10 @@ local function taken(read)
   return found
 end
 local tables = taken(function()
-  return {set = take_key(), name = take(), wanted = take(), told = take() == '1', added = {}, lost = {}}
+  local it = {set = take_key(), name = take(), wanted = take(), added = {}, lost = {}}
+  local how = number(take())
+  it.told, it.lacks = how % 2 == 1, how >= 2
+  return it
 end)
 local hashes = taken(function()
   local hash = {key = take_key(), name = take(), put = {}, lost = {}}
@@ -302,6 +312,8 @@ for i, it in ipairs(tables) do
     if #it.added > 0 then redis.call('ZADD', it.set, unpack(it.added)) end
     versions[i] = digits(redis.call('HINCRBY', KEYS[1], 'v:' .. it.name, 1))
   end
+  if it.lacks or #it.lost > 0 then redis.call('HSET', KEYS[1], 'l:' .. it.name, '1')
+  elseif it.told then redis.call('HDEL', KEYS[1], 'l:' .. it.name) end
 end
 for _, hash in ipairs(hashes) do
   if #hash.lost > 0 then redis.call('HDEL', hash.key, unpack(hash.lost)) end

@@ -77,7 +77,10 @@ class TableInfo(NamedTuple):
     version: int
     """Grows when a row comes in or goes; 0 where the table is unknown."""
     incomplete: bool
-    """Whether rows were dropped, or left out, since the server last said all that is in it."""
+    """Whether rows were dropped, or left out, since the server last said all that is in it; or may have been."""
+    lost: bool = True
+    """Where it is incomplete: whether rows are known to be missing. False: what is absent was never stored, though rows
+    may go without the storage's knowing, so that a list of all rows cannot be believed."""
 
 
 class Loaded(NamedTuple):

@@ -184,7 +184,8 @@ class ValkeyStorage:
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call.
 
-        A table is never known to be complete: any of its rows may have expired.
+        A table is never known to be complete: any of its rows may have expired. What is absent and was stored once is
+        taken out of the list of its table, which has lost rows from then on.
         """
         count = len(cells) + len(keys)
         refuse_too_many(count + len(index))
@@ -199,8 +200,12 @@ class ValkeyStorage:
                 told += [len(values), *map(encoded, values)]
             return places + [names.index(*at) for at in by_hash], told
 
-        names, (number, lengths, joined, versions, found) = self._ask(lua.LOAD, asked)
+        names, (number, lengths, joined, versions, losses, found) = self._ask(lua.LOAD, asked)
         texts = parted(joined, lengths)
+        lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
+        lost |= self._lost(
+            names, [cell for cell, text in zip(cells, texts, strict=False) if not text], {*tables} - lost
+        )
         rows = (row_from_text(*at, text, self._parted.known_as) for at, text in zip(cells, texts, strict=False) if text)
         results = (
             result_from_text(key, text, self._parted.known_as)
@@ -218,8 +223,36 @@ class ValkeyStorage:
                 for value, pk in zip(values, pks, strict=True)
                 if pk is not None
             },
-            {table: TableInfo(int(v), True) for table, v in zip(tables, versions, strict=True) if v is not None},
+            {
+                table: TableInfo(int(version), True, table in lost)
+                for table, version in zip(tables, versions, strict=True)
+                if version is not None
+            },
         )
+
+    def _lost(self, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
+        """Those of some tables of which one of the absent rows was stored once."""
+        by_table: dict[str, list[str]] = {}
+        for table, pk in absent:
+            if table in tables:
+                by_table.setdefault(table, []).append(pk)
+        return {
+            table
+            for table, pks in by_table.items()
+            if any(self._sifted(names, table, some)[1] for some in _portions(pks))
+        }
+
+    def _sifted(self, names: Keys, table: str | None, members: list[str]) -> tuple[list[str], int]:
+        """Which of these rows or results are there, and how many others were taken out of their list."""
+        if table is None:
+            places, told = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
+        else:
+            places = [names.table(table), *(names.row(table, pk) for pk in members)]
+            told = [names.epoch, "rows", encoded(part(table))]
+        reply = self._server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, members)])
+        if len(reply) <= 3:  # the epoch is over, and with it all that was listed
+            return [], 0
+        return [member for member, is_there in zip(members, reply[4], strict=True) if is_there], int(reply[5])
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said.
@@ -401,14 +434,7 @@ class ValkeyStorage:
         members = [decoded(item) for item in items[: each * limit : each]]
         living: list[str] = []
         for some in _portions(members):
-            if table is None:
-                places, told = [names.results, *map(names.result, some)], [names.epoch, "results", ""]
-            else:
-                places = [names.table(table), *(names.row(table, pk) for pk in some)]
-                told = [names.epoch, "rows", encoded(part(table))]
-            reply = self._server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, some)])
-            if len(reply) > 3:  # else the epoch is over, and with it all that was listed
-                living += [member for member, is_there in zip(some, reply[4], strict=True) if is_there]
+            living += self._sifted(names, table, some)[0]
         return Page(living, last), len(members) - len(living)
 
     def _sift_all(self) -> Iterator[int]:
@@ -902,13 +928,19 @@ def _told_of(names: Keys, batch: Batch, parted: _Parted) -> tuple[list[bytes], l
     """Keys and arguments of the script that commits, in its order, and the tables that it is told of."""
     cells = [place for place in batch.drop if not isinstance(place, str)]
     tables = list(
-        dict.fromkeys((*(row.table for row in batch.rows), *(t for t, _ in cells), *batch.tables, *batch.listed))
+        dict.fromkeys(
+            (*(row.table for row in batch.rows), *(t for t, _ in cells), *batch.tables, *batch.listed, *batch.lacking)
+        )
     )
     number = {table: at for at, table in enumerate(tables, 1)}
     keys = [names.table(table) for table in tables]
     told: list[Any] = [len(tables)]
     for table in tables:
-        told += [encoded(part(table)), batch.tables.get(table, ""), "1" if table in batch.listed else ""]
+        told += [
+            encoded(part(table)),
+            batch.tables.get(table, ""),
+            (table in batch.listed) + 2 * (table in batch.lacking),
+        ]
     by_hash: dict[tuple[str, str], list[Any]] = {}
     for (table, field, value), pk in batch.index.items():
         by_hash.setdefault((table, field), []).extend((encoded(value), b"-" if pk is None else b"+" + encoded(pk)))

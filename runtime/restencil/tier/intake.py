@@ -58,6 +58,12 @@ class Intake(Origin):
         """Rows that were loaded of what waits for its commit."""
         shapes.grew = self._may_be_read
 
+    def dangle(self, cells: list[Cell]) -> None:
+        """A response of this process refers to these, of which nothing is known."""
+        if len(self.dangling) > MOST_ABSENT:
+            self.dangling.clear()
+        self.dangling.update(cells)
+
     # -- times -----------------------------------------------------------------------------------------------------
 
     def times(self, meta: Meta) -> Meta | None:
@@ -207,6 +213,8 @@ class Intake(Origin):
         known.note_rows(table, usable)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
+        if self.dangling:
+            self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
 
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
@@ -229,6 +237,7 @@ class Intake(Origin):
                 self._contents.overlaps.doubtful.add(cell)  # others have something else of it
             return
         self.unusable.discard(cell)
+        self.dangling.discard(cell)
         if cell in self.left:
             node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)

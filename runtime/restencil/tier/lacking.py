@@ -124,6 +124,8 @@ class Lacking:
         """Whether something is not there, or not all of it, of which the storage's own values say that it is."""
         node, from_storage, pks = references
         table, intake = node.table_key, self._intake
+        if absent and not from_storage:  # a response of this process refers to them: from now on they are no holes
+            intake.dangle([(table, pk) for pk in absent])
         if intake.left:
             get = self._contents.base.get
             for pk in pks:
@@ -139,7 +141,7 @@ class Lacking:
         if self._below.known.rev(table, pk) is None and table not in intake.whole:
             return True
         info = intake.infos.get(table)
-        return info is not None and info.incomplete
+        return info is not None and info.incomplete and info.lost and (table, pk) not in intake.dangling
 
     def is_hole_of(self, table: str) -> bool:
         """Whether a list of all that a table holds would lack something."""

@@ -38,6 +38,8 @@ class Origin:
         """The shapes of the endpoints of results that memory has."""
         self.key_writers = below.known.key_writers
         """Who wrote results last, as far as the log told that."""
+        self.dangling: set[Cell] = set()
+        """What responses of this process refer to and nobody stored."""
         self.unusable: set[Cell] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
@@ -175,7 +177,7 @@ class Origin:
         for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
             kept.clear()
         self.key_writers.clear()
-        for more in (self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
+        for more in (self.dangling, self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
         self._writer.waiting.doubt()
         self.has_earlier = self.has_earlier or is_epoch
