@@ -139,7 +139,7 @@ def test_dangling_references_of_four_processes_settle(scene: Scene) -> None:
     time.sleep(1.5)
     assert len(scene.api.asked) == asked
     assert asked <= 10
-    assert all([found.title for found in process.cached(articles.get_list)][0] == "second" for process in processes)
+    assert all(process.cached(articles.get_list)[0].title == "second" for process in processes)
     stop.set()
     processes[0].fetch(articles.partial_update, {"id": "1"}, {"title": "third"})
     for thread in threads:

@@ -133,7 +133,7 @@ class Draft:
     # -- as JSON (without the lock)
 
     def encoded(self, below: Below, forms: Forms) -> Batch | None:
-        """The batch under an id of its own, None where there is nothing to commit; `unstorable` has what has no JSON."""
+        """The batch under an id of its own; None where nothing is committed; `unstorable` has what has no JSON."""
         known = below.known
         self.unstorable.clear()
         times = self.actions[-1].times if self.actions else None

@@ -79,6 +79,7 @@ class Origin:
             self.loaded_keys,
             self.validators,
             self.key_shapes,
+            self.dangling,
             self.unusable,
             self.unusable_keys,
             self.unread,
