@@ -1,6 +1,6 @@
 """What `restencil cache` says of storages: plain data, which `--format json` prints, and the same as text.
 
-Looking changes nothing: all is read over `restencil.storage.namespaces`. What lies there came from an API, so nothing
+Looking changes nothing: all is read over `cache_inspect.namespaces`. What lies there came from an API, so nothing
 of it reaches a terminal unseen: characters that cannot be printed are shown by their numbers.
 """
 
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from restencil_generator.failure import Failure
 
 if TYPE_CHECKING:
-    from restencil.storage import NamespaceSummary, StoredNamespace, StoredResult, StoredRow
+    from restencil.storage import StoredResult, StoredRow
+
+    from restencil_generator.cache_inspect import NamespaceSummary, StoredNamespace
 
 SHORT: Final = 6
 """So many digits of a hash tell one namespace from another, as a rule."""
@@ -28,7 +30,7 @@ _MOST: Final = 100
 @contextlib.contextmanager
 def opened(where: str, wanted: str | None) -> Generator[Sequence[StoredNamespace]]:
     """The namespaces at a path or URL, or the one whose hash begins as wanted; a StorageError is a failure."""
-    from restencil.storage import namespaces
+    from restencil_generator.cache_inspect import namespaces
 
     found: Sequence[StoredNamespace] = ()
     try:

@@ -205,10 +205,10 @@ def test_a_path_that_is_no_storage_is_no_answer(
     fill(tmp_path)
     (file,) = tmp_path.glob("*/*.db")
     with closing(sqlite3.connect(file)) as newer:
-        newer.execute("PRAGMA user_version = 2")
+        newer.execute("PRAGMA user_version = 3")
     if command != "clear":
         cache(command, tmp_path, code=2)
-        assert "has format 2, and this version of restencil knows 1" in capsys.readouterr().err
+        assert "has format 3, and this version of restencil knows 2" in capsys.readouterr().err
 
 
 def test_what_an_api_said_reaches_no_terminal_unseen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,6 @@ For a storage of one's own: the protocol `restencil.Storage`, and the tuples tha
 
 from __future__ import annotations
 
-from .finding import namespaces
-from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 from .protocol import (
     Batch,
     Cell,
@@ -32,16 +30,11 @@ __all__ = [
     "IndexEntry",
     "Loaded",
     "NamespaceStats",
-    "NamespaceSummary",
     "Opened",
     "Outcome",
     "Page",
     "Place",
-    "StoredLease",
-    "StoredNamespace",
     "StoredResult",
     "StoredRow",
-    "StoredTable",
     "TableInfo",
-    "namespaces",
 ]

@@ -1,21 +1,23 @@
-"""A look into the files of a folder, from outside, while others use them."""
+"""Inspects the SQLite files of a folder while others use them."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from ..base.errors import StorageCorrupt, StorageDown, StorageOff
-from ..base.lazy import sqlite3
-from .database import Shapes, bytes_in_use, number_in, result_of, row_of
-from .entries import committed_at
-from .epochs import Epochs
-from .format import NotOurs, connect, has_format, nothing
-from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
-from .protocol import HOUR, StoredResult, StoredRow
+from restencil import StorageCorrupt, StorageDown, StorageOff
+from restencil.storage import StoredResult, StoredRow
+from restencil.storage.database import Shapes, bytes_in_use, number_in, result_of, row_of
+from restencil.storage.entries import committed_at
+from restencil.storage.epochs import Epochs
+from restencil.storage.format import NotOurs, connect, has_format, nothing
+from restencil.storage.protocol import HOUR
+
+from .namespace import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 
 if TYPE_CHECKING:
     from sqlite3 import Connection, Cursor

@@ -1,18 +1,18 @@
-"""A look into what lies on a server, from outside, while others use it."""
+"""Inspects what lies on a Valkey server while others use it."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final
 
-from ..base.errors import StorageDown, StorageOff
-from ..base.values import DICT
-from . import lua
-from .entries import committed_at
-from .inspection import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
-from .keyspace import Keys, decoded, encoded, result_from_text, row_from_text, whole
-from .protocol import HOUR, StoredResult, StoredRow
-from .valkey import FORMAT, Server
+from restencil import StorageDown, StorageOff
+from restencil.storage import StoredResult, StoredRow, lua
+from restencil.storage.entries import committed_at
+from restencil.storage.keyspace import Keys, decoded, encoded, result_from_text, row_from_text, whole
+from restencil.storage.protocol import HOUR
+from restencil.storage.valkey import FORMAT, Server
+
+from .namespace import NamespaceSummary, StoredLease, StoredNamespace, StoredTable
 
 _TIMEOUT: Final = 5.0
 _AT_ONCE: Final = 500
@@ -174,7 +174,7 @@ def _committed(members: Any) -> float | None:
 
 def _pairs(reply: Any) -> dict[bytes, bytes]:
     """Names and values, as a client library gives them: as a dict, or one after the other."""
-    return reply if isinstance(reply, DICT) else dict(zip(reply[::2], reply[1::2], strict=True))
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _used(text: bytes) -> float:

@@ -13,7 +13,7 @@ from tests.storage.servers import ValkeyServer, needs_server
 
 from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageOff, ValkeyStorage
 from restencil.base.values import Meta
-from restencil.storage import StoredNamespace, StoredTable, namespaces
+from restencil_generator.cache_inspect import StoredNamespace, StoredTable, namespaces
 
 PLACE = "https://api.test"
 

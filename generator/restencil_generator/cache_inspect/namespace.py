@@ -1,11 +1,11 @@
-"""What is in storages, for who looks into them from outside: nothing is changed by looking, not even a last use."""
+"""What the inspection of a storage gives: namespaces, and what is in each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .protocol import StoredResult, StoredRow
+from restencil.storage import StoredResult, StoredRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
