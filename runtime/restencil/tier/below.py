@@ -268,12 +268,12 @@ class Below:
                 unopened = error  # a storage in which nothing can lie has nothing to reset
             with self.turn:
                 epoch = self.storage.reset()
-        except Exception as failure:
-            error = unopened or failure
-            self._failed(error, is_load=False, writes=True)
-            if isinstance(error, StorageError):
-                raise
-            raise StorageDown(f"the reset could not be written ({type(error).__name__}: {error})") from error
+        except Exception as error:
+            cause = unopened or error
+            self._failed(cause, is_load=False, writes=True)
+            if isinstance(cause, StorageError):
+                raise cause from None
+            raise StorageDown(f"the reset could not be written ({type(cause).__name__}: {cause})") from cause
         finally:
             if self.state == "off":
                 self.let_go()
