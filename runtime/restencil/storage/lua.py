@@ -85,11 +85,8 @@ local lost = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(losses)) or {}
 local index = {}
 for i = count + 2, #KEYS do
   local values, given = taken(''), {}
-  if redis.call('EXISTS', KEYS[i]) == 1 then
-    for from = 1, #values, 1000 do
-      local some = redis.call('HMGET', KEYS[i], unpack(values, from, math.min(from + 999, #values)))
-      for j = 1, math.min(1000, #values - from + 1) do given[from + j - 1] = some[j] end
-    end
+  for from = 1, #values, 1000 do
+    append(given, redis.call('HMGET', KEYS[i], unpack(values, from, math.min(from + 999, #values))))
   end
   index[#index + 1] = given
 end

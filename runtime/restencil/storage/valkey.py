@@ -207,7 +207,7 @@ class ValkeyStorage:
         fields = [mark_field(("row", *cell)) for cell in cells]
         fields += [mark_field(("key", key, "")) for key in keys] + [mark_field(mark) for mark in marks]
         names, (number, lengths, joined, versions, losses, (*found, stale)) = self._ask(lua.LOAD, asked)
-        set_by = [int(number or 0) for number in stale] or [0] * len(fields)
+        set_by = [int(number or 0) for number in stale]
         texts = parted(joined, lengths)
         lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
         lost |= self._lost(
@@ -232,7 +232,7 @@ class ValkeyStorage:
             {
                 (*at, value): decoded(pk)
                 for (at, values), pks in zip(by_hash.items(), found, strict=True)
-                for value, pk in zip(values, pks, strict=False)  # none where the hash is not there
+                for value, pk in zip(values, pks, strict=True)
                 if pk is not None
             },
             {
