@@ -324,14 +324,14 @@ class Database:
             if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
         ]
         leads = self._index(cursor, index) if index else {}
-        found: dict[Mark, int] = {}
+        set_by: dict[Mark, int] = {}
         if (rows or results or marks) and cursor.execute(_ANY_MARK).fetchone()[0]:
             of_rows = _marks(cursor, [("row", row.table, row.pk) for row in rows])
             rows = [row._replace(stale_rev=of_rows.get(("row", row.table, row.pk), 0)) for row in rows]
             of_keys = _marks(cursor, [("key", result.key, "") for result in results])
             results = [result._replace(stale_rev=of_keys.get(("key", result.key, ""), 0)) for result in results]
-            found = _marks(cursor, marks)
-        return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables), found)
+            set_by = _marks(cursor, marks)
+        return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables), set_by)
 
     def _in_time(self) -> None:
         if time.monotonic() > self._deadline:
