@@ -137,7 +137,10 @@ _TAKE_LEASE: Final = (
     " SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ? OR until > ?"
 )
 _GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
-_LAST_COMMIT: Final = "SELECT id, number FROM writer WHERE name = ?"
+_LAST_COMMIT: Final = (
+    "SELECT (SELECT value FROM info WHERE name = 'over'), (SELECT id FROM writer WHERE name = ?1),"
+    " (SELECT number FROM writer WHERE name = ?1)"
+)
 _PUT_COMMIT: Final = "INSERT OR REPLACE INTO writer (name, id, number, used) VALUES (?, ?, ?, ?)"
 _CUT_COMMITS: Final = "DELETE FROM writer WHERE used < ?"
 _RELEASE: Final = "DELETE FROM lease WHERE name = ?"
@@ -547,11 +550,11 @@ class _Commit:
         batch = self._batch
         epoch = self._database.epoch
         number = 0
-        if over_in(cursor):
-            raise Over
         writer, id = batch.entry.writer, batch.entry.commit_id
-        last, before = (cursor.execute(_LAST_COMMIT, (writer,)).fetchone() or (0, 0)) if id else (0, 0)
-        if id and id <= last:
+        over, last, before = cursor.execute(_LAST_COMMIT, (writer,)).fetchone()
+        if over is not None:
+            raise Over
+        if id and last is not None and id <= last:
             cursor.execute("ROLLBACK")
             return Outcome(before if id == last else 0, epoch, None)
         said = (
