@@ -18,12 +18,10 @@ from tests.libraries import httpx
 
 from restencil_generator.cli.main import cli
 from restencil_generator.mock import create_app
-from restencil_generator.openapi.embedding import restored
-from restencil_generator.openapi.export import export, text_of
-from restencil_generator.openapi.tree import Tree
-from restencil_generator.openapi.writer import write
-from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
-from restencil_generator.spec.model import Spec
+from restencil_generator.openapi.export.document import export, text_of
+from restencil_generator.openapi.export.embed import restored
+from restencil_generator.openapi.spec_tree import Tree
+from restencil_generator.openapi.spec_writer import write
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

@@ -11,8 +11,8 @@ import restencil_generator.mock
 
 MOCK = "restencil_generator.mock"
 ALLOWED = {
-    "restencil_generator.spec.model",
-    "restencil_generator.openapi.export",
+    "restencil_generator.declaration",
+    "restencil_generator.openapi.export.document",
     "starlette",
     "swagger_ui_bundle",
     "uvicorn",

@@ -17,12 +17,12 @@ ONE_FILE = {
     "httpx": "runtime/restencil/http/library.py",
     "pydantic_core": "runtime/restencil/schema/pydantic.py",
     "valkey": "runtime/restencil/storage/valkey.py",
-    "yaml": "generator/restencil_generator/spec/source/yaml.py",
-    "jinja2": "generator/restencil_generator/codegen/render.py",
-    "black": "generator/restencil_generator/codegen/format.py",
-    "click": "generator/restencil_generator/cli/main.py",
-    "jsonpath_rfc9535": "generator/restencil_generator/openapi/json_path.py",
-    "ruamel": "generator/restencil_generator/openapi/round_trip.py",
+    "yaml": "generator/restencil_generator/yaml_text.py",
+    "jinja2": "generator/restencil_generator/render.py",
+    "black": "generator/restencil_generator/format.py",
+    "click": "generator/restencil_generator/cli.py",
+    "jsonpath_rfc9535": "generator/restencil_generator/openapi/document/json_path.py",
+    "ruamel": "generator/restencil_generator/openapi/merge/yaml_edit.py",
 }
 """The packages of others that one file alone names, for types too: whoever replaces one has one file to change."""
 

@@ -35,14 +35,12 @@ import restencil_generator as generator
 from restencil_generator.exceptions import Failure
 from restencil_generator.lint.advice import lint
 from restencil_generator.mock import CannotServe, create_app
-from restencil_generator.openapi.export import export
-from restencil_generator.openapi.importing import Imported, Job, prepare
+from restencil_generator.openapi.document.overlays import apply
+from restencil_generator.openapi.document.parse import read_text
+from restencil_generator.openapi.document.reader import version_of
+from restencil_generator.openapi.export.document import export
+from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
-from restencil_generator.openapi.overlays import apply
-from restencil_generator.openapi.reading import version_of
-from restencil_generator.openapi.text import read_text
-from restencil_generator.spec.load import load_text
-from restencil_generator.spec.model import Spec
 
 MOST_CALLS = 40
 """How many calls are made of one package at most."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from restencil_generator.openapi.document import Document, Schema
-from restencil_generator.openapi.files import Files
-from restencil_generator.openapi.reading import read
+from restencil_generator.openapi.document.files import Files
+from restencil_generator.openapi.document.model import Document, Schema
+from restencil_generator.openapi.document.reader import read
 
 OK: Mapping[str, Any] = {"200": {"description": "", "content": {"application/json": {"schema": {"type": "string"}}}}}
 

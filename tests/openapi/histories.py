@@ -12,9 +12,9 @@ import re
 from random import Random
 from typing import Any
 
-from restencil_generator.openapi.parts import Part, Side, read_side
-from restencil_generator.openapi.tree import NodePath, Tree
-from restencil_generator.openapi.writer import write
+from restencil_generator.openapi.merge.source_map import Part, Side, read_side
+from restencil_generator.openapi.spec_tree import NodePath, Tree
+from restencil_generator.openapi.spec_writer import write
 
 SCALARS = ("string", "integer", "number", "boolean", "date", "datetime", "decimal", "uuid", "string?", "integer?")
 

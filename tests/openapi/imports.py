@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from restencil_generator.openapi.files import Files
-from restencil_generator.openapi.making import Made, make
+from restencil_generator.openapi.document.files import Files
+from restencil_generator.openapi.document.reader import read
+from restencil_generator.openapi.infer.build import Made, make
 from restencil_generator.openapi.options import Options
-from restencil_generator.openapi.reading import read
 
 FOLDER = Path(__file__).parent
 DOCUMENTS = sorted((FOLDER / "ours").glob("*.*"))

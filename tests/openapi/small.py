@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.openapi.documents import read_tree
 
-from restencil_generator.openapi.making import Made, make
+from restencil_generator.openapi.infer.build import Made, make
 from restencil_generator.openapi.options import Options
 
 

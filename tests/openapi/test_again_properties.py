@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.effort import tries
 from tests.openapi.histories import Change, Edit, Editor, base_tree, upstream
 
-from restencil_generator.openapi.again import Merged, merge
-from restencil_generator.openapi.merging import Settled, names_of
-from restencil_generator.openapi.parts import Part, Side, read_side
-from restencil_generator.openapi.tree import NodePath
-from restencil_generator.openapi.writer import write
+from restencil_generator.openapi.merge.merge import Merged, merge
+from restencil_generator.openapi.merge.source_map import Part, Side, read_side
+from restencil_generator.openapi.merge.three_way import Settled, names_of
+from restencil_generator.openapi.spec_tree import NodePath
+from restencil_generator.openapi.spec_writer import write
 
 FILE = "shop.yaml"
 TABLES = ("endpoints", "search_params")

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import tries
 
-from restencil_generator.cli.main import run
-from restencil_generator.openapi.importing import Imported, Job, prepare
+from restencil_generator.cli import run
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_text

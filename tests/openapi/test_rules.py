@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
-from restencil_generator.openapi.making import Made
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.options import Options
 from restencil_generator.spec.load import load_text
 
@@ -878,8 +879,8 @@ def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str
 
 def test_a_name_once_given_stays() -> None:
     """What the last import called something keeps its name, whatever is added upstream."""
-    from restencil_generator.openapi.last import Last
-    from restencil_generator.openapi.making import make
+    from restencil_generator.openapi.infer.build import make
+    from restencil_generator.openapi.infer.previous_choices import Last
 
     def paths(*more: str) -> dict[str, Any]:
         return {

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import tries
 
-from restencil_generator.openapi.pointer import pointer
-from restencil_generator.openapi.text import Unreadable, places, read_text
+from restencil_generator.openapi.document.parse import Unreadable, places, read_text
+from restencil_generator.openapi.document.pointer import pointer
 
 
 def value(text: str | bytes) -> Any:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from restencil_generator.openapi.tree import Origin, Tree, shown
+from restencil_generator.openapi.spec_tree import Origin, Tree, shown
 
 
 def tree() -> Tree:

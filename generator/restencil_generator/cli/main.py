@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from restencil_generator.diagnostics.format import Format
     from restencil_generator.diagnostics.model import Problem, Sources
     from restencil_generator.diff.rules import Class, Column
-    from restencil_generator.openapi.changes import Class as Upstream
-    from restencil_generator.openapi.exported_types import Version
-    from restencil_generator.openapi.importing import Imported, Job
-    from restencil_generator.output.drift import Difference
-    from restencil_generator.project.config import Project
-    from restencil_generator.project.packages import Made
+    from restencil_generator.openapi.export.types import Version
+    from restencil_generator.openapi.import_job import Imported, Job
+    from restencil_generator.openapi.merge.upstream_changes import Class as Upstream
+    from restencil_generator.problems import Problem, Sources
+    from restencil_generator.progress import Step
+    from restencil_generator.project import Made
+    from restencil_generator.report import Format
 
 
 class Exit(enum.IntEnum):
@@ -739,9 +740,9 @@ def import_(
       restencil import --check --fail-on breaking
     """
     _need("what imports need", "import", "ruamel", "jsonpath_rfc9535")
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
 
-    jobs = importing.jobs(source, config, out, given)
+    jobs = import_job.jobs(source, config, out, given)
     if out == "-" and console.prints_documents:
         raise click.UsageError("--out - prints the spec, and --format json the summary: both want stdout")
     if len(jobs) > 1 and (out is not None or given["package"]):
@@ -761,11 +762,11 @@ def import_(
 
 def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
     """Carries out one import, and gives what `--format json` says of it."""
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
 
     with console.steps() as step:
-        same = None if stdout or diff else importing.unchanged(job)
-        imported = importing.prepare(job, step) if same is None else None
+        same = None if stdout or diff else import_job.unchanged(job)
+        imported = import_job.prepare(job, step) if same is None else None
     if imported is None:
         assert same is not None
         if not console.prints_documents:
@@ -782,36 +783,37 @@ def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[st
 
 def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, Any]:
     """Says what a document changed since the last import, and gives what `--format json` says of it."""
-    from restencil_generator.openapi import changes, importing
+    from restencil_generator.openapi import import_job
+    from restencil_generator.openapi.merge import upstream_changes
 
     with console.steps() as step:
-        same = importing.unchanged(job)
-        imported = importing.prepare(job, step) if same is None else None
+        same = import_job.unchanged(job)
+        imported = import_job.prepare(job, step) if same is None else None
     if imported is None:
         assert same is not None
         if not console.prints_documents:
             console.say(f"{same}: nothing changed in {job.source}")
-        return {**changes.data_of(changes.NOTHING, same.as_posix(), job.source), "fails": False}
-    found = changes.changes(imported.theirs, imported.out)
+        return {**upstream_changes.data_of(upstream_changes.NOTHING, same.as_posix(), job.source), "fails": False}
+    found = upstream_changes.changes(imported.theirs, imported.out)
     if not console.prints_documents:
-        console.say(changes.text_of(found), end="")
-    return {**changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
+        console.say(upstream_changes.text_of(found), end="")
+    return {**upstream_changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
 
 
 def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
     """Writes what was imported, or shows it, and gives what `--format json` says of it."""
-    from restencil_generator.diagnostics.format import as_json
-    from restencil_generator.openapi import importing
+    from restencil_generator.openapi import import_job
+    from restencil_generator.report import as_json
 
-    settlement = importing.settle(imported, job)
+    settlement = import_job.settle(imported, job)
     if settlement.refused:
         if not console.prints_documents:
             console.refused(settlement.refused, settlement.sources)
         return {**imported.data(), "refused": [as_json(problem) for problem in settlement.refused]}
     if diff:
-        console.unified(importing.diff(settlement))
+        console.unified(import_job.diff(settlement))
     else:
-        importing.publish(imported, settlement)
+        import_job.publish(imported, settlement)
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
         console.remarks([*settlement.told, *imported.findings])
@@ -862,10 +864,10 @@ def export_openapi(
       restencil export openapi specs/blog.yaml --openapi 3.0 --format yaml --plain
     """
     from restencil_generator.api import load_all
-    from restencil_generator.openapi.export import export as document_of
-    from restencil_generator.openapi.export import text_of
-    from restencil_generator.openapi.keeping import write_file
-    from restencil_generator.spec.load import written_values
+    from restencil_generator.loading import written_values
+    from restencil_generator.openapi.export.document import export as document_of
+    from restencil_generator.openapi.export.document import text_of
+    from restencil_generator.openapi.merge.state import write_file
 
     paths = project().specs
     if len(paths) != 1:

@@ -1,0 +1,1 @@
+"""OpenAPI documents of any version, read into one model."""

@@ -1,0 +1,155 @@
+"""The forms of bodies and answers, and which of several counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from restencil_generator.openapi.document.json_schema import shape
+from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.model import Content, ContentKind, Finding, Part, Where
+from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.refs import References
+from restencil_generator.openapi.document.schemas import Schemas
+
+_EVENTS: Final = "text/event-stream"
+_STREAMS: Final = (
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonl", "application/x-jsonlines",
+    "application/json-seq", "application/geo+json-seq", "application/stream+json", "application/x-json-stream",
+)  # fmt: skip
+_TEXTS: Final = (
+    "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/graphql",
+    "application/sql", "application/toml", "application/jwt", "application/x-javascript",
+)  # fmt: skip
+
+_ANSWERED: Final[Sequence[ContentKind]] = ("json", "stream", "sse", "form", "text", "bytes", "multipart")
+_SENT: Final[Sequence[ContentKind]] = ("json", "multipart", "form", "text", "bytes", "stream", "sse")
+
+
+def kind_of(media: str) -> ContentKind:
+    """What a media type is."""
+    plain = media.partition(";")[0].strip().lower()
+    kind, _, sub = plain.partition("/")
+    if plain == _EVENTS:
+        return "sse"
+    if plain in _STREAMS:
+        return "stream"
+    if sub.endswith("json") or plain in ("json", "*/*", "*", "application/*", ""):
+        return "json"
+    if plain == "application/x-www-form-urlencoded":
+        return "form"
+    if kind == "multipart":
+        return "multipart"
+    return "text" if kind == "text" or sub.endswith(("+xml", "+yaml")) or plain in _TEXTS else "bytes"
+
+
+def _is_xml(media: str) -> bool:
+    return media.partition(";")[0].strip().lower().endswith("xml")
+
+
+class Contents:
+    """Reads `content`, and what stands for it in 2.0."""
+
+    def __init__(self, references: References, schemas: Schemas, report: Callable[[Finding], None]) -> None:
+        self._references = references
+        self._schemas = schemas
+        self._report = report
+
+    def read(self, part: Part) -> list[Content]:
+        """The forms that `content` of a body, an answer or a parameter lists."""
+        written = part.value.get("content")
+        if written is None:
+            return []
+        if not is_table(written):
+            self._found(
+                "malformed", f"an object of media types was expected here, this is {shape(written)}", part.where
+            )
+            return []
+        found: list[Content] = []
+        for media, value in written.items():
+            each = self._references.follow(child(part, value, "content", media))
+            if each is None or not is_table(each.value):
+                each = Part({}, below(part.where, "content", media))
+            found.append(self._content(media, each))
+        return found
+
+    def of(self, types: Iterable[str], schema: Part, where: Where) -> list[Content]:
+        """The forms of one schema under several media types."""
+        return [Content(media, self._kind(media, schema), where, schema) for media in types]
+
+    def _content(self, media: str, part: Part) -> Content:
+        value: dict[str, Any] = part.value
+        kind = kind_of(media)
+        key = "schema"
+        if "itemSchema" in value:
+            key = "itemSchema"
+            kind = "sse" if kind == "sse" else "stream"
+        schema = child(part, value[key], key) if key in value else None
+        if schema is None and kind == "json":
+            schema = Part({}, below(part.where, "schema"), made=True)
+        elif schema is not None and kind == "json":
+            kind = self._kind(media, schema)
+        encoding = value.get("encoding")
+        return Content(
+            type=media,
+            kind=kind,
+            where=part.where,
+            schema=schema,
+            examples=tuple(self._examples(value, part)),
+            encoding={name: each for name, each in encoding.items() if is_table(each)} if is_table(encoding) else {},
+        )
+
+    def _examples(self, value: Mapping[str, Any], part: Part) -> list[Any]:
+        found = [value["example"]] if "example" in value else []
+        named = value.get("examples")
+        if is_list(named):
+            return [*found, *named]
+        for name, each in named.items() if is_table(named) else ():
+            if is_table(each) and "$ref" in each:
+                target = self._references.follow(child(part, each, "examples", name))
+                each = None if target is None else target.value
+            if is_table(each) and "value" in each:
+                found.append(each["value"])
+        return found
+
+    def _kind(self, media: str, schema: Part) -> ContentKind:
+        kind = kind_of(media)
+        if kind != "json":
+            return kind
+        read = self._schemas.read(schema)
+        # A file that nobody gave a media type.
+        return "bytes" if read.type == "string" and read.format == "binary" else kind
+
+    def rank(self, content: Content | None) -> int:
+        """How far behind a form of an answer stands."""
+        return len(_ANSWERED) if content is None else _ANSWERED.index(content.kind)
+
+    def sent(self, contents: Sequence[Content], where: Where) -> Content | None:
+        """The form in which a body is sent."""
+        if not contents:
+            return None
+        chosen = min(contents, key=lambda content: _SENT.index(content.kind))
+        self._left_out(chosen, contents, where)
+        return chosen
+
+    def answered(self, contents: Sequence[Content], where: Where) -> tuple[Content | None, Content | None]:
+        """The form of an answer that is read, and the event stream that stands beside it."""
+        if not contents:
+            return None, None
+        chosen = min(contents, key=self.rank)
+        stream = (
+            next((content for content in contents if content.kind == "sse"), None) if chosen.kind == "json" else None
+        )
+        self._left_out(chosen, [content for content in contents if content is not stream], where)
+        return chosen, stream
+
+    def _left_out(self, chosen: Content, contents: Sequence[Content], where: Where) -> None:
+        others = [one.type for one in contents if one is not chosen and not (one.kind == chosen.kind == "json")]
+        if others:
+            message = f"{', '.join(others[:5])} beside {chosen.type}: only that is read"
+            self._found("content-left-out", message, where)
+        if chosen.kind == "text" and _is_xml(chosen.type):
+            self._found("xml-as-text", f"{chosen.type} is read and written as text", where)
+
+    def _found(self, code: str, message: str, where: Where) -> None:
+        self._report(Finding(code, message, where))

@@ -1,0 +1,157 @@
+"""The files of a document: its source, and those that it refers to, within bounds.
+
+A source that is a file reaches files under its root, after symbolic links are followed, and never the network. A source
+that is an address reaches its own origin, and never a file. Each file is read once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urljoin, urlsplit
+
+from restencil_generator.failure import Failure
+from restencil_generator.files import read_regular
+from restencil_generator.openapi.document.fetch import Fetcher, NotThere, OtherOrigin, is_address
+from restencil_generator.openapi.document.parse import Text, Unreadable, read_text
+
+_SUFFIXES: Final = (".json", ".yaml", ".yml")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refused:
+    """A reference that leads to nothing that is read: the code of the finding, and why."""
+
+    code: str
+    why: str
+
+
+@dataclasses.dataclass(slots=True)
+class File:
+    """A file that was read. `name` is how messages show it."""
+
+    name: str
+    text: Text
+    value: Any
+    """What is read of it: its content, with overlays applied."""
+
+
+class Files:
+    """Reads the source and the files that it refers to.
+
+    `source` is a file, an address, or `-`. Raises `Failure` where the source cannot be read, and what `read_text`
+    raises where it is neither JSON nor YAML.
+    """
+
+    def __init__(self, source: str, root: Path | None = None) -> None:
+        self.address = source if is_address(source) else None
+        self._fetcher = None if self.address is None else Fetcher(source)
+        self._by_key: dict[str, File | Refused] = {}
+        self._keys: dict[str, str] = {}
+        """The real path or the address of each file, by the name that messages show."""
+        if self._fetcher is not None:
+            content, self.address = self._fetcher.fetch(source)
+            self.root, key, name = None, self.address, source
+        else:
+            self.root = _root(source, root)
+            name = "-" if source == "-" else Path(source).as_posix()
+            key = "-" if source == "-" else os.path.realpath(source)
+            content = sys.stdin.buffer.read() if source == "-" else _content(Path(source))
+        self.source = self._enter(key, name, content)
+
+    @property
+    def all(self) -> list[File]:
+        """The files that were read, the source first, the others by name."""
+        others = [file for file in self._by_key.values() if isinstance(file, File) and file is not self.source]
+        return [self.source, *sorted(others, key=lambda file: file.name)]
+
+    def named(self, name: str) -> File | None:
+        """The file that messages show by this name."""
+        file = self._by_key.get(self._keys.get(name, ""))
+        return file if isinstance(file, File) else None
+
+    def follow(self, name: str, target: str) -> File | Refused:
+        """The file that a reference in the file `name` names by the text before its `#`.
+
+        Raises `Failure` where an origin did not answer: without the file this would be another document.
+        """
+        if self._fetcher is not None:
+            return self._behind_address(urljoin(self._keys[name], target))
+        scheme = urlsplit(target).scheme
+        if len(scheme) > 1:
+            code = "ref-outside" if scheme.lower() == "file" else "ref-remote"
+            return Refused(code, f"'{target}' is not a file under {self._shown_root()}")
+        folder = Path.cwd() if name == "-" else Path(self._keys[name]).parent
+        return self._under_root(name, folder / unquote(target), unquote(target))
+
+    def _shown_root(self) -> str:
+        here = os.path.realpath(Path.cwd())
+        shown = os.path.relpath(self.root or here, here)
+        return "the working directory" if shown == "." else shown
+
+    def _under_root(self, base: str, path: Path, target: str) -> File | Refused:
+        assert self.root is not None
+        try:
+            real = os.path.realpath(path)
+        except (OSError, ValueError):
+            return Refused("ref-missing", f"'{target}' is no path")
+        if real in self._by_key:
+            return self._by_key[real]
+        if not Path(real).is_relative_to(self.root):
+            why = f"'{target}' lies outside of {self._shown_root()} (--root DIR names another folder)"
+            return Refused("ref-outside", why)
+        if not real.lower().endswith(_SUFFIXES):
+            return Refused("ref-outside", f"'{target}' does not end in json, yaml or yml")
+        name = Path(os.path.normpath(Path(base).parent / target)).as_posix()
+        try:
+            return self._enter(real, name, read_regular(Path(real)))
+        except (OSError, Unreadable, ValueError) as error:
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            found = self._by_key[real] = Refused("ref-missing", f"'{target}' cannot be read: {said}")
+            return found
+
+    def _behind_address(self, address: str) -> File | Refused:
+        assert self._fetcher is not None
+        if address in self._by_key:
+            return self._by_key[address]
+        try:
+            if not is_address(address):
+                raise OtherOrigin(f"{address}: is no address")
+            content, _ = self._fetcher.fetch(address)
+            return self._enter(address, address, content)
+        except OtherOrigin as error:
+            found = Refused("ref-remote", str(error))
+        except (NotThere, Unreadable) as error:
+            found = Refused("ref-missing", str(error))
+        self._by_key[address] = found
+        return found
+
+    def _enter(self, key: str, name: str, content: bytes) -> File:
+        text = read_text(content, name)
+        file = File(name, text, text.value)
+        self._by_key[key] = file
+        self._keys[name] = key
+        return file
+
+
+def _root(source: str, root: Path | None) -> Path:
+    """The folder that references may reach."""
+    if root is not None:
+        if not root.is_dir():
+            raise Failure(f"{root}: is no folder; --root names the folder of the files that `$ref` may reach")
+        return Path(os.path.realpath(root))
+    here = Path(os.path.realpath(Path.cwd()))
+    if source == "-":
+        return here
+    folder = Path(os.path.realpath(source)).parent
+    return here if folder.is_relative_to(here) else folder
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Failure(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,0 +1,505 @@
+"""Operations as they are meant: paths and their parameters, bodies, answers, whatever version says it and how."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from restencil_generator.openapi.document.content import Contents
+from restencil_generator.openapi.document.json_schema import OneOf, shape
+from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.model import (
+    METHODS,
+    Answer,
+    Body,
+    Content,
+    Finding,
+    LeftOut,
+    Operation,
+    Parameter,
+    ParameterPlace,
+    Part,
+    Requirement,
+    Result,
+    Server,
+    Where,
+)
+from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.refs import References
+from restencil_generator.openapi.document.schemas import Schemas
+from restencil_generator.openapi.document.select import Asked, Choice
+from restencil_generator.problems import quoted
+
+_PLACES: Final[Mapping[str, ParameterPlace]] = {
+    "path": "path", "query": "query", "header": "header", "cookie": "cookie", "querystring": "querystring"
+}  # fmt: skip
+_COLLECTION_STYLES: Final = {
+    "csv": ("form", False),
+    "multi": ("form", True),
+    "ssv": ("spaceDelimited", False),
+    "pipes": ("pipeDelimited", False),
+    "tsv": ("tabDelimited", False),
+}
+_BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_OPERATORS: Final = "+#./;?&*"
+_METHOD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_OWN_WORDS: Final = frozenset(("name", "in", "required", "allowEmptyValue", "collectionFormat", "style", "explode"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Whole:
+    """What the document says for all of its operations: `old` is 2.0, with what it consumes and produces."""
+
+    old: bool
+    consumes: tuple[str, ...]
+    produces: tuple[str, ...]
+    servers: Callable[[Part], tuple[Server, ...]]
+
+
+class _Written(NamedTuple):
+    """An operation as it is written, and the path item that it stands in."""
+
+    asked: Asked
+    item: Part
+    part: Part
+
+
+class Operations:
+    """Reads the operations of a document."""
+
+    def __init__(
+        self,
+        references: References,
+        schemas: Schemas,
+        report: Callable[[Finding], None],
+        whole: Whole,
+        choice: Choice,
+    ) -> None:
+        self._references = references
+        self._schemas = schemas
+        self._report = report
+        self._whole = whole
+        self._choice = choice
+        self._contents = Contents(references, schemas, report)
+        self.found = 0
+        self.left_out: list[LeftOut] = []
+
+    def read(self, paths: Part) -> list[Operation]:
+        """The operations under `paths`: paths as text, methods in their order."""
+        if not is_table(paths.value):
+            if paths.value is not None:
+                self._malformed(paths.where, "an object of paths", paths.value)
+            return []
+        every = [
+            written
+            for key in sorted(paths.value)
+            if not key.startswith("x-")
+            for written in self._written(child(paths, paths.value[key], key), key)
+        ]
+        self._choice.check([written.asked for written in every])
+        chosen = [written for written in every if self._choice.has(written.asked)]
+        self.found = len(chosen)
+        return self._each_once([self._operation(written) for written in chosen if self._is_usual(written)])
+
+    def _is_usual(self, written: _Written) -> bool:
+        if _METHOD.match(written.asked.method):
+            return True
+        reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
+        text = f"{written.asked.method} {written.asked.path}"
+        self.left_out.append(LeftOut(text, reason, written.part.where))
+        return False
+
+    def _each_once(self, operations: list[Operation]) -> list[Operation]:
+        """The operations without those that read where another one reads, and whose ids say which is which."""
+        kept: dict[tuple[str, str, tuple[tuple[str, str], ...], object], Operation] = {}
+        ids: dict[str, Operation] = {}
+        for operation in operations:
+            told_apart = operation.headers or (operation.where.pointer if operation.method != "GET" else ())
+            shown = (operation.method, _BRACES.sub("{}", operation.path), operation.query, told_apart)
+            first = kept.setdefault(shown, operation)
+            if first is not operation:
+                message = f"{operation.text} has the path of {first.text}, but for names; it is left out"
+                self._found("path-twice", message, operation.where)
+                self.left_out.append(LeftOut(operation.text, f"its path is that of {first.text}", operation.where))
+                continue
+            known = ids.setdefault(operation.operation_id, operation) if operation.operation_id else operation
+            if known is not operation:
+                message = f"the operationId {quoted(operation.operation_id)} is that of {known.text} too"
+                self._found("operation-id-twice", message, below(operation.where, "operationId"))
+        return list(kept.values())
+
+    # ----------------------------------------------------------------------------------------------------------- a path
+
+    def _written(self, part: Part, key: str) -> Iterator[_Written]:
+        """The operations of a path, as they are written."""
+        item = self._references.follow(part)
+        if item is None:
+            return
+        if not is_table(item.value):
+            self._malformed(item.where, "a path item", item.value)
+            return
+        beside = part.value if is_table(part.value) and item is not part else {}
+        for name in [*METHODS, *_extra_methods(item.value)]:
+            method, at = _method(item, name)
+            value = beside.get(name.lower(), at.value)
+            if is_table(value):
+                tags = tuple(tag for tag in _list(value, "tags") if isinstance(tag, str) and tag.strip())
+                yield _Written(Asked(method, key, tags), item, Part(value, at.where))
+            elif value is not None:
+                self._malformed(at.where, "an operation", value)
+
+    def _operation(self, written: _Written) -> Operation:
+        (method, key, tags), item, part = written
+        value: dict[str, Any] = part.value
+        path, query = self._template(key, part.where)
+        bodies: list[Part] = []
+        parameters = self._parameters(item, part, bodies)
+        path, parameters = self._in_path(path, parameters, part.where)
+        parameters, query = self._in_query(parameters, query, fragment="#" in key)
+        fixed = [(one, self._only_value(one)) for one in parameters if one.place == "header" and one.required]
+        headers = tuple((one.name, only) for one, only in fixed if only is not None)
+        static = {name for name, _ in headers}
+        parameters = [one for one in parameters if one.place != "header" or one.name not in static]
+        answers = self._answers(part)
+        result, errors = self._result(answers, part.where)
+        return Operation(
+            method=method,
+            path=path,
+            key=key,
+            where=part.where,
+            operation_id=_text(value, "operationId"),
+            tags=tags,
+            summary=_text(value, "summary") or _text(item.value, "summary"),
+            description=_text(value, "description") or _text(item.value, "description"),
+            deprecated=value.get("deprecated") is True,
+            query=query,
+            headers=headers,
+            parameters=tuple(parameters),
+            body=self._body(part, bodies),
+            result=result,
+            errors=errors,
+            security=requirements(value.get("security")),
+            servers=self._whole.servers(part) or self._whole.servers(item),
+            extensions={name: inner for name, inner in value.items() if name.startswith("x-")},
+        )
+
+    def _template(self, key: str, where: Where) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The path alone, and the query that stands in it."""
+        path, hashed, _ = key.partition("#")
+        path, asked, text = path.partition("?")
+        if hashed or asked:
+            what = "a fragment, which is cut off" if hashed else "a query, which every call sends"
+            self._found("path-fragment", f"the path {quoted(key)} holds {what}", where)
+        pairs = (pair.partition("=") for pair in text.split("&") if pair)
+        query = tuple((unquote_plus(name), unquote_plus(value)) for name, _, value in pairs)
+        return path if path.startswith("/") else f"/{path}", query
+
+    # ------------------------------------------------------------------------------------------------------- parameters
+
+    def _parameters(self, item: Part, part: Part, bodies: list[Part]) -> list[Parameter]:
+        """The parameters of an operation, its own over those of its path; bodies of 2.0 are put aside."""
+        found: dict[tuple[str, str], Parameter] = {}
+        held: dict[tuple[str, str], Part] = {}
+        for holder in (item, part):
+            written = holder.value.get("parameters")
+            if written is not None and not is_list(written):
+                self._malformed(below(holder.where, "parameters"), "a list of parameters", written)
+                continue
+            for index, value in enumerate(written or ()):
+                each = self._references.follow(child(holder, value, "parameters", index))
+                if each is None:
+                    continue
+                if not is_table(each.value):
+                    self._malformed(each.where, "a parameter", each.value)
+                    continue
+                place, name = each.value.get("in"), each.value.get("name")
+                if place in ("body", "formData"):
+                    held[str(place), str(name)] = each
+                elif isinstance(name, str) and name and isinstance(place, str) and place in _PLACES:
+                    found[place, name] = self._parameter(each, name, _PLACES[place])
+                else:
+                    self._malformed(each.where, "a parameter with `name` and `in`", each.value)
+        bodies += held.values()
+        return list(found.values())
+
+    def _parameter(self, part: Part, name: str, place: ParameterPlace) -> Parameter:
+        value: dict[str, Any] = part.value
+        content = self._contents.read(part) if is_table(value.get("content")) else []
+        schema = child(part, value["schema"], "schema") if "schema" in value else _own_schema(part)
+        media = ""
+        if content:
+            media = content[0].type
+            schema = content[0].schema or child(part, {}, "content")
+        style, explode = self._style(value, place)
+        examples = [value["example"]] if "example" in value else []
+        examples += _named_examples(value.get("examples"))
+        return Parameter(
+            name=name,
+            place=place,
+            where=part.where,
+            required=value.get("required") is True or place == "path",
+            schema=schema,
+            style=style,
+            explode=explode,
+            content_type=media,
+            description=_text(value, "description"),
+            deprecated=value.get("deprecated") is True,
+            examples=tuple(examples),
+            extensions={key: inner for key, inner in value.items() if key.startswith("x-")},
+        )
+
+    def _style(self, value: Mapping[str, Any], place: str) -> tuple[str, bool]:
+        plain = "form" if place in ("query", "cookie") else "simple"
+        if self._whole.old:
+            style, explode = _COLLECTION_STYLES.get(str(value.get("collectionFormat")), ("form", False))
+            return (style, explode) if plain == "form" else (plain, False)
+        written = value.get("style")
+        style = written if isinstance(written, str) and written else plain
+        exploded = value.get("explode")
+        return style, exploded if isinstance(exploded, bool) else style == "form"
+
+    def _in_path(self, path: str, parameters: list[Parameter], where: Where) -> tuple[str, list[Parameter]]:
+        """The template with the names of its parameters, which come first; undeclared ones are texts."""
+        declared = {one.name: one for one in parameters if one.place == "path"}
+        for name in declared:
+            if f"{{{name}}}" not in path:
+                path = re.sub(rf"(?<=/):{re.escape(name)}(?=/|\Z)", lambda _, name=name: f"{{{name}}}", path)  # type: ignore[misc]  # a default is no overload
+        used: dict[str, Parameter] = {}
+
+        def named(match: re.Match[str]) -> str:
+            name = _declared_name(match[1], declared)
+            if name not in used:
+                used[name] = declared.get(name) or self._undeclared(name, path, where)
+            return f"{{{name}}}"
+
+        path = _BRACES.sub(named, path)
+        for name, one in declared.items():
+            if name not in used:
+                message = f"the path {quoted(path)} has no parameter {quoted(name)}; it is left out"
+                self._found("parameter-unused", message, one.where)
+        return path, [*used.values(), *(one for one in parameters if one.place != "path")]
+
+    def _undeclared(self, name: str, path: str, where: Where) -> Parameter:
+        message = f"the parameter {quoted(name)} of the path {quoted(path)} is not declared; read as string"
+        self._found("parameter-undeclared", message, where)
+        schema = Part({"type": "string"}, below(where, "parameters", name), made=True)
+        return Parameter(name, "path", where, True, schema, "simple", False)
+
+    def _in_query(
+        self, parameters: list[Parameter], query: tuple[tuple[str, str], ...], *, fragment: bool
+    ) -> tuple[list[Parameter], tuple[tuple[str, str], ...]]:
+        """The parameters and the literal query, where one stands in place of the other."""
+        by_name = {one.name: one for one in parameters}
+        literal: list[tuple[str, str]] = []
+        for name, value in query:
+            inner = _BRACES.fullmatch(value)
+            if inner is None:
+                literal.append((name, value))
+                continue
+            known = by_name.get(inner[1]) or by_name.get(name)
+            if known is not None:
+                moved = dataclasses.replace(known, name=name, place="query", style="form", explode=True)
+                parameters = [moved if one is known else one for one in parameters]
+        if fragment:
+            fixed = [(one, self._only_value(one)) for one in parameters if one.place == "query" and one.required]
+            literal += [(one.name, only) for one, only in fixed if only is not None]
+        names = {name for name, _ in literal}
+        return [one for one in parameters if one.place != "query" or one.name not in names], tuple(literal)
+
+    def _only_value(self, parameter: Parameter) -> str | None:
+        """The one value that a parameter can have."""
+        const = self._schemas.read(parameter.schema).const
+        if const is None:
+            return None
+        return str(const).lower() if isinstance(const, bool) else str(const)
+
+    # ----------------------------------------------------------------------------------------------------------- bodies
+
+    def _body(self, part: Part, held: list[Part]) -> Body | None:
+        if self._whole.old:
+            return self._old_body(part, held)
+        written = part.value.get("requestBody")
+        if written is None:
+            return None
+        body = self._references.follow(child(part, written, "requestBody"))
+        if body is None or not is_table(body.value):
+            if body is not None:
+                self._malformed(body.where, "a request body", body.value)
+            return None
+        content = self._contents.sent(self._contents.read(body), body.where)
+        if content is None:
+            return None
+        return Body(content, body.value.get("required") is True, body.where, _text(body.value, "description"))
+
+    def _old_body(self, part: Part, held: list[Part]) -> Body | None:
+        types = _media_types(part.value.get("consumes")) or self._whole.consumes
+        whole = next((each for each in held if each.value.get("in") == "body"), None)
+        if whole is not None:
+            schema = child(whole, whole.value.get("schema", {}), "schema")
+            contents = self._contents.of(types or ("application/json",), schema, whole.where)
+            content = self._contents.sent(contents, whole.where)
+            if content is None:
+                return None
+            needed = whole.value.get("required") is True
+            return Body(content, needed, whole.where, _text(whole.value, "description"))
+        if not held:
+            return None
+        fields = {str(each.value.get("name")): _own_schema(each).value for each in held}
+        required = [str(each.value.get("name")) for each in held if each.value.get("required") is True]
+        files = any(each.value.get("type") == "file" for each in held)
+        forms = [kind for kind in types if kind.startswith(("multipart/", "application/x-www-form-urlencoded"))]
+        kind = "multipart/form-data" if files or not forms else forms[0]
+        if not files and not forms:
+            kind = "application/x-www-form-urlencoded"
+        where = below(part.where, "parameters")
+        made: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
+        schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
+        return Body(self._contents.of((kind,), schema, where)[0], bool(required), where)
+
+    # ---------------------------------------------------------------------------------------------------------- answers
+
+    def _answers(self, part: Part) -> list[Answer]:
+        written = part.value.get("responses")
+        if not is_table(written):
+            if written is not None:
+                self._malformed(below(part.where, "responses"), "an object of answers", written)
+            return []
+        found: list[Answer] = []
+        for status, value in written.items():
+            if status.startswith("x-"):
+                continue
+            each = self._references.follow(child(part, value, "responses", status))
+            if each is None or not is_table(each.value):
+                if each is not None and each.value is not None:
+                    self._malformed(each.where, "an answer", each.value)
+                each = Part({}, below(part.where, "responses", status))
+            found.append(self._answer(part, status, each))
+        return sorted(found, key=lambda answer: answer.status)
+
+    def _answer(self, part: Part, status: str, each: Part) -> Answer:
+        if self._whole.old:
+            types = _media_types(part.value.get("produces")) or self._whole.produces or ("application/json",)
+            schema = child(each, each.value["schema"], "schema") if is_table(each.value.get("schema")) else None
+            contents = [] if schema is None else self._contents.of(types, schema, each.where)
+        else:
+            contents = self._contents.read(each)
+        content, stream = self._contents.answered(contents, each.where)
+        status = "default" if status.lower() == "default" else status.upper()
+        headers = each.value.get("headers")
+        return Answer(
+            status=status,
+            where=below(part.where, "responses", status),
+            content=None if status in ("204", "205") else content,
+            stream=stream,
+            description=_text(each.value, "description"),
+            headers=tuple(headers) if is_table(headers) else (),
+        )
+
+    def _result(self, answers: list[Answer], where: Where) -> tuple[Result, tuple[Answer, ...]]:
+        """What the successful answers come to, and the others that are errors."""
+        exact = [one for one in answers if re.fullmatch(r"2\d\d", one.status)]
+        success = exact or [one for one in answers if one.status == "2XX"]
+        success = success or [one for one in answers if one.status == "default"]
+        errors = tuple(
+            one for one in answers if one not in success and (one.status[:1] in "45" or one.status == "default")
+        )
+        if not success or success[0].status == "default":
+            read_as = "'default' is read as one" if success else "it is read as one without schema"
+            self._found("no-success", f"no answer of this operation is a success; {read_as}", where)
+        if not success:
+            return Result(), errors
+        full = [one for one in success if one.content is not None]
+        headers = tuple(dict.fromkeys(name for one in success for name in one.headers))
+        statuses = tuple(one.status for one in success)
+        stream = next((one.stream for one in success if one.stream is not None), None)
+        if not full:
+            return Result(statuses=statuses, headers=headers, stream=stream), errors
+        first = min(full, key=lambda one: self._contents.rank(one.content))
+        assert first.content is not None
+        alike = [one.content for one in full if one.content is not None and one.content.kind == first.content.kind]
+        schema = self._one_of(alike, where)
+        optional = len(full) < len(success)
+        return Result(first.content, schema, optional, stream, statuses, headers), errors
+
+    def _one_of(self, contents: Iterable[Content], where: Where) -> Part | None:
+        """The schema of several contents: theirs where it is the same, else one of them."""
+        parts = [content.schema for content in contents if content.schema is not None]
+        different: list[tuple[Where, Any, Part]] = []
+        for part in parts:
+            at = self._schemas.read(part).at
+            if not any(at == known or part.value == value for known, value, _ in different):
+                different.append((at, part.value, part))
+        if len(different) < 2:
+            return parts[0] if parts else None
+        return Part(OneOf(tuple(part for _, _, part in different)), below(where, "responses"), made=True)
+
+    # --------------------------------------------------------------------------------------------------------- findings
+
+    def _malformed(self, where: Where, expected: str, value: object) -> None:
+        self._found("malformed", f"{expected} was expected here, this is {shape(value)}; it is passed over", where)
+
+    def _found(self, code: str, message: str, where: Where) -> None:
+        self._report(Finding(code, message, where))
+
+
+def requirements(value: object) -> tuple[Requirement, ...] | None:
+    """What `security` asks for; None where nothing is said."""
+    if not is_list(value):
+        return None
+    return tuple(
+        {name: tuple(str(scope) for scope in scopes) if is_list(scopes) else () for name, scopes in each.items()}
+        for each in value
+        if is_table(each)
+    )
+
+
+def _media_types(value: object) -> tuple[str, ...]:
+    return tuple(each for each in value if isinstance(each, str)) if is_list(value) else ()
+
+
+def _extra_methods(item: Mapping[str, Any]) -> list[str]:
+    """Methods that OpenAPI has no words for, as 3.2 writes them."""
+    others = item.get("additionalOperations")
+    return sorted(f"+{name}" for name in others) if is_table(others) else []
+
+
+def _method(item: Part, name: str) -> tuple[str, Part]:
+    """A method, and where its operation stands."""
+    if name.startswith("+"):
+        return name[1:], child(item, item.value["additionalOperations"][name[1:]], "additionalOperations", name[1:])
+    return name, child(item, item.value.get(name.lower()), name.lower())
+
+
+def _declared_name(written: str, declared: Mapping[str, Parameter]) -> str:
+    """The name of a parameter that a template writes with signs, or in another case."""
+    if written in declared:
+        return written
+    plain = written.strip().lstrip(_OPERATORS).partition(":")[0].rstrip("*").strip()
+    if plain in declared:
+        return plain
+    return next((name for name in declared if name.lower() == plain.lower()), plain or written)
+
+
+def _own_schema(part: Part) -> Part:
+    """The schema of a parameter that is one itself, as in 2.0."""
+    return Part({key: value for key, value in part.value.items() if key not in _OWN_WORDS}, below(part.where, "schema"))
+
+
+def _named_examples(value: object) -> list[Any]:
+    """The values of examples: a list of them, or a table by name."""
+    if is_table(value):
+        return [each["value"] for each in value.values() if is_table(each) and "value" in each]
+    return list(value) if is_list(value) else []
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _list(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if is_list(found) else []

@@ -1,0 +1,494 @@
+"""The text of a document: from bytes to plain values, and back from a pointer to a line.
+
+A parse keeps no places. They are found afterwards, for all findings at once, by one more pass over the text that looks
+only along the pointers that are asked for.
+"""
+
+from __future__ import annotations
+
+import bisect
+import codecs
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from json import JSONDecodeError
+from typing import Any, Final, Literal, NoReturn, TypeAlias
+
+from restencil_generator.failure import Failure
+from restencil_generator.openapi.document.json_types import is_list, is_table
+from restencil_generator.openapi.document.pointer import keys, token
+from restencil_generator.problems import Place, Source, visible
+from restencil_generator.tree import ScalarNode
+from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
+
+Form: TypeAlias = Literal["json", "yaml"]
+
+MAX_DEPTH: Final = 500
+"""How deep objects and lists may be nested in each other."""
+
+MAX_NODES_BY_ALIAS: Final = 1_000_000
+"""How many nodes the aliases of a YAML text may stand for, all together."""
+
+_TWICE: Final = "duplicate-key"
+_BREAK: Final = {"json": re.compile(r"\r\n|[\r\n]"), "yaml": LINE_BREAK}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Text:
+    """A text that was parsed. `oddities` are `(code, pointer, message)`, `digest` is the SHA-256 of its bytes."""
+
+    file: str
+    text: str
+    form: Form
+    value: Any
+    oddities: tuple[tuple[str, str, str], ...] = ()
+    digest: str = ""
+
+    @property
+    def source(self) -> Source:
+        """The lines, for excerpts."""
+        return Source(self.file, tuple(_BREAK[self.form].split(self.text)))
+
+
+_HTML: Final = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)", re.IGNORECASE | re.DOTALL)
+
+
+class Unreadable(Failure):
+    """A text that is no JSON and no YAML, or not of a size that is read; the message says where."""
+
+
+def read_text(content: bytes, file: str) -> Text:
+    """What these bytes hold, JSON or YAML, which the text itself tells. Raises `Unreadable` with file and line."""
+    read = _parsed(_decoded(content, file), file)
+    return dataclasses.replace(read, digest=hashlib.sha256(content).hexdigest())
+
+
+def _parsed(text: str, file: str) -> Text:
+    begin = text.lstrip()[:1]
+    if not begin:
+        raise Unreadable(f"{file}: is empty; an OpenAPI document was expected")
+    if begin == "<":
+        raise Unreadable(f"{file}:1:1: no JSON and no YAML: it looks like {'HTML' if _HTML.match(text) else 'XML'}")
+    if begin not in "{[":
+        return _yaml(text, file)
+    try:
+        return _json(text, file)
+    except JSONDecodeError as error:
+        try:
+            return _yaml(text, file)
+        except Unreadable as refused:
+            if "aliases" in str(refused):
+                raise
+            line, column = _position(text, error.pos)
+            raise Unreadable(f"{file}:{line}:{column}: no JSON and no YAML: {error.msg}") from error
+
+
+def _decoded(content: bytes, file: str) -> str:
+    encoding = "utf-8-sig"
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "utf-32"
+    elif content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line, column = _position(content[: error.start].decode(encoding, "replace"), None)
+        byte = f"byte 0x{content[error.start]:02x}" if error.start < len(content) else "its end"
+        name = encoding.removesuffix("-sig").upper()
+        raise Unreadable(
+            f"{file}:{line}:{column}: no JSON and no YAML: {byte} cannot stand in {name}; save it as UTF-8"
+        ) from error
+
+
+def _position(text: str, index: int | None) -> tuple[int, int]:
+    lines = LINE_BREAK.split(text if index is None else text[:index])
+    return len(lines), len(lines[-1]) + 1
+
+
+# ----------------------------------------------------------------------------------------------------------------- JSON
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_HUGE: Final = re.compile(r"[0-9][eE]\+?[0-9]{3}|[0-9]{400}")
+
+
+def _json(text: str, file: str) -> Text:
+    twice: list[tuple[dict[str, Any], str]] = []
+
+    def entered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice.extend((made, key) for key, count in counts.items() if count > 1)
+        return made
+
+    huge = _HUGE.search(text) is not None
+    decoder = json.JSONDecoder(
+        object_pairs_hook=entered,
+        parse_constant=str,
+        parse_int=_number if huge else None,
+        parse_float=_number if huge else None,
+        strict=False,
+    )
+    try:
+        value = decoder.decode(text)
+    except RecursionError as error:
+        raise _too_deep(text, file) from error
+    if _depth(value) > MAX_DEPTH:
+        raise _too_deep(text, file)
+    if _SURROGATE.search(text):
+        value = _without_surrogates(value)
+    places = {id(holder): pointer for pointer, holder in _holders(value)} if twice else {}
+    oddities = tuple((_TWICE, f"{places.get(id(holder), '')}/{token(key)}", _said_twice(key)) for holder, key in twice)
+    return Text(file, text, "json", value, oddities)
+
+
+def _said_twice(key: str) -> str:
+    return f"the key '{visible(key[:60])}' is given twice; the last one is read"
+
+
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep; no OpenAPI document is"
+
+
+def _too_deep(text: str, file: str) -> Unreadable:
+    depth = at = 0
+    for match in _BRACKET.finditer(text):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
+        if depth > MAX_DEPTH:
+            at = match.start()
+            break
+    line, column = _position(text, at)
+    return Unreadable(f"{file}:{line}:{column}: {_TOO_DEEP}")
+
+
+def _number(text: str) -> Any:
+    """A number that JSON can hold, else its text."""
+    node = ScalarNode("", 0, 0, 0, 0, text, True)
+    value = node.value
+    return text if value in (float("inf"), float("-inf")) else value
+
+
+def _depth(value: Any) -> int:
+    depth = 0
+    level: list[Any] = [value] if is_table(value) or is_list(value) else []
+    while level:
+        depth += 1
+        level = [
+            inner
+            for holder in level
+            for inner in (holder.values() if is_table(holder) else holder)
+            if is_table(inner) or is_list(inner)
+        ]
+    return depth
+
+
+def _holders(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    todo: list[tuple[str, Any]] = [("", value)]
+    while todo:
+        pointer, holder = todo.pop()
+        if is_table(holder):
+            yield pointer, holder
+            todo += [(f"{pointer}/{token(key)}", inner) for key, inner in holder.items()]
+        elif is_list(holder):
+            todo += [(f"{pointer}/{index}", inner) for index, inner in enumerate(holder)]
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The value without halves of characters, which no file could hold."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if is_table(value):
+        return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
+    if is_list(value):
+        return [_without_surrogates(inner) for inner in value]
+    return value
+
+
+# ----------------------------------------------------------------------------------------------------------------- YAML
+
+
+def _yaml(text: str, file: str) -> Text:
+    builder = _Builder(file)
+    try:
+        parse(text, file, builder.build)
+    except NotYaml as error:
+        place, said = error.problem.place, error.problem.message.removeprefix("the YAML does not parse: ")
+        at = f":{place.line}:{place.column}" if place.line else ""
+        raise Unreadable(f"{file}{at}: no JSON and no YAML: {said}") from error
+    return Text(file, text, "yaml", builder.roots[0] if builder.roots else None, tuple(builder.oddities))
+
+
+_MERGE: Final = object()
+"""The key `<<`, written without quotes."""
+
+_NONE: Final = object()
+
+
+class _Builder:
+    """Builds plain values from the parser's events, without recursion."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.roots: list[Any] = []
+        self.oddities: list[tuple[str, str, str]] = []
+        self.anchors: dict[str, Any] = {}
+        self.sizes: dict[int, int] = {}
+        self.open: set[int] = set()
+        self.expanded = 0
+        self.size = 0
+        self.scalars: dict[str, Any] = {}
+        # The open collections, and of each: the key that waits for its value, what is merged into it,
+        # and how many nodes were read before it.
+        self.stack: list[Any] = []
+        self.keys: list[Any] = []
+        self.merges: list[list[Any]] = []
+        self.before: list[int] = []
+
+    def build(self, next_event: Callable[[], Any]) -> None:
+        """Reads events up to the end of the text, or of its first document."""
+        while True:
+            event = next_event()
+            kind = type(event).__name__
+            if kind == "ScalarEvent":
+                self._scalar(event)
+            elif kind == "MappingStartEvent":
+                self._open(event, {})
+            elif kind == "SequenceStartEvent":
+                self._open(event, [])
+            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
+                self._close(event)
+            elif kind == "AliasEvent":
+                value = self._alias(event)
+                self._place(value, value if isinstance(value, str) else str(value), event)
+            elif kind == "DocumentStartEvent" and self.roots:
+                self.oddities.append(("malformed", "", "a second document begins; only the first is read"))
+                return
+            elif kind == "StreamEndEvent":
+                return
+
+    def _scalar(self, event: Any) -> None:
+        self.size += 1
+        text: str = event.value
+        if event.style or event.tag in ("!", "tag:yaml.org,2002:str"):  # no other tag has a meaning
+            value: Any = text
+        elif text in self.scalars:
+            value = self.scalars[text]
+        else:
+            value = self.scalars[text] = _scalar(text)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
+        self._place(value, text, event)
+
+    def _place(self, value: Any, text: str, event: Any) -> None:
+        """Puts a value where it belongs: into the innermost open collection, as an item, a key or a value."""
+        if not self.stack:
+            self.roots.append(value)
+            return
+        holder = self.stack[-1]
+        if is_list(holder):
+            holder.append(value)
+            return
+        key = self.keys[-1]
+        if key is not _NONE:
+            self.keys[-1] = _NONE
+            if key is _MERGE:
+                self.merges[-1].append(value)
+            elif key is not None:
+                self._enter(holder, key, value)
+        elif is_table(value) or is_list(value):
+            self.keys[-1] = None  # what stands under such a key is no part of any document
+        elif text == "<<" and not getattr(event, "style", ""):
+            self.keys[-1] = _MERGE
+        else:
+            self.keys[-1] = text
+
+    def _enter(self, holder: dict[str, Any], key: str, value: Any) -> None:
+        if key in holder:
+            parts = [
+                str(len(each)) if is_list(each) else str(at)
+                for each, at in zip(self.stack[:-1], self.keys[:-1], strict=True)
+            ]
+            self.oddities.append((_TWICE, "".join(f"/{token(part)}" for part in (*parts, key)), _said_twice(key)))
+            del holder[key]
+        holder[key] = value
+
+    def _open(self, event: Any, value: Any) -> None:
+        self.size += 1
+        if len(self.stack) >= MAX_DEPTH:
+            self._refuse(event, _TOO_DEEP)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
+            self.open.add(id(value))
+        self.stack.append(value)
+        self.keys.append(_NONE)
+        self.merges.append([])
+        self.before.append(self.size - 1)
+
+    def _close(self, event: Any) -> None:
+        value, before, merges = self.stack.pop(), self.before.pop(), self.merges.pop()
+        self.keys.pop()
+        for merged in merges:
+            for each in merged if is_list(merged) else [merged]:
+                if is_table(each):
+                    for key, inner in each.items():
+                        value.setdefault(key, inner)
+        if id(value) in self.open:
+            self.open.discard(id(value))
+            self.sizes[id(value)] = self.size - before
+        self._place(value, "", event)
+
+    def _alias(self, event: Any) -> Any:
+        name = visible(event.anchor[:60])
+        value = self.anchors.get(event.anchor, _NONE)
+        if value is _NONE:
+            self._refuse(event, f"no anchor &{name} stands before this alias")
+        if id(value) in self.open:
+            self._refuse(event, f"the alias *{name} stands inside of what it means")
+        nodes = self.sizes.get(id(value), 1) if is_table(value) or is_list(value) else 1
+        self.size += nodes
+        self.expanded += nodes
+        if self.expanded > MAX_NODES_BY_ALIAS:
+            self._refuse(event, f"the aliases stand for more than {MAX_NODES_BY_ALIAS:,} nodes; write them out")
+        return value
+
+    def _refuse(self, event: Any, why: str) -> NoReturn:
+        mark = event.start_mark
+        raise Unreadable(f"{self.file}:{mark.line + 1}:{mark.column + 1}: {why}")
+
+
+def _scalar(text: str) -> Any:
+    """The value of a text without quotes; numbers that JSON cannot hold stay text."""
+    value = ScalarNode("", 0, 0, 0, 0, text, True).value
+    return value if not isinstance(value, float) or math.isfinite(value) else text
+
+
+# --------------------------------------------------------------------------------------------------------------- places
+
+_Wanted: TypeAlias = "dict[str, _Wanted]"
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_Span: TypeAlias = tuple[int, int]
+
+
+def places(read: Text, pointers: Iterable[str]) -> dict[str, Place]:
+    """Where in a text the pointers lead: to a scalar, to the key of an object or list, or to an item of a list; at
+    least to the nearest part above."""
+    asked = dict.fromkeys(pointers)
+    wanted: _Wanted = {}
+    for pointer in asked:
+        inner = wanted
+        for key in keys(pointer):
+            inner = inner.setdefault(key, {})
+    found = _json_places(read, wanted) if read.form == "json" else _yaml_places(read, wanted)
+    return {pointer: _nearest(pointer, found, read.file) for pointer in asked}
+
+
+def _nearest(pointer: str, found: dict[str, Place], file: str) -> Place:
+    while pointer and pointer not in found:
+        pointer = pointer.rpartition("/")[0]
+    return found.get(pointer) or Place(file, 1, 1, 1, 2)
+
+
+def _json_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
+    text = read.text
+    found: dict[str, _Span] = {}
+    decoder = json.JSONDecoder(strict=False, parse_constant=str, parse_int=str, parse_float=str)
+
+    def space(at: int) -> int:
+        return _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty text as well
+
+    def value(at: int, wanted: _Wanted, pointer: str) -> int:
+        """Looks at the value that begins here, and returns where it ends."""
+        if not wanted or text[at] not in "{[":
+            return decoder.raw_decode(text, at)[1]
+        closing, index = "}" if text[at] == "{" else "]", 0
+        at = space(at + 1)
+        while text[at] != closing:
+            start = at
+            if closing == "}":
+                key, at = decoder.raw_decode(text, at)
+                end = at
+                at = space(space(at) + 1)
+            else:
+                key, end, index = str(index), at + 1, index + 1
+            inner = wanted.get(key)
+            if inner is None:
+                at = decoder.raw_decode(text, at)[1]
+            else:
+                below = f"{pointer}/{token(key)}"
+                begin, at = at, value(at, inner, below)
+                found[below] = (start, end) if text[begin] in "{[" else (begin, at)
+            at = space(at)
+            if text[at] == ",":
+                at = space(at + 1)
+        return at + 1
+
+    value(space(0), wanted, "")
+    starts = [0, *(match.end() for match in _BREAK["json"].finditer(text))]
+    return {pointer: _place(read.file, starts, span) for pointer, span in found.items()}
+
+
+def _place(file: str, starts: list[int], span: _Span) -> Place:
+    line = bisect.bisect_right(starts, span[0])
+    column = span[0] - starts[line - 1] + 1
+    return Place(file, line, column, line, column + span[1] - span[0])
+
+
+class _Seeker:
+    """Follows the parser's events, and notes where the keys and items begin that are wanted."""
+
+    def __init__(self, file: str, wanted: _Wanted) -> None:
+        self.file = file
+        self.found: dict[str, Place] = {}
+        # Of each open collection: what is wanted in it, its pointer, the index of its next item (None: it has keys),
+        # and the key that waits for a value, with its place.
+        self.stack: list[list[Any]] = []
+        self.root: _Wanted = wanted
+
+    def build(self, next_event: Callable[[], Any]) -> None:
+        """Reads events up to the end of the first document."""
+        while True:
+            event = next_event()
+            kind = type(event).__name__
+            if kind == "ScalarEvent" or kind == "AliasEvent":
+                if self.stack and self.stack[-1][2] is None and self.stack[-1][3] is None:
+                    self.stack[-1][3] = (getattr(event, "value", ""), event)
+                else:
+                    self._entered(event)
+            elif kind == "MappingStartEvent" or kind == "SequenceStartEvent":
+                wanted, pointer = self._entered(event)
+                self.stack.append([wanted, pointer, None if kind == "MappingStartEvent" else 0, None])
+            elif kind == "MappingEndEvent" or kind == "SequenceEndEvent":
+                self.stack.pop()
+            elif kind == "DocumentEndEvent" or kind == "StreamEndEvent":
+                return
+
+    def _entered(self, event: Any) -> tuple[_Wanted, str]:
+        """What is wanted in the value that begins with this event, and its pointer."""
+        if not self.stack:
+            return self.root, ""
+        wanted, pointer, index, waiting = top = self.stack[-1]
+        if index is not None:
+            top[2], key, begin = index + 1, str(index), event
+        elif waiting is not None:
+            (key, begin), top[3] = waiting, None
+        else:  # a key that is no text
+            top[3] = ("", event)
+            return {}, ""
+        inner = wanted.get(key)
+        below = f"{pointer}/{token(key)}"
+        if inner is not None:
+            shown = event if type(event).__name__ == "ScalarEvent" else begin
+            start, end = shown.start_mark, shown.end_mark
+            last = end.column if end.line == start.line and end.column > start.column else start.column + 1
+            self.found[below] = Place(self.file, start.line + 1, start.column + 1, start.line + 1, last + 1)
+        return inner or {}, below
+
+
+def _yaml_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
+    seeker = _Seeker(read.file, wanted)
+    parse(read.text, read.file, seeker.build)
+    return seeker.found

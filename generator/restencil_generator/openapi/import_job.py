@@ -1,0 +1,269 @@
+"""`restencil import` without its command line: from a source to the spec beside it.
+
+`prepare` reads and makes everything in memory; `publish` writes it. Nothing is written before all of it is known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from restencil_generator.config import Import, find_imports
+from restencil_generator.failure import Failure
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.document import overlays
+from restencil_generator.openapi.document.fetch import Fetcher, is_address
+from restencil_generator.openapi.document.files import Files
+from restencil_generator.openapi.document.locate import Places
+from restencil_generator.openapi.document.model import Document, Finding, Where
+from restencil_generator.openapi.document.reader import read, version_of
+from restencil_generator.openapi.document.recursion import deeply
+from restencil_generator.openapi.document.select import Choice
+from restencil_generator.openapi.export.embed import restored
+from restencil_generator.openapi.infer.build import Made, make, make_again
+from restencil_generator.openapi.infer.names.inflection import snake_case
+from restencil_generator.openapi.infer.previous_choices import Last
+from restencil_generator.openapi.merge import resolve, state
+from restencil_generator.openapi.merge.resolve import Settlement, Theirs
+from restencil_generator.openapi.merge.state import Record
+from restencil_generator.openapi.merge.three_way import Settled
+from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.summary import data_of, problems_of, text_of
+from restencil_generator.problems import Place, Problem, Sources, quoted
+from restencil_generator.progress import Step
+
+_NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """One import: where from, how, and where to.
+
+    `out` is None for the default, a file in `folder` that is called as the package. `ours` and `theirs` settle
+    conflicts by the names of their nodes, or all of them by `*`. `again` imports although nothing changed.
+    """
+
+    source: str
+    options: Options
+    out: Path | None = None
+    folder: Path = Path()
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+    again: bool = False
+
+    @property
+    def settles(self) -> bool:
+        """Whether it says how conflicts end."""
+        return bool(self.ours or self.theirs)
+
+    def target(self, package: str) -> Path:
+        """Where the spec goes."""
+        return self.out or self.folder / (package if self.options.split else f"{package}.yaml")
+
+
+def job_of(configured: Import, **changed: Any) -> Job:
+    """The import that a configuration names, with what the command line changes."""
+    options = Options(
+        package=configured.package,
+        include=configured.include,
+        exclude=configured.exclude,
+        tags=configured.tags,
+        overlays=configured.overlays,
+        required=configured.required,
+        root=configured.root,
+        split=configured.split,
+    )
+    own = {field.name for field in dataclasses.fields(Options)}
+    given = {key: value for key, value in changed.items() if value not in (None, ())}
+    options = dataclasses.replace(options, **{key: value for key, value in given.items() if key in own})
+    rest = {key: value for key, value in given.items() if key not in own}
+    job = Job(configured.source, options, configured.out, configured.folder)
+    return dataclasses.replace(job, **rest)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of a document, before it is written.
+
+    `findings` are those of the reading and making as problems, with the texts that they stand in.
+    """
+
+    made: Made
+    package: str
+    out: Path
+    record: Record
+    place_of: Callable[[Where], Place]
+    places: Callable[[Iterable[Where]], Mapping[Where, Place]]
+    findings: Sequence[Problem]
+    sources: Sources
+
+    @property
+    def text(self) -> str:
+        """The spec."""
+        return self.made.text
+
+    @property
+    def theirs(self) -> Theirs:
+        """What is merged into the spec that stands there."""
+        return Theirs(self.package, self.made.tree, self.text, self.made.document.source, self.places)
+
+    def summary(self) -> str:
+        """What was made of what, in a few lines."""
+        return text_of(self.made, self.out.as_posix())
+
+    def data(self) -> dict[str, Any]:
+        """What was made of what, as `--format json` prints it."""
+        return data_of(self.made, self.out.as_posix(), self.place_of)
+
+
+def unchanged(job: Job) -> Path | None:
+    """The spec that the last import wrote, where nothing that it read has changed since, nor how it is read.
+
+    Then there is nothing to do, whatever was edited in the spec.
+    """
+    if job.again or job.settles or job.source == "-":
+        return None
+    record = _last(job)
+    if record is None:
+        return None
+    out = job.target(record.package)
+    folder = out.parent
+    if not out.exists() or record.options != state.options_of(job.options, folder):
+        return None
+    fetcher = Fetcher(job.source) if is_address(job.source) else None
+    for name, digest in record.files.items():
+        if is_address(name):
+            if fetcher is None or state.sha256(fetcher.fetch(name)[0]) != digest:
+                return None
+        elif state.digest_of(folder / name) != digest:
+            return None
+    return out
+
+
+def _last(job: Job) -> Record | None:
+    """The record of the last import of this source."""
+    folder = state.beside(job.out or job.folder / "spec.yaml")
+    source = state.named(job.source, folder.parent)
+    for record in state.records(folder):
+        if record.source == source and job.options.package in ("", record.package):
+            return record
+    return None
+
+
+def prepare(job: Job, step: Step = lambda text: None) -> Imported:
+    """Reads the source and makes the spec. Raises `Failure` where that cannot be done."""
+    step(f"reading {job.source}")
+    files = Files(job.source, job.options.root)
+    version_of(files.source.value, files.source.name)
+    files.source.value, overlaid = overlays.apply(files.source.value, job.options.overlays)
+    choice = Choice(job.options)
+    document = read(files, overlaid.findings, choice)
+    for pattern in choice.unused:
+        message = f"nothing matches --exclude {quoted(pattern)}"
+        document.findings.append(Finding("exclude-unused", message, Where(document.source, "/paths")))
+    chosen = job.options.include or job.options.exclude or job.options.tags
+    exported = None if chosen else restored(files.source.value)
+    package = job.options.package or (package_of(document) if exported is None else exported.package)
+    _check_package(package, document.source)
+    step(f"making the spec of {package}")
+    out = job.target(package)
+    last = state.read_record(state.beside(out), package)
+    made = None if exported is None else make_again(document, job.options, package, exported)
+    if made is None:
+        known = _last_of(last, out, package)
+        made = deeply(lambda: make(document, job.options, package, known))
+    places = Places(files, overlaid)
+    left = [each.where for each in document.left_out]
+    found = places.find([*(finding.where for finding in document.findings), *left])
+    problems = problems_of(document.findings, found.__getitem__)
+    folder = out.parent
+    digests = {state.named(file.name, folder): file.text.digest for file in files.all}
+    digests |= {state.named(text.file, folder): text.digest for text in overlaid.texts}
+    record = Record(
+        package,
+        state.named(job.source, folder),
+        digests,
+        state.options_of(job.options, folder),
+        state.origins(made.tree, folder),
+    )
+    return Imported(made, package, out, record, found.__getitem__, places.find, problems, places.sources(problems))
+
+
+def _last_of(record: Record | None, out: Path, package: str) -> Last:
+    """What the last import chose."""
+    folder = state.beside(out)
+    base = state.read_base(folder, package)
+    names = {} if record is None else {each.identity: path.rpartition(".")[2] for path, each in record.nodes.items()}
+    if base is None:
+        return Last(names)
+    return Last(names, resolve.read_base(base, folder / f"{package}.yaml").value())
+
+
+def settle(imported: Imported, job: Job) -> Settlement:
+    """What there is to write. Raises `Failure` where a spec stands there that was not imported or has mistakes."""
+    return resolve.settle(imported.theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
+
+
+def publish(imported: Imported, settlement: Settlement) -> bool:
+    """Writes the spec, then the record of the import; False where nothing had to be written."""
+    folder = state.beside(imported.out)
+    written = resolve.write(settlement.files)
+    written |= state.write_file(folder / f"{imported.package}.yaml", imported.text)
+    return state.write_file(folder / f"{imported.package}.json", state.record_text(imported.record)) or written
+
+
+def package_of(document: Document) -> str:
+    """The name of a package after the title. Raises `Failure` where nothing of it is left."""
+    words = [word for word in snake_case(document.title, "").split("_") if word and not _NO_NAME.match(word)]
+    name = "_".join(words)
+    if not name or not name[0].isalpha():
+        raise Failure(
+            f"{document.source}: the title {quoted(document.title)} gives no name for the package; "
+            "give one by --package NAME"
+        )
+    return name
+
+
+def _check_package(name: str, source: str) -> None:
+    """Raises `Failure` for a name that no package can have."""
+    smallest = (
+        f"restencil: 1\npackage: {quoted(name)}\nresources: {{a: {{endpoints: {{b: {{path: /b, schema: any}}}}}}}}\n"
+    )
+    for problem in load_text(smallest, source).problems:
+        if problem.severity == "error":
+            raise Failure(f"{source}: {problem.message}; give another one by --package NAME")
+
+
+def jobs(source: str | None, config: Path | None, out: str | None, given: Mapping[str, Any]) -> list[Job]:
+    """The imports that are asked for: that of a source or of a configured name, else all that are configured.
+
+    `given` is what the command line says. Raises `Failure` where there is nothing to import.
+    """
+    imports = find_imports(config)
+    changed = {**given, "out": None if out in (None, "-") else Path(str(out))}
+    if source is not None and source not in imports:
+        return [job_of(Import("", Path(), source), **changed)]
+    if source is None and not imports:
+        raise Failure(
+            "nothing to import: name a document (`restencil import openapi.json`), or list it under "
+            "[tool.restencil.import.<package>] in pyproject.toml"
+        )
+    chosen = imports.values() if source is None else [imports[source]]
+    return [job_of(each, **changed) for each in chosen]
+
+
+def diff(settlement: Settlement) -> str:
+    """What writing would change, as a unified diff."""
+    changes: list[str] = []
+    for path, text in settlement.files.items():
+        try:
+            there = path.read_text("utf-8").splitlines(keepends=True)
+        except OSError:
+            there = []
+        name = path.as_posix()
+        changes += difflib.unified_diff(there, (text or "").splitlines(keepends=True), name, name)
+    return "".join(changes)

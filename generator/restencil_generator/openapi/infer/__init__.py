@@ -1,0 +1,1 @@
+"""The guesses of an import: from a document to a spec."""

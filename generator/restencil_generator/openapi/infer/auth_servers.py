@@ -1,0 +1,226 @@
+"""Who asks, and where: `auth` and `servers` of a document."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from restencil_generator.openapi.document.model import Document, Finding, Requirement, SecurityScheme, Server, Where
+from restencil_generator.openapi.infer.names.inflection import snake_case
+from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
+from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.problems import quoted
+
+_PLACES: Final = ("header", "query", "cookie")
+_LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|\Z)")
+
+Use = tuple[tuple[str, ...], ...]
+"""Alternatives, each of schemes that are all needed; an empty one asks for nothing."""
+
+
+class Access:
+    """The schemes of a document as the language has them, and which of them operations use."""
+
+    def __init__(self, document: Document, package: str) -> None:
+        self.document = document
+        self.package = package
+        self.names: dict[str, str] = {}
+        self.forms: dict[str, dict[str, Value]] = {}
+        self.check = ""
+        self.top = self._top()
+        used = [scheme for use in (self.top, *self._others()) for both in use for scheme in both]
+        if not used and document.schemes and not self.top and not document.security:
+            used = list(document.schemes)
+            self.check = "check: no operation asks for it"
+        self._undeclared(used)
+        kept = [scheme for scheme in document.schemes if scheme in used]
+        for scheme in kept:
+            form = self._form(document.schemes[scheme])
+            if form is not None:
+                self.forms[scheme] = form
+        taken = member_names(self.forms, "parameter")
+        self.names = {
+            scheme: f"{name}_auth" if name in CLIENT_NAMES - {"token"} else name for scheme, name in taken.items()
+        }
+        if self.check:
+            self.top = tuple((scheme,) for scheme in self.forms)
+
+    def _top(self) -> Use:
+        if self.document.security or not self.document.operations:
+            return _use(self.document.security)
+        said = [operation.security for operation in self.document.operations]
+        counted = Counter(_use(each) for each in said if each is not None)
+        if not counted:
+            return ()
+        return max(counted, key=lambda use: (counted[use], use))
+
+    def _others(self) -> Iterable[Use]:
+        for operation in self.document.operations:
+            if operation.security is not None:
+                yield _use(operation.security)
+
+    def _form(self, scheme: SecurityScheme) -> dict[str, Value] | None:
+        """A scheme in the words of the language; None where it has none, which is a finding."""
+        signed = _is_signed(scheme)
+        if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and not signed:
+            return {scheme.place: scheme.parameter}
+        if scheme.type == "http" and scheme.scheme in ("basic", "bearer"):
+            return {scheme.scheme: True}
+        if scheme.type == "oauth2":
+            for flow in scheme.flows:
+                safe = flow.token_url.startswith("https://") or _LOOPBACK.match(flow.token_url)
+                if flow.kind == "clientCredentials" and safe:
+                    oauth2: dict[str, Value] = {"token_url": flow.token_url, "grant": "client_credentials"}
+                    wanted = self._scopes(scheme.name)
+                    if scopes := [scope for scope in flow.scopes if scope in wanted] or list(flow.scopes):
+                        oauth2["scopes"] = list[Value](scopes)
+                    return {"oauth2": oauth2}
+            return {"bearer": True}
+        if scheme.type == "openIdConnect":
+            return {"bearer": True}
+        does = f"signs requests ({'AWS4' if signed else scheme.scheme or scheme.type})"
+        if scheme.type == "apiKey" and not signed:
+            does = "does not say in which header, cookie or query parameter its key goes"
+        elif scheme.type == "mutualTLS":
+            does = "asks for a certificate of the client (mutualTLS)"
+        message = f"the scheme '{scheme.name}' {does}; use an `endpoint: python:`"
+        self.document.findings.append(Finding("auth-not-carried", message, scheme.where))
+        return None
+
+    def _undeclared(self, used: Iterable[str]) -> None:
+        """Tells which schemes are asked for, but declared nowhere."""
+        for name in dict.fromkeys(used):
+            if name not in self.document.schemes:
+                message = f"the scheme {quoted(name)} is asked for, but declared nowhere; no credential is sent for it"
+                where = Where(self.document.source, "/security" if self.document.security else "")
+                self.document.findings.append(Finding("auth-not-carried", message, where))
+
+    def _scopes(self, scheme: str) -> set[str]:
+        """The scopes that the document and its operations ask for."""
+        asked = [self.document.security, *(operation.security or () for operation in self.document.operations)]
+        return {scope for each in asked for requirement in each for scope in requirement.get(scheme, ())}
+
+    def auth(self) -> tuple[Value, str]:
+        """What is written at the top, and its comment; null where nothing is."""
+        prefix = self.package.upper()
+        use = self.carried(self.top)
+        if not self.forms:
+            return None, ""
+        if len(self.forms) == 1:
+            scheme, form = next(iter(self.forms.items()))
+            if "oauth2" not in form and all(len(both) <= 1 for both in use) and () not in use:
+                comment = scheme if not self.check else f"{scheme}; {self.check}"
+                return {**form, "env": f"{prefix}_TOKEN"}, comment
+        schemes: dict[str, Value] = {}
+        for scheme, form in self.forms.items():
+            name = self.names[scheme]
+            middle = "" if len(self.forms) == 1 else f"_{name.upper()}"
+            env: Value = f"{prefix}{middle or '_TOKEN'}"
+            if "oauth2" in form:
+                env = {"client_id": f"{prefix}{middle}_CLIENT_ID", "client_secret": f"{prefix}{middle}_CLIENT_SECRET"}
+            schemes[name] = {**form, "env": env}
+        return {"schemes": schemes, "use": self.written(use)}, self.check
+
+    def carried(self, use: Use) -> Use:
+        """Alternatives without those that need a scheme which is not carried; the one that asks for nothing is last."""
+        kept = [both for both in use if both and all(scheme in self.forms for scheme in both)]
+        found = tuple(dict.fromkeys(kept))
+        return (*found, ()) if () in use else found
+
+    def written(self, use: Use) -> Value:
+        """Alternatives as the language writes them."""
+        found: list[Value] = []
+        for both in use:
+            names: list[Value] = [self.names[scheme] for scheme in both]
+            found.append(names[0] if len(names) == 1 else names or "none")
+        return found
+
+    def own(self, security: tuple[Requirement, ...] | None) -> Value:
+        """What an operation writes where it differs from the whole; an empty text where it does not."""
+        whole, use = self.carried(self.top), self.carried(_use(security or ()))
+        missing = security is None and not self.document.security and bool(self.top) and not self.check
+        if (security is None and not missing) or not self.forms:
+            return ""
+        if use == whole and not missing:
+            return ""
+        asks = [both for both in use if both]
+        if not asks:
+            return "none" if missing or not security or () in use or () in _use(security) else ""
+        if len(self.forms) == 1 and "oauth2" not in next(iter(self.forms.values())) and () not in whole:
+            return ""
+        return self.names[use[0][0]] if len(use) == 1 and len(use[0]) == 1 else self.written(use)
+
+
+def _is_signed(scheme: SecurityScheme) -> bool:
+    """Whether each request has a signature of Amazon's."""
+    said = scheme.extensions.get("x-amazon-apigateway-authtype")
+    return scheme.scheme.startswith("aws4") or (isinstance(said, str) and said.lower() == "awssigv4")
+
+
+def _use(security: tuple[Requirement, ...]) -> Use:
+    return tuple(dict.fromkeys(tuple(requirement) for requirement in security))
+
+
+def servers_of(document: Document) -> tuple[dict[str, Value], str]:
+    """`url_prefix` or `servers` at the top, and a comment."""
+    found = [server for server in document.servers if _usable(server)]
+    unique = list({server.url: server for server in found}.values())
+    if not unique:
+        return {}, ""
+    if len(unique) == 1 and not unique[0].variables:
+        return {"url_prefix": unique[0].url}, ""
+    named: dict[str, Value] = {}
+    for server in unique:
+        name = next(name for name in _server_names(server, document) if name not in named)
+        named[name] = server.url if not server.variables else _with_variables(server)
+    return {"servers": named}, ""
+
+
+def _usable(server: Server) -> bool:
+    text = server.url
+    for variable in server.variables:
+        text = text.replace(f"{{{variable.name}}}", "x")
+    return bool(re.match(r"https?://[^/\s{}]+", text)) and "{" not in text and not re.search(r"[\s?#]", text)
+
+
+def _server_names(server: Server, document: Document) -> Iterable[str]:
+    del document
+    host = re.sub(r"^https?://|\{[^}]*\}", "", server.url).partition("/")[0].partition(":")[0]
+    said = snake_case(server.name or server.description, "")
+    for word in ("production", "sandbox", "staging", "development", "testing", "test", "local", "beta", "demo", "mock"):
+        if word in said.split("_"):
+            said = word
+            break
+    said = said.removesuffix("_server").removesuffix("_environment")
+    if said and len(said.split("_")) <= 3:
+        yield said
+    labels = [snake_case(label) for label in host.split(".") if label]
+    for count in range(1, len(labels) + 1):
+        yield "_".join(labels[:count]) or "default"
+    path = snake_case(re.sub(r"^https?://", "", server.url))
+    yield path
+    yield f"{server.url.partition(':')[0]}_{path}"
+    name = "default"
+    while True:
+        yield name
+        name += "_other"
+
+
+def _with_variables(server: Server) -> dict[str, Value]:
+    names = member_names((variable.name for variable in server.variables), "parameter")
+    url, variables = server.url, dict[str, Value]()
+    for variable in server.variables:
+        name = names[variable.name]
+        name = f"{name}_part" if name in CLIENT_NAMES else name
+        url = url.replace(f"{{{variable.name}}}", f"{{{name}}}")
+        type: Value = {"enum": list(variable.enum)} if len(variable.enum) > 1 else "string"
+        values: dict[str, Value] = {"type": type, "default": variable.default}
+        if variable.enum and variable.default not in variable.enum:
+            values["default"] = variable.enum[0]
+        if variable.description.strip():
+            values["description"] = variable.description.strip()
+        variables[name] = values
+    return {"url": url, "variables": variables}

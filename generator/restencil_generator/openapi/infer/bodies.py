@@ -1,0 +1,192 @@
+"""What operations are sent: the entity itself, an object, a form, a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from restencil_generator.language import HTTP_WORD
+from restencil_generator.openapi.document.model import Content, Part
+from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.names.inflection import snake_case
+from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.records import Member
+from restencil_generator.openapi.infer.resources import Entity, Resource
+from restencil_generator.openapi.infer.response_layout import ENVELOPES
+from restencil_generator.openapi.infer.schema_types import Typed
+from restencil_generator.openapi.spec_tree import Value
+
+NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
+
+
+_MEDIA_TYPE: Final = re.compile(rf"{HTTP_WORD}/{HTTP_WORD}(?:\s*;[\x20-\x7e]*)?\Z")
+
+
+class Bodies:
+    """Writes the bodies of endpoints."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def body_of_member(self, resource: Resource, endpoint: Endpoint) -> None:
+        entity = resource.entity
+        assert entity is not None
+        body = endpoint.call.operation.body
+        if body is None:
+            if endpoint.name != "delete":
+                endpoint.values["body"] = None
+            return
+        if endpoint.name == "delete" and not self.has_members(body.content):
+            return
+        part, envelope = self._unwrapped(body.content, entity)
+        if part is not None and self._is_entity(part, resource, endpoint.name):
+            endpoint.request = envelope
+            self._content_type(endpoint, body.content)
+            return
+        named = (*ENVELOPES, resource.place.thing if resource.place is not None else "")
+        if part is not None and envelope and snake_case(envelope) in named:
+            endpoint.request = envelope
+            endpoint.values["body"] = self._json_body(part, self.ground.owner(resource, endpoint.name))
+            self._content_type(endpoint, body.content)
+            return
+        self.body(endpoint, resource)
+
+    def has_members(self, content: Content) -> bool:
+        if content.kind not in ("json", "form", "multipart"):
+            return True
+        if content.schema is None:
+            return False
+        schema = self.ground.shapes.of(content.schema)
+        return schema.type not in ("object", "any") or bool(schema.properties) or schema.values is not None
+
+    def _unwrapped(self, content: Content, entity: Entity) -> tuple[Part | None, str]:
+        """The part of a body that may be the entity, and the envelope around it."""
+        if content.kind != "json" or content.schema is None:
+            return None, ""
+        record = self.ground.shapes.record_of(content.schema)
+        if record is not None and len(record.members) == 1 and not entity.choices:
+            wire, member = next(iter(record.members.items()))
+            if wire not in entity.record.members and self.ground.shapes.record_of(member.parts[0]) is not None:
+                return member.parts[0], wire
+        return content.schema, ""
+
+    def _is_entity(self, part: Part, resource: Resource, name: str) -> bool:
+        """Whether a body is the entity itself: but for what is read only, its key, and what is required."""
+        entity = resource.entity
+        assert entity is not None
+        schema = self.ground.shapes.of(part)
+        if entity.choices:
+            return resource.union is not None and schema.at == self.ground.shapes.of(resource.union).at
+        record = self.ground.shapes.record(schema)
+        if record is None:
+            return False
+        same = self.ground.found.by_schema.get(schema.at) is entity
+        if not same:
+            whole = entity.record
+            if any(wire not in whole.members for wire in record.members):
+                return False
+            for wire, member in whole.members.items():
+                if wire in record.members:
+                    if not self._same_member(member, record.members[wire], wire, entity):
+                        return False
+                elif wire not in entity.key.wires and not self.ground.shapes.of(member.parts[0]).read_only:
+                    return False
+        if name in ("push", "update"):
+            self.ground.sent_as_entity.setdefault(entity, []).append(record)
+        return True
+
+    def _same_member(self, one: Member, other: Member, wire: str, entity: Entity) -> bool:
+        ats = {self.ground.shapes.of(part).at for part in one.parts}
+        if all(self.ground.shapes.of(part).at in ats for part in other.parts):
+            return True
+        if not all(self.ground.shapes.is_scalar(part) for part in (*one.parts, *other.parts)):
+            return False
+        return (
+            self.ground.types.member(one, entity.name, wire)[0].text
+            == self.ground.types.member(other, entity.name, wire)[0].text
+        )
+
+    def body(self, endpoint: Endpoint, resource: Resource) -> None:
+        """Writes the body of an endpoint."""
+        body = endpoint.call.operation.body
+        assert body is not None
+        content, values = body.content, endpoint.values
+        owner = self.ground.owner(resource, endpoint.name)
+        if content.kind == "text":
+            values["body"] = "text"
+            if content.type.partition(";")[0] != "text/plain" and _MEDIA_TYPE.match(content.type):
+                values["request"] = {"content_type": content.type}
+        elif content.kind in ("form", "multipart"):
+            values["body"] = self._form(content, owner)
+        elif content.kind == "json":
+            endpoint.request = "" if endpoint.request is None else endpoint.request
+            values["body"] = self._json_body(content.schema, owner)
+            self._content_type(endpoint, content)
+        else:
+            values["body"] = "bytes"
+            if content.type != "application/octet-stream" and _MEDIA_TYPE.match(content.type):
+                values["request"] = {"content_type": content.type}
+        if not body.required and not endpoint.member and not self._demands(content):
+            request = values.get("request")
+            values["request"] = {**(request if isinstance(request, dict) else {}), "optional": True}
+
+    def _demands(self, content: Content) -> bool:
+        record = self.ground.shapes.record_of(content.schema)
+        return record is not None and any(member.required for member in record.members.values())
+
+    def _content_type(self, endpoint: Endpoint, content: Content) -> None:
+        plain = content.type.partition(";")[0].strip().lower()
+        if (
+            plain != "application/json"
+            and "*" not in plain
+            and plain.endswith(("+json", "/json"))
+            and _MEDIA_TYPE.match(content.type)
+        ):
+            endpoint.values["request"] = {"content_type": content.type}
+
+    def _json_body(self, part: Part | None, owner: str) -> Value:
+        if part is None:
+            return "any"
+        schema = self.ground.shapes.of(part)
+        if (
+            schema.type == "object"
+            and schema.properties
+            and not schema.name
+            and schema.at not in self.ground.types.entities
+        ):
+            record = self.ground.shapes.record(schema)
+            assert record is not None
+            return self.ground.types.fields(record, owner, "", sent=False)
+        value = self.ground.types.of_schema(schema, owner).value
+        if isinstance(value, list):
+            return value
+        if isinstance(value, dict):
+            return value if "one_of" in value or "union" in value else "any"
+        return value if value in self.ground.types.objects or schema.at in self.ground.types.entities else "any"
+
+    def _form(self, content: Content, owner: str) -> Value:
+        record = self.ground.shapes.record_of(content.schema)
+        if record is None:
+            return "bytes" if content.kind == "multipart" else "text"
+        names = member_names(record.members)
+        fields: dict[str, Value] = {}
+        for wire, member in record.members.items():
+            typed = self._form_type(member, owner, wire, content.kind)
+            optional = self.ground.types.is_optional(member, typed)
+            fields[names[wire]] = self.ground.types.field(
+                wire, names[wire], member, typed, optional=optional, must=False
+            )
+        return {content.kind: fields}
+
+    def _form_type(self, member: Member, owner: str, wire: str, kind: str) -> Typed:
+        schema = self.ground.shapes.of(member.parts[0])
+        inner = self.ground.shapes.of(schema.items) if schema.items is not None else None
+        if kind == "multipart" and _is_file(schema):
+            return Typed("bytes", schema.nullable)
+        if kind == "multipart" and inner is not None and _is_file(inner):
+            return Typed(["bytes"], schema.nullable)
+        return self.ground.types.member(member, owner, wire)[0]
+
+
+def _is_file(schema: object) -> bool:
+    return getattr(schema, "format", "") == "binary" or bool(getattr(schema, "content_type", ""))

@@ -1,0 +1,189 @@
+"""From a document to the text of a spec that passes the check, and to what is said of it.
+
+What the check refuses would be a mistake of the rules. It is taken out, node by node, until the rest passes: so what is
+written always gives a package, and nothing is left out without a word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from restencil_generator.failure import Failure
+from restencil_generator.loading import load_text
+from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
+from restencil_generator.openapi.export.embed import KEY, Exported
+from restencil_generator.openapi.infer.pipeline import MEMBERS, Inferred, infer
+from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.spec_tree import NodePath, Tree, Value, shown
+from restencil_generator.openapi.spec_writer import write_with_nodes
+from restencil_generator.problems import Problem
+
+ALONE: Final = frozenset(("search_params", "header_params", "errors", "examples", "fields"))
+"""Tables whose members can be taken out one by one."""
+
+WHOLE: Final = frozenset(
+    [
+        "pagination",
+        "pagination_field",
+        "collection",
+        "expires",
+        "auth",
+        "response",
+        "request",
+        "description",
+        "deprecated",
+        "headers",
+        "options",
+        "pk_optional",
+        "search_style",
+        "content",
+        "servers",
+        "url_prefix",
+    ]
+)
+"""Keys that can be taken out, and the rest still says something."""
+
+ROUNDS: Final = 40
+"""How often what is refused is taken out before all that is refused goes with its resource."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """The spec of a document: its tree, its text, and what it came of."""
+
+    document: Document
+    inferred: Inferred
+    text: str
+
+    @property
+    def tree(self) -> Tree:
+        """The spec as a tree."""
+        return self.inferred.tree
+
+
+def make(document: Document, options: Options, package: str, last: Last = NOTHING) -> Made:
+    """The spec of a document, checked. Findings, and operations that had to be left out, go to the document.
+
+    What the last import chose stays chosen.
+    """
+    inferred = infer(document, options, package, last)
+    remover, text = _Remover(document, inferred), ""
+    for count in range(ROUNDS * 2):
+        text, nodes = write_with_nodes(inferred.tree)
+        problems = [problem for problem in load_text(text, f"{package}.yaml").problems if problem.severity == "error"]
+        if not problems:
+            break
+        for problem in problems:
+            remover.remove(nodes[problem.place.line - 1] if problem.place.line else (), problem, count >= ROUNDS)
+    else:
+        raise Failure(
+            f"{document.source}: what was made of it is no spec, which is a mistake of the importer: please report it"
+        )
+    return Made(document, inferred, text)
+
+
+def make_again(document: Document, options: Options, package: str, exported: Exported) -> Made | None:
+    """The spec that a document was exported from; None, with a finding, where what it says of that is no spec."""
+    findings = list(document.findings)
+    inferred = infer(document, options, package)
+    document.findings[:] = findings
+    tree = Tree({**exported.spec, "package": package})
+    text, _ = write_with_nodes(tree)
+    problem = next((one for one in load_text(text, f"{package}.yaml").problems if one.severity == "error"), None)
+    if problem is not None:
+        message = f"what '{KEY}' says is no spec: {problem.message}; the spec is made of the rest of the document"
+        document.findings.append(Finding("malformed", message, Where(document.source, f"/{KEY}")))
+        return None
+    by_place = {(operation.key, operation.method.lower()): operation for operation in document.operations}
+    operations: dict[NodePath, Operation] = {
+        ("resources", resource, "endpoints", member, *place): by_place[place]
+        for (resource, member), place in exported.members
+        if place in by_place
+    }
+    counts = {table: len(_mapping(tree.value.get(table))) for table in ("entities", "objects", "enums")}
+    resources = [_mapping(one) for one in _mapping(tree.value.get("resources")).values()]
+    counts["resources"] = sum("path" in one for one in resources)
+    counts["groups"] = len(resources) - counts["resources"]
+    found = dataclasses.replace(inferred.found, items=0, rules={})
+    made = dataclasses.replace(inferred, tree=tree, found=found, operations=operations, counts=counts)
+    return Made(document, made, text)
+
+
+def _mapping(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
+
+
+class _Remover:
+    def __init__(self, document: Document, inferred: Inferred) -> None:
+        self.document = document
+        self.tree = inferred.tree
+        self.operations = inferred.operations
+
+    def remove(self, path: NodePath, problem: Problem, roughly: bool) -> None:
+        """Takes out the node that a problem is about, or what holds it."""
+        target = self._target(path, roughly)
+        if not target or not self._has(target):
+            return
+        where = self._where(target)
+        message = f"{shown(target)} is taken out: {problem.message} (a mistake of the importer: please report it)"
+        self.document.findings.append(Finding("import-mistake", message, where))
+        for at, operation in list(self.operations.items()):
+            if at[: len(target)] == target:
+                self._left_out(operation, problem)
+        if target[0] == "resources" and len(target) == 4 and target[3] in MEMBERS:
+            self._without_member(target)
+        if self._has(target):
+            self.tree.remove(target)
+        self._empty(target[:-1])
+
+    def _target(self, path: NodePath, roughly: bool) -> NodePath:
+        depth = {"resources": 2, "entities": 2, "objects": 2, "enums": 2}.get(path[0] if path else "", 1)
+        if roughly or len(path) <= depth:
+            return path[:depth]
+        for length in range(depth + 1, len(path) + 1):
+            key = path[length - 1]
+            if key in WHOLE and path[0] == "resources":
+                return path[:length]
+            if key in ALONE and len(path) > length:
+                return path[: length + 1]
+        if path[0] == "resources":
+            return path[:4] if len(path) >= 4 and path[2] == "endpoints" else path[:2]
+        return path[:3] if path[0] == "objects" else path[:depth]
+
+    def _without_member(self, target: NodePath) -> None:
+        """A standard member that cannot be as it should is none."""
+        resource = self.tree.get(target[:2])
+        assert isinstance(resource, dict)
+        members = resource.get("members")
+        if not isinstance(members, list):
+            members = ["get", "get_list", "push", "unshift", "update", "partial_update", "delete"]
+            members += ["get_page"] if "pagination_field" in resource else []
+        hanging = ("push", "unshift", "assign", "get_page") if target[3] == "get_list" else ()
+        gone = {target[3], *hanging, *(("unshift", "assign") if target[3] == "push" else ())}
+        resource["members"] = [name for name in members if name not in gone]
+
+    def _left_out(self, operation: Operation, problem: Problem) -> None:
+        known = {(each.operation, each.where) for each in self.document.left_out}
+        if (operation.text, operation.where) not in known:
+            self.document.left_out.append(LeftOut(operation.text, problem.message, operation.where))
+
+    def _where(self, target: NodePath) -> Where:
+        for length in range(len(target), 0, -1):
+            origin = self.tree.origins.get(target[:length])
+            if origin is not None:
+                return Where(origin.file or self.document.source, origin.pointer)
+        return Where(self.document.source, "")
+
+    def _has(self, path: NodePath) -> bool:
+        try:
+            self.tree.get(path)
+        except KeyError:
+            return False
+        return True
+
+    def _empty(self, path: NodePath) -> None:
+        """Takes out tables that hold nothing any more."""
+        if len(path) in (1, 3) and self._has(path) and self.tree.get(path) in ({}, []):
+            self.tree.remove(path)

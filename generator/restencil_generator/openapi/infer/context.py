@@ -1,0 +1,181 @@
+"""What all parts of an import share, and the names that they agree on."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from restencil_generator.openapi.document.model import Document, Operation
+from restencil_generator.openapi.document.pointer import has
+from restencil_generator.openapi.infer.auth_servers import Access
+from restencil_generator.openapi.infer.name_style import speller, style_of
+from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
+from restencil_generator.openapi.infer.names.types import TypeNames
+from restencil_generator.openapi.infer.parameters import Parameters
+from restencil_generator.openapi.infer.previous_choices import Last
+from restencil_generator.openapi.infer.primary_keys import KeyPart
+from restencil_generator.openapi.infer.records import Record, Shapes
+from restencil_generator.openapi.infer.resources import Call, Entity, Resource, find
+from restencil_generator.openapi.infer.routes import owner_name, parameter_names, template
+from restencil_generator.openapi.infer.schema_types import Known, Types
+from restencil_generator.openapi.infer.schema_usage import survey
+from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.spec_tree import NodePath, Tree, Value
+
+KEY_TYPES: Final = frozenset(("string", "integer", "uuid", "date", "datetime", "decimal"))
+
+
+@dataclasses.dataclass(slots=True)
+class Endpoint:
+    """An endpoint that is being written: its keys, comments by key, and where the value stands in its answer."""
+
+    name: str
+    call: Call
+    values: dict[str, Value] = dataclasses.field(default_factory=dict[str, "Value"])
+    comments: dict[NodePath, str] = dataclasses.field(default_factory=dict[NodePath, str])
+    one: str | None = None
+    """The envelope around one record or object, empty for none; None where it does not hold one."""
+    many: str | None = None
+    """That around a bare list."""
+    errors: dict[str, Value] = dataclasses.field(default_factory=dict[str, "Value"])
+    member: bool = False
+    ignore: bool = False
+    request: str | None = None
+
+
+class Ground:
+    """What all parts of an import work on: the document, what was found in it, and the spec as far as it is there."""
+
+    def __init__(self, document: Document, options: Options, package: str, last: Last) -> None:
+        self.document = document
+        self.options = options
+        self.package = package
+        self.last = last
+        self.given = last.names
+        self.shapes = Shapes(document)
+        self.found = find(document, self.shapes)
+        self.survey = survey(document)
+        self.names = TypeNames(last.names, _held(document, last.names))
+        wires = [*self.survey.properties, *_query_wires(document)]
+        self.style = last.wire_names or style_of(wire.removesuffix("[]") for wire in wires)
+        certain = options.required if options.required is not None else None if document.names_required else True
+        self.types = Types(document, self.shapes, self.survey, self.names, certain, speller(self.style))
+        self.tree = Tree()
+        self.entities: dict[Entity, dict[str, str]] = {}
+        """The Python names of the members of each entity, by their names in JSON."""
+        self.operations: dict[NodePath, Operation] = {}
+        self.known: dict[Entity, Known] = {}
+        self.path_names: dict[Resource, dict[int, str]] = {}
+        self.sent_as_entity: dict[Entity, list[Record]] = {}
+        self.resources: list[Resource] = []
+        self.class_names: dict[str, str] = {}
+
+    @functools.cached_property
+    def parameters(self) -> Parameters:
+        """What is written of parameters; first asked for when all resources and entities have their names."""
+        return Parameters(self.document, self.shapes, self.types, self.last)
+
+    @functools.cached_property
+    def access(self) -> Access:
+        """Who asks."""
+        return Access(self.document, self.package)
+
+    def key_fields(self, entity: Entity) -> list[tuple[str, KeyPart]]:
+        """The parts of an entity's key, each with its field as `pk` names it."""
+        names = self.entities[entity]
+        found: list[tuple[str, KeyPart]] = []
+        for part in entity.key.parts:
+            if not part.wires:
+                name = snake_case(part.parameter)
+                while name in names.values():
+                    name = f"{name}_param"
+                found.append((name, part))
+            else:
+                rest = [snake_case(wire) for wire in part.wires[1:]]
+                found.append((".".join([names[part.wires[0]], *rest]), part))
+        return found
+
+    def param_type(self, entity: Entity, parameter: str) -> Value:
+        for resource in self.resources:
+            if resource.entity is entity and resource.route is not None:
+                for call in resource.members.values():
+                    for each in call.operation.parameters:
+                        if each.place == "path" and each.name == parameter:
+                            typed = self.types.parameter(each.schema, parameter)
+                            return typed.value if typed.value in KEY_TYPES else "string"
+        return "string"
+
+    def owner(self, resource: Resource, name: str) -> str:
+        return pascal_case(singular(resource.name)) + pascal_case(name)
+
+    def scope(self, call: Call) -> frozenset[str]:
+        return frozenset(call.route.parameters)
+
+    def query_names(self, calls: Iterable[Call]) -> set[str]:
+        """The names of query parameters in URLs, which no parameter of the path may have."""
+        return {query.wire for call in calls for query in self.parameters.of(call.operation)}
+
+    def path_param(
+        self, call: Call, parameter: str, name: str, entity: Entity | None, extras: Mapping[str, Value]
+    ) -> Value:
+        found = next(
+            (each for each in call.operation.parameters if each.place == "path" and each.name == parameter), None
+        )
+        if found is None:
+            return None
+        known: Value = None
+        if entity is not None and not entity.choices:
+            for wire, python in self.entities[entity].items():
+                if python == name:
+                    member = entity.record.members[wire]
+                    known = self.types.member(member, entity.name, wire)[0].value
+            for field, part in self.key_fields(entity):
+                if field == name and part.parameter:
+                    known = self.param_type(entity, part.parameter)
+        return self.parameters.path_param(found, known, extras)
+
+    def names_of(self, resource: Resource, call: Call, listed: Entity | None) -> dict[int, str]:
+        """The names of the parameters of an endpoint's path: those of its resource as far as the paths are the same.
+
+        Where it answers with a list, none is called like a field of what is listed, which would tell what is in it.
+        """
+        fixed: dict[int, str] = {}
+        own = resource.route
+        if own is not None:
+            for index, name in self.path_names[resource].items():
+                same = call.route.texts[: index + 1] == own.texts[: index + 1]
+                if not same or index >= len(call.route.parameters):
+                    continue
+                misleads = listed is not None and name in self.entities[listed].values()
+                fixed[index] = owner_name(call.route, index) if misleads else name
+        if len(set(fixed.values())) < len(fixed):
+            fixed = {}
+        clashing = self.query_names([call])
+        fixed = {index: name for index, name in fixed.items() if name not in clashing}
+        return parameter_names(call.route, fixed, clashing)
+
+    def path(self, resource: Resource, call: Call) -> str:
+        return template(call.route, self.names_of(resource, call, None), call.operation.query)
+
+    def resource_schema(self, resource: Resource) -> Value:
+        assert resource.entity is not None
+        if resource.entity.choices and resource.union is not None:
+            return self.types.of(resource.union, resource.entity.name).value
+        return resource.entity.name
+
+
+def _held(document: Document, given: Mapping[str, str]) -> Mapping[str, str]:
+    """The names of types that the document still has, with their identities: nothing else is called so."""
+    file = document.source.rpartition("/")[2]
+    held: dict[str, str] = {}
+    for identity, name in given.items():
+        kind, _, at = identity.partition(":")
+        if kind == "type" and at.startswith(f"{file}#/") and has(document.tree, at[len(file) + 1 :]):
+            held[name] = identity
+    return held
+
+
+def _query_wires(document: Document) -> list[str]:
+    return [each.name for one in document.operations for each in one.parameters if each.place == "query"]

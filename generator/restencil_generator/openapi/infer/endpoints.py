@@ -1,0 +1,274 @@
+"""Endpoints: the standard members of a resource, and those of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final, get_args
+
+from restencil_generator import declaration as d
+from restencil_generator.openapi.document.model import Answer, Operation, Part
+from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
+from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.list_endpoints import Lists
+from restencil_generator.openapi.infer.resources import Call, Entity, Own, Resource
+from restencil_generator.openapi.infer.response_layout import Many
+from restencil_generator.openapi.infer.routes import template
+from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.template import list_path
+
+READS: Final = frozenset(
+    [
+        "search",
+        "query",
+        "list",
+        "get",
+        "find",
+        "lookup",
+        "count",
+        "export",
+        "preview",
+        "validate",
+        "check",
+        "estimate",
+        "calculate",
+    ]
+)
+"""Words that the names of operations which only read begin or end with."""
+"""Words that the names of operations which only read begin or end with."""
+
+METHODS: Final = {
+    "get": "GET",
+    "get_list": "GET",
+    "push": "POST",
+    "update": "PUT",
+    "partial_update": "PATCH",
+    "delete": "DELETE",
+}
+
+_ERROR_STATUS: Final = re.compile(r"[45][0-9][0-9]|[45]XX|default")
+
+
+class Endpoints:
+    """Writes endpoints."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.bodies = Bodies(ground)
+        self.lists = Lists(ground)
+        self._routes = Counter((each.method, each.path) for each in ground.document.operations)
+
+    def member(self, resource: Resource, name: str, call: Call) -> Endpoint:
+        """What is written of a standard member: where it differs from what follows from the resource."""
+        assert resource.entity is not None
+        assert resource.route is not None
+        endpoint = Endpoint(name, call, member=True)
+        values, operation = endpoint.values, call.operation
+        self._common(endpoint, operation)
+        if METHODS[name] != call.method:
+            values["method"] = call.method
+        wanted = list_path(template(resource.route, self.ground.path_names[resource]))
+        path = self.ground.path(resource, call)
+        if name in ("get_list", "push") and path != wanted:
+            values["path"] = path
+        if name == "get_list":
+            self.lists.get_list(resource, endpoint)
+        else:
+            endpoint.one = self._envelope_of(resource, call)
+            if name == "push" and endpoint.one is None:
+                endpoint.one = ""
+            self.lists.queries(
+                endpoint, self.ground.parameters.of(operation), set(self.ground.path_names[resource].values())
+            )
+        if name in ("push", "update", "partial_update", "delete"):
+            self.bodies.body_of_member(resource, endpoint)
+        if name in resource.ignored:
+            endpoint.ignore = True
+        elif name == "delete" and operation.result.content is None:
+            endpoint.one = None
+        if name in ("update", "partial_update") and operation.result.content is None:
+            endpoint.one = None
+        self._headers(endpoint, operation, set(self.ground.path_names[resource].values()))
+        self._security(endpoint, operation)
+        self._own_errors(endpoint, operation)
+        return endpoint
+
+    def _common(self, endpoint: Endpoint, operation: Operation) -> None:
+        text = (operation.description or operation.summary).strip()
+        if text:
+            endpoint.values["description"] = text
+        if operation.deprecated:
+            endpoint.values["deprecated"] = True
+        if operation.servers and not operation.servers[0].variables:
+            url = operation.servers[0].url
+            if url not in [server.url for server in self.ground.document.servers]:
+                endpoint.values["url_prefix"] = url
+        if operation.headers:
+            endpoint.values["headers"] = dict(operation.headers)
+
+    def _envelope_of(self, resource: Resource, call: Call) -> str | None:
+        """The envelope around the entity in the answer of a call; None where it does not answer with it."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        if call.method == "GET":
+            return ".".join(resource.envelope)
+        one = self.ground.found.locate(call, resource)
+        return None if one is None else ".".join(one.path)
+
+    def own(self, resource: Resource, own: Own) -> Endpoint:
+        call, operation = own.call, own.call.operation
+        endpoint = Endpoint(own.name, call)
+        values = endpoint.values
+        self._common(endpoint, operation)
+        if call.method != "GET":
+            values["method"] = call.method
+        collection = None if own.stream else self.lists.held(resource, call)
+        names = self.ground.names_of(resource, call, None if collection is None else collection[1])
+        values["path"] = template(call.route, names, operation.query)
+        params: dict[str, Value] = {}
+        inherited = self.ground.path_names.get(resource, {})
+        for index, parameter in enumerate(call.route.parameters):
+            entity = resource.entity if names[index] in inherited.values() or resource.kind != "group" else None
+            if resource.kind != "group" and names[index] in inherited.values():
+                continue
+            written = self.ground.path_param(call, parameter, names[index], entity, {})
+            if written is not None:
+                params[names[index]] = written
+        if params:
+            values["params"] = params
+        queries = self.ground.parameters.of(operation)
+        python = self.lists.queries(endpoint, queries, set(names.values()))
+        self._headers(endpoint, operation, set(names.values()))
+        if operation.body is not None and not (
+            call.method in NO_BODY and not self.bodies.has_members(operation.body.content)
+        ):
+            self.bodies.body(endpoint, resource)
+        elif call.method not in NO_BODY:
+            values["body"] = None
+        self._answer(resource, endpoint, own, collection)
+        if collection is not None and call.method == "GET":
+            self.lists.pages(resource, endpoint, queries, python, "")
+            values.pop("collection", None)
+            if resource.kind != "group":  # no request that the document does not name hangs on the list
+                values["members"] = ["get_page"] if "pagination_field" in values else []
+        self._reads(resource, endpoint)
+        if own.expires and "side_effect" not in values:
+            values["expires"] = list(own.expires)
+            if own.check:
+                endpoint.comments[("expires",)] = own.check
+        self._security(endpoint, operation)
+        self._own_errors(endpoint, operation)
+        return endpoint
+
+    def _answer(self, resource: Resource, endpoint: Endpoint, own: Own, collection: tuple[Many, Entity] | None) -> None:
+        result, values = endpoint.call.operation.result, endpoint.values
+        content = result.stream if own.stream else result.content
+        owner, scope = self.ground.owner(resource, endpoint.name), self.ground.scope(endpoint.call)
+        if content is None or content.kind != "json":
+            values["schema"] = None
+            kind = (
+                ""
+                if content is None
+                else {"sse": "stream", "form": "text", "multipart": "bytes"}.get(content.kind, content.kind)
+            )
+            if content is not None and content.kind == "sse" and "sse" in get_args(d.Content):
+                kind = "sse"
+            if kind:
+                values["content"] = kind
+            return
+        if result.schema is None:
+            values["schema"] = "any"
+            return
+        if collection is not None:
+            many, entity = collection
+            self.lists.collection(resource, endpoint, many, entity, owner, scope)
+            return
+        part, envelope = self._in_envelope(result.schema)
+        typed = self.ground.types.of(part, owner, scope)
+        value = typed.value
+        if isinstance(value, list) or (isinstance(value, dict) and "values" in value):
+            endpoint.many = ""
+        elif isinstance(value, dict) or value in self.ground.types.objects or typed.entity:
+            endpoint.one = ".".join(envelope)
+        optional = result.optional or typed.nullable
+        if isinstance(value, str):
+            values["schema"] = value + ("?" if optional and value != "any" else "")
+        else:
+            values["schema"] = value
+
+    def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
+        """The entity in an answer around it, where all else says something of the answer alone."""
+        schema = self.ground.shapes.of(part)
+        answers = self.ground.found.answers
+        record = self.ground.shapes.record(schema) if schema.type == "object" else None
+        if record is None or schema.at in self.ground.types.entities:
+            return part, ()
+        for wire, inner in record.members.items():
+            known = self.ground.types.entities.get(self.ground.shapes.of(inner.parts[0]).at)
+            if known is not None and answers.alone(record, wire) and not known.scope:
+                return inner.parts[0], (wire,)
+        return part, ()
+
+    def _reads(self, resource: Resource, endpoint: Endpoint) -> None:
+        """A POST that reads: told by its name, where it answers 200 with a schema."""
+        call = endpoint.call
+        words = endpoint.name.split("_")
+        operation = call.operation
+        if call.method == "QUERY":
+            endpoint.values["side_effect"] = False
+            if operation.body is not None:
+                endpoint.values.setdefault("request", {"in_key": True})
+            return
+        if call.method != "POST" or not READS & {words[0], words[-1]}:
+            return
+        if "200" not in operation.result.statuses or operation.result.schema is None:
+            return
+        if self._routes[operation.method, operation.path] > 1:
+            return  # headers alone tell such operations apart, and no key holds those
+        endpoint.values["side_effect"] = False
+        endpoint.comments[("side_effect",)] = "check: its name says that it reads"
+        if endpoint.values.get("body") is not None:
+            request = endpoint.values.get("request")
+            endpoint.values["request"] = {**(request if isinstance(request, dict) else {}), "in_key": True}
+
+    def _headers(self, endpoint: Endpoint, operation: Operation, taken: set[str]) -> None:
+        search = endpoint.values.get("search_params")
+        used = taken | set(search if isinstance(search, dict) else ())
+        static = {name.lower() for name, _ in operation.headers}
+        headers = [each for each in self.ground.parameters.headers_of(operation) if each.name.lower() not in static]
+        found = self.ground.parameters.header_params(headers, used)
+        if found:
+            endpoint.values["header_params"] = found
+
+    def _security(self, endpoint: Endpoint, operation: Operation) -> None:
+        own = self.ground.access.own(operation.security)
+        if own != "":
+            endpoint.values["auth"] = own
+
+    def _own_errors(self, endpoint: Endpoint, operation: Operation) -> None:
+        for answer in operation.errors:
+            value = self._error(answer)
+            if value is not None:
+                endpoint.errors[answer.status] = value
+
+    def _error(self, answer: Answer) -> Value:
+        content = answer.content
+        status = answer.status if answer.status == "default" else answer.status.upper()
+        if content is None or not _ERROR_STATUS.match(status):
+            return None
+        if content.kind != "json" or content.schema is None:
+            return None
+        schema = self.ground.shapes.of(content.schema)
+        known = self.ground.types.entities.get(schema.at)
+        if known is not None:
+            return self.ground.types.data_of(known)
+        value = self.ground.types.of_schema(schema, "ErrorBody").value
+        if isinstance(value, str) and value in self.ground.types.objects:
+            return value
+        if isinstance(value, dict) and "attribute" not in value:
+            alternatives = value.get("one_of")
+            if isinstance(alternatives, list) and all(
+                isinstance(each, str) and each in self.ground.types.objects for each in alternatives
+            ):
+                return value
+        return "any"

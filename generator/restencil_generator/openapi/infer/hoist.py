@@ -1,0 +1,85 @@
+"""What most operations have in common stands once: at the top, or on their resource."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from restencil_generator.openapi.infer.context import Endpoint
+from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.spec_tree import Tree, Value
+
+_ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
+    "envelope": lambda endpoint: endpoint.one,
+    "list_envelope": lambda endpoint: endpoint.many,
+    "request": lambda endpoint: endpoint.request,
+}
+
+
+def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: Last = NOTHING) -> None:
+    """What errors of all operations are goes to the top; what was there stays, and operations without it take it back.
+
+    What an import before wrote of single operations stays there.
+    """
+    counted = Counter((status, json.dumps(value)) for each in endpoints for status, value in each.errors.items())
+    shared = {
+        status: json.loads(text)
+        for (status, text), count in sorted(counted.items())
+        if text == json.dumps(last.errors.get(status)) or (count == len(endpoints) and status not in last.statuses)
+    }
+    if shared:
+        top["errors"] = shared
+        many = sum(all(each.errors.get(status) == value for status, value in shared.items()) for each in endpoints)
+        tree.comments[("errors",)] = f"on {many} of {len(endpoints)} operations"
+    for each in endpoints:
+        own = {status: value for status, value in each.errors.items() if shared.get(status) != value}
+        own |= {status: None for status in shared if status not in each.errors}
+        if own:
+            each.values["errors"] = dict(sorted(own.items()))
+
+
+def envelopes(
+    top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]], last: Last = NOTHING
+) -> None:
+    """Envelopes that most have go up: to the resource, to the spec. Those of the last import stay there."""
+    whole: dict[str, Counter[str]] = {"envelope": Counter(), "list_envelope": Counter(), "request": Counter()}
+    kept: dict[str, dict[str, str]] = {}
+    count = 0
+    for name, (_, endpoints) in written.items():
+        kept[name] = {}
+        for key, of in _ENVELOPES.items():
+            said = [value for each in endpoints if (value := of(each)) is not None]
+            if said:
+                most = max(sorted(set(said)), key=lambda value: said.count(value))  # used at once
+                first = next((of(each) for each in endpoints if each.member and of(each) is not None), None)
+                if first is None and any(each.member for each in endpoints):
+                    continue  # what endpoints of its own have is theirs
+                kept[name][key] = first if first is not None else most
+                whole[key][kept[name][key]] += 1
+        count += any(each.member for each in endpoints)
+    shared = {
+        key: next((env for env, times in counter.most_common(1) if env and count > 1 and times * 2 >= count), "")
+        for key, counter in whole.items()
+    }
+    shared |= {key: found for key in shared if (found := last.envelope(key)) is not None}
+    _put_envelopes(top, shared, {})
+    for name, (values, endpoints) in written.items():
+        group = not any(each.member for each in endpoints)
+        own = {key: kept[name].get(key, shared[key]) for key in shared} if not group else dict(shared)
+        if not group:
+            _put_envelopes(values, own, shared)
+        for each in endpoints:
+            mine = {key: value if (value := of(each)) is not None else own[key] for key, of in _ENVELOPES.items()}
+            _put_envelopes(each.values, mine, own)
+
+
+def _put_envelopes(values: dict[str, Value], own: Mapping[str, str], inherited: Mapping[str, str]) -> None:
+    """Writes envelopes where they differ from those that are inherited."""
+    for key, envelope in own.items():
+        if envelope == inherited.get(key, ""):
+            continue
+        place, word = ("request", "envelope") if key == "request" else ("response", key)
+        known = values.get(place)
+        values[place] = {**(known if isinstance(known, dict) else {}), word: envelope or None}

@@ -1,0 +1,83 @@
+"""The path of a resource: which parameter is the key, what the others are called."""
+
+from __future__ import annotations
+
+from restencil_generator.openapi.infer.context import Ground
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
+from restencil_generator.openapi.infer.primary_keys import KeyPart
+from restencil_generator.openapi.infer.resources import Resource
+from restencil_generator.openapi.infer.routes import parameter_names, template
+from restencil_generator.openapi.spec_tree import NodePath, Value
+
+
+class Paths:
+    """Writes path, schema and path parameters of resources."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def item(self, resource: Resource, values: dict[str, Value]) -> None:
+        assert resource.route is not None
+        assert resource.entity is not None
+        path: NodePath = ("resources", resource.name)
+        entity, route = resource.entity, resource.route
+        fixed: dict[int, str] = {}
+        fields: dict[int, str] = {}
+        last = len(route.parameters) - 1
+        if resource.kind == "item" and not entity.choices:
+            check = self._item_name(resource, fixed, fields)
+            if check:
+                self.ground.tree.comments[(*path, "path")] = check
+        elif resource.kind == "item" and entity.key.alone:
+            fixed[last] = snake_case(entity.key.alone)
+        clashing = self.ground.query_names(resource.members.values())
+        if fixed.get(last) in clashing and not entity.choices:
+            fields[last] = fixed.pop(last)
+        names = parameter_names(route, fixed, clashing)
+        if fields.get(last) == names[last] if fields else False:
+            del fields[last]
+        self.ground.path_names[resource] = names
+        values["path"] = template(route, names)
+        if resource.kind == "singleton":
+            values["singleton"] = True
+        values["schema"] = self.ground.resource_schema(resource)
+        if resource.check:
+            self.ground.tree.comments[(*path, "schema")] = resource.check
+        params: dict[str, Value] = {}
+        call = next(iter(resource.members.values()))
+        for index, parameter in enumerate(call.route.parameters[: last + 1]):
+            extras: dict[str, Value] = {"field": fields[index]} if index in fields else {}
+            written = self.ground.path_param(call, parameter, names[index], entity, extras)
+            if written is not None:
+                params[names[index]] = written
+        if params:
+            values["params"] = params
+
+    def _item_name(self, resource: Resource, fixed: dict[int, str], fields: dict[int, str]) -> str:
+        """Names the last parameter after the key's field, or says which field it is; what is to be checked of that."""
+        entity, place = resource.entity, resource.place
+        assert entity is not None
+        assert place is not None
+        assert resource.route is not None
+        last = len(resource.route.parameters) - 1
+        key = self.ground.key_fields(entity)
+        rule = entity.key.rule
+        name, part = key[-1] if key else ("", KeyPart())
+        if len(key) == 1 and "." not in name and part.wires:
+            own = place.name.split("_")[-1] in GLOBAL
+            if rule in (1, 2, 5) or (rule == 3 and own):
+                fixed[last] = name
+            elif rule == 3 and place.name == place.thing and self._same_type(resource, part.wires[0]):
+                fixed[last] = name
+                return f"check: {{{place.parameter}}} is taken for the {name}"
+        elif rule in (4, 7) and part.wires and name != place.name:
+            fields[last] = name
+        return ""
+
+    def _same_type(self, resource: Resource, wire: str) -> bool:
+        assert resource.entity is not None
+        assert resource.route is not None
+        call = next(iter(resource.members.values()))
+        typed, _ = self.ground.types.member(resource.entity.record.members[wire], resource.entity.name, wire)
+        parameter = next((p for p in call.operation.parameters if p.name == call.route.parameters[-1]), None)
+        return parameter is not None and self.ground.types.parameter(parameter.schema, "id").text == typed.text

@@ -1,0 +1,172 @@
+"""Lists of entities: what stands around them, their parameters and pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from restencil_generator.language import FORMS
+from restencil_generator.openapi.document.model import Part
+from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
+from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.pagination import ORDERS, SIZES, pages_of
+from restencil_generator.openapi.infer.parameters import Query
+from restencil_generator.openapi.infer.records import Member
+from restencil_generator.openapi.infer.resources import Call, Entity, Resource
+from restencil_generator.openapi.infer.response_layout import Many
+from restencil_generator.openapi.spec_tree import Value
+
+FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
+"""Members that make a mapping something else than an object."""
+
+
+class Lists:
+    """Writes what is to be said of lists."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def queries(self, endpoint: Endpoint, queries: list[Query], taken: set[str]) -> dict[str, str]:
+        found, names = self.ground.parameters.search_params(queries, taken)
+        if found:
+            endpoint.values["search_params"] = found
+        return names
+
+    def get_list(self, resource: Resource, endpoint: Endpoint) -> None:
+        call, many, entity = endpoint.call, resource.listing, resource.entity
+        assert many is not None
+        assert entity is not None
+        assert call.answer is not None
+        operation = call.operation
+        queries = self.ground.parameters.of(operation)
+        names = self.queries(endpoint, queries, set(self.ground.path_names[resource].values()))
+        if resource.summary is None:
+            typed = self.ground.types.of(
+                many.items, self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+            )
+            item = self.ground.types.item(typed)
+            listed: Value = {"values": item} if many.values else [item]
+            endpoint.values["schema"] = listed
+            endpoint.many = ".".join(many.path)
+            if not many.bare:
+                endpoint.values["schema"] = self._around(resource, endpoint, many, listed)
+                endpoint.many, endpoint.one = None, ""
+            return
+        item = self.ground.resource_schema(resource)
+        held: Value = {"collection": {"values": item} if many.values else [item]}
+        if many.bare:
+            endpoint.many = ".".join(many.path)
+            if many.values:
+                endpoint.values["schema"] = held
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""
+        pk = self.ground.key_fields(entity)
+        self.pages(resource, endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
+
+    def pages(
+        self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str
+    ) -> None:
+        operation = endpoint.call.operation
+        schemas = {query.wire: self.ground.shapes.of(query.part) for query in queries}
+        pages = pages_of(operation, self.ground.shapes, endpoint.call.answer, schemas, pk)
+        apart = [
+            names[wire]
+            for wire in schemas
+            if snake_case(wire) in SIZES | ORDERS and (pages is None or wire != pages.field)
+        ]
+        if apart:
+            endpoint.values["collection"] = {"non_filter_arguments": list(apart)}
+        if pages is None:
+            return
+        if pages.field:
+            endpoint.values["pagination_field"] = names[pages.field]
+            params = endpoint.values.get("search_params")
+            if isinstance(params, dict) and self.ground.types.wire_of(names[pages.field], pages.field) is None:
+                del params[names[pages.field]]  # its name alone says it
+                if not params:
+                    del endpoint.values["search_params"]
+        comment = pages.comment
+        if not pages.field:
+            # The language asks for a parameter; where none names a page, what the server says of the next one counts.
+            taken = {*names.values(), *self.ground.names_of(resource, endpoint.call, None).values()}
+            endpoint.values["pagination_field"] = next(
+                name for name in ("page", "cursor", "next_page") if name not in taken
+            )
+            comment = f"{comment}; check: no parameter names a page".removeprefix("; ")
+        endpoint.values["pagination"] = dict(pages.pagination)
+        if comment:
+            endpoint.comments[("pagination",)] = comment
+
+    def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
+        """An answer with a list in it: its members, with what is held in the list's place."""
+        call = endpoint.call
+        assert call.answer is not None
+        owner, scope = self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+        form = self._wrapped(call.answer, many.path, held, owner, scope)
+        members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
+        return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
+
+    def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
+        if not path:
+            return held
+        schema = self.ground.shapes.of(part)
+        names = member_names(schema.properties)
+        members: dict[str, Value] = {}
+        wires: dict[str, Value] = {}
+        optional: list[Value] = []
+        for wire, inner in schema.properties.items():
+            if not wire:
+                continue
+            name = names[wire]
+            if (spelled := self.ground.types.wire_of(name, wire)) is not None:
+                wires[name] = spelled
+            if wire == path[0]:
+                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
+                continue
+            member = Member((inner,), wire in schema.required, True)
+            typed = self.ground.types.member(member, owner, wire)[0]
+            value = self.ground.types.item(dataclasses.replace(typed, nullable=False))
+            if not self.ground.types.is_optional(member, typed) or value == "any":
+                members[name] = value
+            elif isinstance(value, str):
+                members[name] = f"{value}?"
+            else:
+                members[name] = value
+                optional.append(name)
+        form: dict[str, Value] = {"object": members}
+        if wires:
+            form["wire"] = wires
+        if optional:
+            form["optional"] = optional
+        return form
+
+    def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
+        """The list of entities that a reading call answers with."""
+        if call.method != "GET" or call.answer is None:
+            return None
+        answers = self.ground.found.answers
+
+        def fits(part: Part) -> bool:
+            entity = self.ground.found.by_schema.get(self.ground.shapes.of(part).at)
+            return entity is not None and entity.scope <= set(call.route.parameters)
+
+        many = answers.many(call.answer, fits, resource.name)
+        if many is None or not fits(many.items):
+            return None
+        return many, self.ground.found.by_schema[self.ground.shapes.of(many.items).at]
+
+    def collection(
+        self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
+    ) -> None:
+        item = self.ground.types.of(many.items, owner, scope).value
+        self.ground.known[entity].nested.add(self.ground.shapes.of(many.items).at)
+        held: Value = {"collection": {"values": item} if many.values else [item]}
+        if many.bare:
+            endpoint.values["schema"] = held
+            endpoint.many = ".".join(many.path)
+        else:
+            endpoint.values["schema"] = self._around(resource, endpoint, many, held)
+            endpoint.one = ""

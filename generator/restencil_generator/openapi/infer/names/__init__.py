@@ -1,0 +1,1 @@
+"""The names that an import gives."""

@@ -1,0 +1,101 @@
+"""Names that are given once: each is the shortest that is free, none has a number added, and what had one keeps it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from restencil_generator import names as python
+from restencil_generator.errors import BASE, CLASSES
+from restencil_generator.language import RESERVED
+from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case, spelled
+
+_PARTS: Final = re.compile(r"[^\w\- ]+")
+_VERSION: Final = re.compile(r"v?\d+(?:(?:alpha|beta)\d+)?\Z", re.IGNORECASE)
+
+
+class TypeNames:
+    """Names of entities, objects and enums.
+
+    `given` are those that the last import gave, by identity; `held` are the identities of those that are kept, by name.
+    """
+
+    def __init__(self, given: Mapping[str, str], held: Mapping[str, str] | None = None) -> None:
+        self.given = given
+        self.held = held or {}
+        self.taken: set[str] = {*RESERVED, BASE, *CLASSES}
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Takes names that others of the package have."""
+        self.taken.update(names)
+
+    def claim(self, identity: str, *candidates: str, sent: bool = True) -> str:
+        """The first name that is free, else one that ends in `Data`.
+
+        What is `sent` has types of bodies as well, whose names have to be free too.
+        """
+        known = self.given.get(identity)
+        for name in (known, *candidates) if known else candidates:
+            if self.held.get(name, identity) == identity and self._take(name, sent):
+                return name
+        name = candidates[-1]
+        while self.held.get(name, identity) != identity or not self._take(name, sent):
+            name += "Data"
+        return name
+
+    def _take(self, name: str, sent: bool) -> bool:
+        names = (name, f"{name}Body", f"{name}PartialBody") if sent else (name,)
+        if any(each in self.taken for each in names):
+            return False
+        self.taken.update(names)
+        return True
+
+
+def type_names(name: str) -> list[str]:
+    """What a schema may be called, the shortest first: of a dotted or generic name the last part, then more of them."""
+    parts = [pascal_case(part) for part in _PARTS.split(name) if part.strip("_- ")]
+    if not parts:
+        return ["Value"]
+    first = 1
+    while first < len(parts) and _VERSION.match(parts[-first]):
+        first += 1
+    return ["".join(parts[-count:]) for count in range(first, len(parts) + 1)]
+
+
+def member_names(wires: Iterable[str], use: python.Use = "member") -> dict[str, str]:
+    """A Python name for each name in JSON, all different also with what Python adds to keywords.
+
+    What is a name of Python as it stands keeps it; others give way.
+    """
+    listed = list(dict.fromkeys(wires))
+    plain = [wire for wire in listed if snake_case(wire) == wire]
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for wire in (*plain, *(wire for wire in listed if snake_case(wire) != wire)):
+        for name in _candidates(wire):
+            if python.python_name(name, use) not in taken:
+                taken.add(python.python_name(name, use))
+                found[wire] = name
+                break
+    return {wire: found[wire] for wire in listed}
+
+
+def _candidates(wire: str) -> Iterable[str]:
+    yield snake_case(wire)
+    name = spelled(wire)
+    yield name
+    while True:
+        name += "_value"
+        yield name
+
+
+def first_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
+    """The first candidate that is free; the last one with `_other` behind it where none is."""
+    name = "value"
+    for name in candidates:
+        if is_free(name):
+            return name
+    while not is_free(name):
+        name += "_other"
+    return name

@@ -1,0 +1,394 @@
+"""Parameters: of paths, of queries, in headers; and which of them are arguments of the client."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from restencil_generator.openapi.document.json_types import is_list
+from restencil_generator.openapi.document.model import Document, Operation, Parameter, Part, Schema
+from restencil_generator.openapi.infer.names.inflection import snake_case
+from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.pagination import CURSORS, OFFSETS, PAGES, SIZES
+from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.records import Shapes
+from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
+from restencil_generator.openapi.spec_tree import Value
+
+DROPPED: Final = frozenset(
+    ("accept", "content-type", "authorization", "cookie", "proxy-authorization", "host", "content-length")
+)
+"""Headers that the runtime sets, or that carry secrets."""
+
+CLIENT_NAMES: Final = frozenset(
+    [
+        "store",
+        "token",
+        "url_prefix",
+        "url_prefixes",
+        "client",
+        "base_url",
+        "managers",
+        "retries",
+        "timeout",
+        "max_response_bytes",
+        "server",
+        "user_agent",
+        "http",
+        "streams",
+        "share",
+    ]
+)
+"""Names of arguments that every client has."""
+
+OFTEN: Final = 0.9
+"""The share of operations from which on a parameter is an argument of the client."""
+
+TRACES: Final = frozenset(
+    [
+        "request_id",
+        "x_request_id",
+        "correlation_id",
+        "x_correlation_id",
+        "trace_id",
+        "x_trace_id",
+        "traceparent",
+        "tracestate",
+        "x_b3_traceid",
+        "client_request_id",
+        "x_client_request_id",
+    ]
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Query:
+    """A query parameter, by its name in the URL."""
+
+    wire: str
+    part: Part
+    required: bool
+    description: str
+    deprecated: bool
+    style: str
+    """The style of the language, empty where none is to be written."""
+    parameter: Parameter
+
+
+class Parameters:
+    """Makes what is written of parameters."""
+
+    def __init__(self, document: Document, shapes: Shapes, types: Types, last: Last = NOTHING) -> None:
+        self.document = document
+        self.shapes = shapes
+        self.types = types
+        self.last = last
+        self.queries = {id(operation): self._queries(operation) for operation in document.operations}
+        self.search_style = self._search_style()
+        self.client_headers = self._client_headers()
+        self.client_queries = self._client_queries()
+        self.uncarried: Counter[str] = Counter()
+
+    # --------------------------------------------------------------------------------------------------------- queries
+
+    def of(self, operation: Operation) -> list[Query]:
+        """The query parameters of an operation, without those of the client."""
+        return [query for query in self.queries[id(operation)] if query.wire not in self.client_queries]
+
+    def _queries(self, operation: Operation) -> list[Query]:
+        found: list[Query] = []
+        for parameter in operation.parameters:
+            if not parameter.name:
+                continue
+            if parameter.place == "querystring":
+                record = self.shapes.record_of(parameter.schema)
+                for wire, member in record.members.items() if record is not None else ():
+                    schema = self.shapes.of(member.parts[0])
+                    required = member.required and parameter.required
+                    style = "repeat" if schema.type == "array" else "form" if schema.type == "object" else ""
+                    found.append(
+                        Query(wire, member.parts[0], required, schema.description, schema.deprecated, style, parameter)
+                    )
+            elif parameter.place == "query":
+                found += self._query(parameter)
+        unique = {query.wire: query for query in reversed(found)}
+        return [unique[wire] for wire in dict.fromkeys(query.wire for query in found)]
+
+    def _query(self, parameter: Parameter) -> list[Query]:
+        schema = self.shapes.of(parameter.schema)
+        record = self.shapes.record(schema) if schema.type == "object" else None
+        if record is not None and parameter.style == "deepObject" and any(_pages(name) for name in record.by_name):
+            return [
+                Query(
+                    f"{parameter.name}[{wire}]",
+                    member.parts[0],
+                    parameter.required and member.required,
+                    self.shapes.of(member.parts[0]).description,
+                    parameter.deprecated,
+                    "",
+                    parameter,
+                )
+                for wire, member in record.members.items()
+            ]
+        wire, style = parameter.name, _style(parameter, schema)
+        if wire.endswith("[]") and schema.type == "array":
+            wire, style = wire[:-2], "brackets"
+        return [
+            Query(
+                wire,
+                parameter.schema,
+                parameter.required,
+                parameter.description,
+                parameter.deprecated,
+                style,
+                parameter,
+            )
+        ]
+
+    def _search_style(self) -> dict[str, str]:
+        """The most frequent style of lists and of objects."""
+        if self.last.search_style is not None:
+            return self.last.search_style
+        lists, objects = Counter[str](), Counter[str]()
+        for queries in self.queries.values():
+            for query in queries:
+                if query.style:
+                    kind = self.shapes.of(query.part).type
+                    (objects if kind == "object" else lists)[query.style] += 1
+        found: dict[str, str] = {}
+        if lists:
+            found["lists"] = max(sorted(lists), key=lambda style: lists[style])
+        if objects:
+            found["objects"] = max(sorted(objects), key=lambda style: objects[style])
+        return {key: style for key, style in found.items() if not (key == "lists" and style == "comma")}
+
+    def _client_queries(self) -> dict[str, Query]:
+        if self.last.queries is not None:
+            every = {query.wire: query for queries in self.queries.values() for query in reversed(queries)}
+            return {wire: query for wire, query in every.items() if wire in self.last.queries}
+        counted: Counter[str] = Counter()
+        first: dict[str, Query] = {}
+        for queries in self.queries.values():
+            for query in queries:
+                if query.required and self.types.of(query.part, "Client").value in (
+                    "string",
+                    "integer",
+                    "uuid",
+                    "date",
+                ):
+                    counted[query.wire] += 1
+                    first.setdefault(query.wire, query)
+        least = OFTEN * len(self.queries)
+        return {
+            wire: first[wire]
+            for wire, count in counted.items()
+            if count >= least and count > 1 and snake_case(wire) not in CLIENT_NAMES and not _pages(snake_case(wire))
+        }
+
+    def search_params(self, queries: Iterable[Query], taken: Iterable[str]) -> tuple[dict[str, Value], dict[str, str]]:
+        """What is written of query parameters, and their Python names by their names in the URL."""
+        listed = list(queries)
+        names = member_names((query.wire for query in listed), "parameter")
+        used = set(taken)
+        for wire, name in names.items():
+            while name in used:
+                name = f"{name}_param"
+            used.add(name)
+            names[wire] = name
+        return {names[query.wire]: self.search_param(query, names[query.wire]) for query in listed}, names
+
+    def client_search_params(self, taken: Iterable[str]) -> dict[str, Value]:
+        """What is written of query parameters that are arguments of the client.
+
+        They are sent with every request, so what the server takes for granted is their default here.
+        """
+        names = self.search_params(self.client_queries.values(), taken)[1]
+        return {
+            names[wire]: self.search_param(query, names[wire], told=True) for wire, query in self.client_queries.items()
+        }
+
+    def search_param(self, query: Query, name: str, *, told: bool = False) -> Value:
+        """What is written of one query parameter. With `told` the server's default is that of the parameter."""
+        schema = self.shapes.of(query.part)
+        typed = self.search_type(query, name)
+        extras: dict[str, Value] = {}
+        style = query.style if isinstance(typed.value, list | dict) or typed.value in self.types.objects else ""
+        if isinstance(typed.value, dict) and "values" not in typed.value:
+            style = ""
+        usual = self.search_style.get("objects" if schema.type == "object" else "lists", "comma")
+        if style and style != usual:
+            extras["style"] = style
+        if (spelled := self.types.wire_of(name, query.wire)) is not None:
+            extras["wire"] = spelled
+        if told and isinstance(schema.default, str | int) and fits(schema.default, typed.value, self.types.enums):
+            extras["default"] = schema.default
+            schema = dataclasses.replace(schema, default=None)
+        text = described(query.description or schema.description, schema)
+        if text:
+            extras["description"] = text
+        if query.deprecated or schema.deprecated:
+            extras["deprecated"] = True
+        return declared(typed, optional=not query.required, extras=extras)
+
+    def search_type(self, query: Query, name: str) -> Typed:
+        """The type of a query parameter: a scalar, a list of scalars, or an object."""
+        schema = self.shapes.of(query.part)
+        if schema.type == "object" and (query.style == "" or any_other(query.style)):
+            return Typed("string")
+        typed = self.types.parameter(query.part, name)
+        if isinstance(typed.value, list) and query.style == "json":
+            return typed
+        return typed
+
+    # --------------------------------------------------------------------------------------------------------- headers
+
+    def headers_of(self, operation: Operation) -> list[Parameter]:
+        """The header parameters of an operation that a call gives."""
+        return [
+            parameter
+            for parameter in operation.parameters
+            if parameter.place == "header"
+            and parameter.name.lower() not in DROPPED
+            and parameter.name.lower() not in self.client_headers
+        ]
+
+    def _client_headers(self) -> dict[str, Parameter]:
+        counted: Counter[str] = Counter()
+        first: dict[str, Parameter] = {}
+        for operation in self.document.operations:
+            for name in {each.name.lower() for each in operation.parameters if each.place == "header"} - DROPPED:
+                counted[name] += 1
+            for parameter in operation.parameters:
+                if parameter.place == "header":
+                    first.setdefault(parameter.name.lower(), parameter)
+        if self.last.headers is not None:
+            return {name: parameter for name, parameter in first.items() if name in self.last.headers}
+        least = OFTEN * len(self.document.operations)
+        return {
+            name: first[name]
+            for name, count in counted.items()
+            if count >= least and count > 1 and "idempotency" not in name and snake_case(name) not in TRACES
+        }
+
+    def header_params(self, parameters: Iterable[Parameter], taken: Iterable[str]) -> dict[str, Value]:
+        """What is written of header parameters."""
+        listed = {parameter.name.lower(): parameter for parameter in parameters}
+        names = member_names((parameter.name for parameter in listed.values()), "parameter")
+        used = set(taken)
+        found: dict[str, Value] = {}
+        for parameter in listed.values():
+            name = names[parameter.name]
+            while name in used:
+                name = f"{name}_header"
+            used.add(name)
+            found[name] = self.header_param(parameter, name)
+        return found
+
+    def header_param(self, parameter: Parameter, name: str) -> Value:
+        """What is written of one header parameter."""
+        schema = self.shapes.of(parameter.schema)
+        typed = self.types.parameter(parameter.schema, name)
+        if not (isinstance(typed.value, str | list) or (isinstance(typed.value, dict) and "enum" in typed.value)):
+            typed = Typed("string")
+        extras: dict[str, Value] = {}
+        if name.replace("_", "-").lower() != parameter.name.lower():
+            extras["wire"] = parameter.name
+        plain = snake_case(parameter.name)
+        if "idempotency" in plain:
+            extras |= {"in_key": False, "auto": "uuid"}
+        elif plain in TRACES or plain.startswith("if_"):
+            extras["in_key"] = False
+        elif any(word in plain.split("_") for word in ("token", "secret", "password", "apikey")) or "api_key" in plain:
+            extras["secret"] = True
+        if text := described(parameter.description or schema.description, schema):
+            extras["description"] = text
+        if parameter.deprecated or schema.deprecated:
+            extras["deprecated"] = True
+        optional = not parameter.required or "auto" in extras
+        if "auto" in extras:
+            typed = Typed("string")
+        return declared(typed, optional=optional, extras=extras)
+
+    # ----------------------------------------------------------------------------------------------------------- paths
+
+    def path_param(self, parameter: Parameter, known: Value, extras: Mapping[str, Value]) -> Value:
+        """What is written of a path parameter; None where nothing is to be said.
+
+        `known` is the type that it has anyway, for it is called like a field.
+        """
+        schema = self.shapes.of(parameter.schema)
+        typed = self.types.parameter(parameter.schema, snake_case(parameter.name))
+        if isinstance(typed.value, dict) and "enum" not in typed.value:
+            typed = Typed("string")
+        more: dict[str, Value] = dict(extras)
+        text = "" if known is not None else described(parameter.description or schema.description, schema)
+        if text:
+            more["description"] = text
+        if parameter.deprecated:
+            more["deprecated"] = True
+        if typed.value == "any":
+            typed = Typed("string")
+        plain = typed.value == "string" or typed.value == known
+        if plain and not typed.format and not more:
+            return None
+        if plain and not typed.format and set(more) == {"field"}:
+            return more
+        return declared(typed, optional=False, extras=more)
+
+
+def described(text: str, schema: Schema) -> str:
+    """A parameter's description, with what the language has no words for: bounds, patterns, a server's default."""
+    parts = [text.strip()] if text.strip() else []
+    bounds = schema.bounds
+    said = [
+        ("minimum", "At least {}."), ("exclusiveMinimum", "Above {}."), ("maximum", "At most {}."),
+        ("exclusiveMaximum", "Below {}."), ("multipleOf", "A multiple of {}."),
+        ("minLength", "At least {} characters."), ("maxLength", "At most {} characters."),
+        ("pattern", "Matches {}."), ("minItems", "At least {} items."), ("maxItems", "At most {} items."),
+    ]  # fmt: skip
+    more = [words.format(bounds[key]) for key, words in said if isinstance(bounds.get(key), str | int | float)]
+    if schema.default is not None and not isinstance(schema.default, dict):
+        more.append(f"The server's default: {_shown(schema.default)}.")
+    if more:
+        if parts and not parts[0].endswith((".", "!", "?", ":", "\n", ")", "`")):
+            parts[0] += "."
+        parts.append(" ".join(more))
+    return ("\n\n" if parts and "\n" in parts[0] else " ").join(parts)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if is_list(value):
+        return ", ".join(map(_shown, value)) or "none"
+    return str(value)
+
+
+def _pages(name: str) -> bool:
+    return name in (*CURSORS, *PAGES, *OFFSETS, *SIZES, "number", "before")
+
+
+def any_other(style: str) -> bool:
+    """Whether a style does not take objects."""
+    return style not in ("deep", "brackets", "form", "json")
+
+
+def _style(parameter: Parameter, schema: Schema) -> str:
+    """The style of the language for a parameter that holds a list or an object."""
+    if parameter.content_type:
+        return "json" if "json" in parameter.content_type else ""
+    if schema.type == "array":
+        if parameter.style == "spaceDelimited":
+            return "space"
+        if parameter.style == "pipeDelimited":
+            return "pipe"
+        if parameter.style == "deepObject":
+            return "brackets"
+        return "repeat" if parameter.explode else "comma"
+    if schema.type == "object":
+        if parameter.style == "deepObject":
+            return "deep"
+        return "form" if parameter.explode else ""
+    return ""

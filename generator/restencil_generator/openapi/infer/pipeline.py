@@ -1,0 +1,330 @@
+"""From a document to the spec that a careful person would have written from it.
+
+The steps: `resources` finds what the paths are, `labels` and `naming` name it, `typing` makes types of schemas, and
+here all of it is written down: entities first, then resource by resource, then what is true of most of them at the top.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from restencil_generator.openapi.document.model import Document, Finding, Operation, Where
+from restencil_generator.openapi.infer import hoist
+from restencil_generator.openapi.infer.auth_servers import servers_of
+from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.endpoints import Endpoints
+from restencil_generator.openapi.infer.entities import EntityTable
+from restencil_generator.openapi.infer.examples import Examples
+from restencil_generator.openapi.infer.item_paths import Paths
+from restencil_generator.openapi.infer.names.endpoints import identity_of, name_endpoints, name_resources, once
+from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
+from restencil_generator.openapi.infer.names.types import member_names, type_names
+from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
+from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.records import Record
+from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
+from restencil_generator.openapi.infer.schema_types import Known
+from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.spec_tree import NodePath, Origin, Tree, Value
+
+MEMBERS: Final = ("get", "get_list", "push", "unshift", "assign", "get_page", "update", "partial_update", "delete")
+
+RESOURCE_KEYS: Final = (
+    "class", "description", "deprecated", "path", "singleton", "schema", "url_prefix", "members", "params",
+    "header_params", "search_params", "collection", "pagination_field", "pagination", "body", "request", "response",
+    "errors", "auth", "optimistic", "options", "endpoints", "examples",
+)  # fmt: skip
+"""The keys of a resource in the order in which they are written."""
+
+ENDPOINT_KEYS: Final = (
+    "description", "deprecated", "method", "path", "url_prefix", "headers", "params", "header_params", "search_params",
+    "body", "request", "schema", "response", "content", "side_effect", "members", "pagination_field", "pagination",
+    "expires", "auth", "errors", "options",
+)  # fmt: skip
+"""The keys of an endpoint in the order in which they are written."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Inferred:
+    """The spec of a document, and what was found on the way."""
+
+    tree: Tree
+    found: Found
+    operations: Mapping[NodePath, Operation]
+    """The operation that each endpoint and member was made of; for a member, the path of its name."""
+    counts: Mapping[str, int]
+    """How many resources, groups, entities, objects and enums there are."""
+
+
+def infer(document: Document, options: Options, package: str, last: Last = NOTHING) -> Inferred:
+    """The spec of a document. What the last import chose stays chosen."""
+    return _Writer(Ground(document, options, package, last)).infer()
+
+
+class _Writer:
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.table = EntityTable(ground)
+        self.paths = Paths(ground)
+        self.endpoints = Endpoints(ground)
+        self.examples = Examples(ground)
+
+    def infer(self) -> Inferred:
+        document, tree = self.ground.document, self.ground.tree
+        self.ground.resources, findings = name_resources(
+            self.ground.found.resources, self.ground.given, self.ground.package
+        )
+        document.findings += findings
+        self._streams()
+        ids = once(operation.operation_id for operation in document.operations)
+        for resource in self.ground.resources:
+            name_endpoints(resource, self.ground.given, ids)
+        self._reserve()
+        self._name_entities()
+        resources: dict[str, Value] = {}
+        written = {resource.name: self._resource(resource) for resource in self.ground.resources}
+        entities = self.table.entities()
+        top = self._top(self.ground.style)
+        hoist.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints], self.ground.last)
+        hoist.envelopes(top, written, self.ground.last)
+        for resource in self.ground.resources:
+            resources[resource.name] = self._finished(resource, *written[resource.name])
+        top["options"] = {"retries": 2}
+        tree.value = {key: value for key, value in top.items() if value not in (None, {}, "")}
+        self._tables(entities, resources)
+        self._notes()
+        return Inferred(tree, self.ground.found, self.ground.operations, self._counts())
+
+    def _notes(self) -> None:
+        """What is said of guesses, where there is an operation to show."""
+        document, resources = self.ground.document, self.ground.resources
+        for resource in resources:
+            entity = resource.entity
+            if entity is None or entity.key.rule not in (6, 8) or not resource.members:
+                continue
+            names = [name for name, _ in self.ground.key_fields(entity)]
+            if entity.key.rule == 6:
+                code, how = "pk-guessed", f"guessed: '{names[-1]}'"
+            else:
+                code, how = "pk-from-path", f"that of its path: {', '.join(repr(name) for name in names)}"
+            message = f"the primary key of {resource.name} is {how} (set `pk`, and delete the comment)"
+            where = next(iter(resource.members.values())).operation.where
+            document.findings.append(Finding(code, message, where, "note"))
+        if document.operations and all(resource.kind == "group" for resource in resources):
+            message = (
+                f"this API calls procedures: its {len(document.operations)} operations are endpoints of "
+                f"{len(resources)} groups"
+            )
+            document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
+
+    def _streams(self) -> None:
+        """An answer that is JSON or an event stream is two endpoints."""
+        for resource in self.ground.resources:
+            for call in [*resource.members.values(), *(own.call for own in list(resource.own))]:
+                if call.operation.result.stream is not None:
+                    resource.own.append(Own(call, stream=True))
+
+    def _reserve(self) -> None:
+        client = pascal_case(self.ground.package)
+        self.ground.names.reserve((client, f"Async{client}"))
+        self.ground.class_names.clear()
+        for resource in self.ground.resources:
+            name = pascal_case(resource.name)
+            while name in self.ground.names.taken:
+                name += "Resource"
+            self.ground.class_names[resource.name] = name
+            self.ground.names.reserve([name])
+            members = [*resource.members, *(own.name for own in resource.own), ""]
+            for member in members:
+                start = name + pascal_case(member) if member else name
+                self.ground.names.reserve(
+                    f"{start}{ending}"
+                    for ending in ("Body", "Result", "Search", "Error", "PartialUpdateBody", "Schema")
+                )
+
+    def _name_entities(self) -> None:
+        for resource in self.ground.resources:
+            entity = resource.entity
+            if entity is None:
+                continue
+            own = pascal_case(singular(resource.name))
+            for each in entity.choices or [entity]:
+                if not each.name:
+                    each.name = self.ground.names.claim(
+                        each.identity, *(type_names(each.wanted) if each.wanted else [own])
+                    )
+        for entity in self.ground.found.entities:
+            known = Known(entity.name, entity.scope, _record_of(entity))
+            for at, each in self.ground.found.by_schema.items():
+                if each is entity and not entity.choices:
+                    known.values.add(at)
+                    self.ground.types.entities[at] = known
+            self.ground.known[entity] = known
+            self.ground.entities[entity] = member_names(entity.record.members, "field")
+
+    def _resource(self, resource: Resource) -> tuple[dict[str, Value], list[Endpoint]]:
+        """What is written of a resource, but for what is inherited or shared, and its endpoints."""
+        path: NodePath = ("resources", resource.name)
+        values: dict[str, Value] = {}
+        self.ground.tree.origins[path] = Origin(resource.identity, *self._where(resource))
+        derived = self.ground.class_names[resource.name]
+        if derived != pascal_case(resource.name):
+            values["class"] = derived
+        endpoints: list[Endpoint] = []
+        if resource.kind == "group":
+            self.ground.tree.comments[path] = f"a group: {resource.label}"
+            description = self._tag_description(resource)
+            if description:
+                values["description"] = description
+        else:
+            self.paths.item(resource, values)
+            endpoints += [self.endpoints.member(resource, name, call) for name, call in resource.members.items()]
+        endpoints += [self.endpoints.own(resource, own) for own in resource.own]
+        return values, endpoints
+
+    def _where(self, resource: Resource) -> tuple[str, str]:
+        call = next(iter([*resource.members.values(), *(own.call for own in resource.own)]))
+        return call.operation.where.pointer, call.operation.where.file
+
+    def _tag_description(self, resource: Resource) -> str:
+        for own in resource.own:
+            for tag in own.call.operation.tags:
+                if snake_case(tag) == resource.name and tag in self.ground.document.tags:
+                    return self.ground.document.tags[tag].description.strip()
+        return ""
+
+    def _top(self, style: str) -> dict[str, Value]:
+        document = self.ground.document
+        tree, package = self.ground.tree, self.ground.package
+        source = document.source.rpartition("/")[2] or document.source
+        tree.head = [
+            f'Imported by restencil from {source}. Edits survive the next import; "check:" marks what was guessed.'
+        ]
+        if not document.names_required and self.ground.options.required is None:
+            tree.head.append("check: the document names no required property")
+        top: dict[str, Value] = {"restencil": 1, "package": package}
+        if document.title.strip():
+            top["title"] = " ".join(document.title.split())
+        if document.description.strip():
+            top["description"] = document.description.strip()
+        servers, comment = servers_of(document)
+        top |= servers
+        if comment:
+            tree.comments[("servers",)] = comment
+        if style != "as_is":
+            top["wire_names"] = style
+        auth, comment = self.ground.access.auth()
+        if auth is not None:
+            top["auth"] = auth
+            if comment:
+                tree.comments[("auth",)] = comment
+        if self.ground.parameters.search_style:
+            found = self.ground.parameters.search_style
+            top["search_style"] = found["lists"] if set(found) == {"lists"} else dict(found)
+        headers = self.ground.parameters.header_params(self.ground.parameters.client_headers.values(), ())
+        if headers:
+            top["header_params"] = {
+                f"{name}_header" if name in CLIENT_NAMES else name: value for name, value in headers.items()
+            }
+        if self.ground.parameters.client_queries:
+            top["search_params"] = self.ground.parameters.client_search_params(headers)
+        return top
+
+    def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:
+        """A resource as it is written, with its endpoints in order."""
+        path: NodePath = ("resources", resource.name)
+        if resource.kind != "group":
+            self._of_list(resource, values, endpoints)
+        table: dict[str, Value] = {}
+        for each in sorted(endpoints, key=lambda each: (MEMBERS.index(each.name) if each.member else 100, each.name)):
+            at = (*path, "endpoints", each.name)
+            self._noted(at, each)
+            if each.values:
+                table[each.name] = _ordered(each.values, ENDPOINT_KEYS)
+        if table:
+            values["endpoints"] = table
+        examples: dict[str, Value] = {}
+        for each in endpoints:
+            if example := self.examples.of(each):
+                examples[each.name] = example
+        if examples:
+            values["examples"] = dict(sorted(examples.items()))
+        return _ordered(values, RESOURCE_KEYS)
+
+    def _noted(self, at: NodePath, endpoint: Endpoint) -> None:
+        """Notes where an endpoint comes from, and its comments."""
+        operation = endpoint.call.operation
+        self.ground.operations[at] = operation
+        self.ground.tree.origins[at] = Origin(identity_of(endpoint.call), operation.where.pointer, operation.where.file)
+        if endpoint.ignore:
+            response = endpoint.values.get("response")
+            endpoint.values["response"] = {**(response if isinstance(response, dict) else {}), "ignore": True}
+        for key, comment in endpoint.comments.items():
+            self.ground.tree.comments[(*at, *key)] = comment
+
+    def _of_list(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> None:
+        """What is said of a resource's list stands on the resource."""
+        members = self._written_members(resource, endpoints)
+        if members is not None:
+            values["members"] = members
+        listing = next((each for each in endpoints if each.name == "get_list" and each.member), None)
+        if listing is None:
+            return
+        for key in ("search_params", "collection", "pagination_field", "pagination"):
+            if key in listing.values:
+                values[key] = listing.values.pop(key)
+        if ("pagination",) in listing.comments:
+            path: NodePath = ("resources", resource.name, "pagination")
+            self.ground.tree.comments[path] = listing.comments.pop(("pagination",))
+
+    def _written_members(self, resource: Resource, endpoints: list[Endpoint]) -> Value:
+        """`members`, None where all that fit exist."""
+        has = set(resource.members)
+        listing = next((each for each in endpoints if each.name == "get_list" and each.member), None)
+        if resource.kind == "singleton":
+            names = [name for name in MEMBERS if name in has]
+            return None if set(names) == {"get", "update", "partial_update", "delete"} else list(names)
+        values = resource.listing is not None and resource.listing.values
+        if listing is not None and resource.summary is not None:
+            if "push" in has:
+                has |= {"assign"} if values else {"unshift"}
+                has -= {"push"} if values else set()
+            if "pagination_field" in listing.values:
+                has.add("get_page")
+        fitting = {"get", "get_list", "update", "partial_update", "delete"}
+        fitting |= {"assign"} if values else {"push", "unshift"}
+        fitting |= {"get_page"} if listing is not None and "pagination_field" in listing.values else set()
+        return None if fitting <= has else [name for name in MEMBERS if name in has]
+
+    def _tables(self, entities: dict[str, Value], resources: dict[str, Value]) -> None:
+        tree, types = self.ground.tree, self.ground.types
+        for name, table in (
+            ("enums", types.enums),
+            ("objects", types.objects),
+            ("entities", entities),
+            ("resources", resources),
+        ):
+            if table:
+                tree.value[name] = dict(sorted(table.items()))
+        tree.origins |= types.origins
+        tree.comments |= types.checks
+
+    def _counts(self) -> dict[str, int]:
+        groups = sum(resource.kind == "group" for resource in self.ground.resources)
+        return {
+            "resources": len(self.ground.resources) - groups,
+            "groups": groups,
+            "entities": len(self.ground.tree.value.get("entities") or {}),  # type: ignore[arg-type]  # it is a mapping
+            "objects": len(self.ground.types.objects),
+            "enums": len(self.ground.types.enums),
+        }
+
+
+def _ordered(values: Mapping[str, Value], keys: Iterable[str]) -> dict[str, Value]:
+    return {key: values[key] for key in keys if key in values}
+
+
+def _record_of(entity: Entity) -> Callable[[], Record]:
+    return lambda: entity.record

@@ -1,0 +1,209 @@
+"""Which property tells the records of an item apart.
+
+The rules stand in the order in which they are tried; each says in a comment why it found what it found. What is no more
+than a guess has `check:` in its comment.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, KEY_WORDS, snake_case
+from restencil_generator.openapi.infer.records import Record, Shapes
+
+INSIDE: Final = ("metadata", "attributes", "info", "properties")
+"""Members that may hold the key."""
+
+NO_PARENTS: Final = frozenset(["version", "api_version", "v", "format", "locale", "lang", "language"])
+"""Parameters that own nothing: what stands below them does not count per value of theirs."""
+
+STRONG: Final = 4
+"""The last of the rules whose key makes an answer a record and no envelope."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item stands: its last parameter as written, the parameters before it, and what its list is of."""
+
+    parameter: str
+    parents: tuple[str, ...]
+    thing: str
+    """In snake_case, one of it."""
+
+    @property
+    def name(self) -> str:
+        """The last parameter in snake_case."""
+        return snake_case(self.parameter)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The parents that records may count per."""
+        return tuple(parent for parent in self.parents if snake_case(parent) not in NO_PARENTS)
+
+    @property
+    def looks_like_an_id(self) -> bool:
+        """Whether the last parameter is called as ids are, or as the thing itself."""
+        named = self.name.partition("_or_")[0]
+        return self.name.split("_")[-1] in GLOBAL or named in (self.thing, "id", f"{self.thing}_id")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeyPart:
+    """A field of a primary key: the members that lead to it, in JSON; or the path parameter that it is."""
+
+    wires: tuple[str, ...] = ()
+    parameter: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """A primary key: the rule that found it, its parts, and the comment that says so."""
+
+    rule: int
+    parts: tuple[KeyPart, ...]
+    comment: str
+
+    @property
+    def alone(self) -> str:
+        """The one property that it is, by its name in JSON; empty where it is several, dotted or of the path."""
+        return self.parts[0].wires[0] if len(self.parts) == 1 and len(self.parts[0].wires) == 1 else ""
+
+    @property
+    def wires(self) -> frozenset[str]:
+        """The members of the record itself that are part of it, or hold it."""
+        return frozenset(part.wires[0] for part in self.parts if part.wires)
+
+
+class Keys:
+    """Finds keys in the records of a document."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+
+    def find(self, record: Record, items: Record | None, place: Place, *, guess: bool) -> Key | None:
+        """The key of records that answers of an item, and the items of its list, have; by rules 1 to 7.
+
+        `guess` allows rule 6: where there is a list or a mutation.
+        """
+        for chosen in ([items], [None]) if items is not None else ([None],):
+            both = [record, *[each for each in chosen if each is not None]]
+            if (key := self.strong(both, place) or self._of_thing(both, place)) is not None:
+                return key
+        for each in [items, None] if items is not None else [None]:
+            both = [record] if each is None else [record, each]
+            if key := (self._guessed(both, place) if guess else None) or self._inside(both, place):
+                return key
+        return None
+
+    def strong(self, records: list[Record], place: Place) -> Key | None:
+        """The key by rules 1 to 4."""
+
+        def has(name: str) -> bool:
+            return all(self.shapes.has_scalar(record, name) for record in records)
+
+        return _strong(has, lambda name: records[0].by_name[name], place)
+
+    def _of_thing(self, records: list[Record], place: Place) -> Key | None:
+        things = [place.thing, *(snake_case(record.name) for record in records if record.name)]
+        endings = [*sorted(GLOBAL, key=lambda word: (word != "id", word)), "key", "code", "number"]
+        for thing in dict.fromkeys(things):
+            for ending in endings:
+                name = f"{thing}_{ending}"
+                if all(self.shapes.has_scalar(record, name) for record in records):
+                    return Key(5, (KeyPart((records[0].by_name[name],)),), f"pk: {name} of {thing_of(place, thing)}")
+        return None
+
+    def _guessed(self, records: list[Record], place: Place) -> Key | None:
+        for name in (*KEY_WORDS, f"{place.thing}_name", f"{place.thing}_type", "type"):
+            if not all(self.shapes.has_scalar(record, name) for record in records):
+                continue
+            part = KeyPart((records[0].by_name[name],))
+            if place.owners and name not in GLOBAL:
+                parts = (*self._owners(records, place), part)
+                return Key(6, parts, f"check: pk guessed: {name}, which counts per {_braced(place.owners)}")
+            return Key(6, (part,), f"check: pk guessed: {name}")
+        return None
+
+    def _owners(self, records: list[Record], place: Place) -> Iterator[KeyPart]:
+        return _parents(lambda name: all(self.shapes.has_scalar(r, name) for r in records), records[0].by_name, place)
+
+    def _inside(self, records: list[Record], place: Place) -> Key | None:
+        for outer in INSIDE:
+            wires = [record.by_name.get(outer) for record in records]
+            if any(wire is None for wire in wires):
+                continue
+            inner = [
+                self.shapes.record_of(record.members[wire].parts[0])
+                for record, wire in zip(records, wires, strict=True)
+                if wire is not None
+            ]
+            known = [record for record in inner if record is not None]
+            if len(known) != len(records) or wires[0] is None:
+                continue
+            if key := self._dotted(known, place, wires[0]):
+                return key
+        return None
+
+    def _dotted(self, records: list[Record], place: Place, outer: str) -> Key | None:
+        def has(name: str) -> bool:
+            return all(self.shapes.has_scalar(record, name) for record in records)
+
+        alone = dataclasses.replace(place, parents=())
+        found = _strong(has, lambda name: records[0].by_name[name], alone) or next(
+            (Key(7, (KeyPart((records[0].by_name[word],)),), "") for word in KEY_WORDS if has(word)), None
+        )
+        if found is None:
+            return None
+        last = found.parts[0].wires[0]
+        parts: list[KeyPart] = []
+        if snake_case(last) not in GLOBAL:
+            found_parents = _parents(has, records[0].by_name, place)
+            parts += [KeyPart((outer, *part.wires)) if part.wires else part for part in found_parents]
+        parts.append(KeyPart((outer, last)))
+        names = [".".join(map(snake_case, part.wires)) or f"{{{part.parameter}}}" for part in parts]
+        return Key(7, tuple(parts), f"pk: {', '.join(names)}")
+
+
+def from_path(place: Place) -> Key:
+    """The key by rule 8: the parameters of the path."""
+    parameters = (*place.parents, place.parameter)
+    return Key(8, tuple(KeyPart((), parameter) for parameter in parameters), "check: pk from the path")
+
+
+def thing_of(place: Place, thing: str) -> str:
+    """What a thing is of, for comments: `orders`."""
+    from restencil_generator.openapi.infer.names.inflection import plural
+
+    return plural(thing or place.thing)
+
+
+def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place) -> Key | None:
+    name, last = place.name, place.name.split("_")[-1]
+    below = bool(place.owners)
+    if has(name) and (not below or last in GLOBAL or name == place.thing):
+        return Key(1, (KeyPart((wire(name),)),), f"pk: named like {{{place.parameter}}}")
+    rest = "" if "_or_" in name else name.removesuffix(last).rstrip("_")
+    if rest and has(last) and (not below or last in GLOBAL):
+        return Key(2, (KeyPart((wire(last),)),), f"pk: {{{place.parameter}}} without '{rest}'")
+    if has("id"):
+        doubt = "" if place.looks_like_an_id else f"; check: {{{place.parameter}}} does not look like one"
+        return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")
+    own = name if has(name) else last if rest and has(last) else ""
+    if below and own:
+        by_name = {each: wire(each) for each in map(snake_case, place.owners) if has(each)}
+        parts = (*_parents(has, by_name, place), KeyPart((wire(own),)))
+        return Key(4, parts, f"pk: counts per {_braced(place.owners)}")
+    return None
+
+
+def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Place) -> Iterator[KeyPart]:
+    """The parts of a scoped key for the parents of an item: properties called like them, else the parameters."""
+    for parent in place.owners:
+        name = snake_case(parent)
+        yield KeyPart((by_name[name],)) if has(name) else KeyPart((), parent)
+
+
+def _braced(names: Iterable[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in names)

@@ -1,0 +1,611 @@
+"""From paths to resources: which operations are members of what, and which stand alone.
+
+The rules look at operations in the order of their paths: items, then singletons, then what lies below either, then
+groups. Nothing is written here: what is found are plain values that `infer` writes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal, TypeAlias
+
+from restencil_generator.openapi.document.model import Document, Operation, Part, Where
+from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
+from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
+from restencil_generator.openapi.infer.records import Record, Shapes, merged, overlap
+from restencil_generator.openapi.infer.response_layout import (
+    ENVELOPES,
+    LISTS,
+    LISTS_LATER,
+    STATUS,
+    Answers,
+    Many,
+    One,
+    keyed_by_path,
+)
+from restencil_generator.openapi.infer.routes import Route, is_below, parents, route, stem
+
+Kind: TypeAlias = Literal["item", "singleton", "group"]
+
+MUTATIONS: Final = ("PUT", "PATCH", "DELETE")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """An operation with its path taken apart."""
+
+    operation: Operation
+    route: Route
+
+    @property
+    def method(self) -> str:
+        """Its method."""
+        return self.operation.method
+
+    @property
+    def answer(self) -> Part | None:
+        """The schema of its answer, where that is JSON."""
+        result = self.operation.result
+        return result.schema if result.content is not None and result.content.kind == "json" else None
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Entity:
+    """An entity: the key of its records and all the records that it is made of, that of the detail first."""
+
+    key: Key
+    records: list[Record]
+    identity: str
+    wanted: str
+    """The name that it would have: that of its schema, or of its resource."""
+    name: str = ""
+    choices: list[Entity] = dataclasses.field(default_factory=lambda: list[Entity]())
+    """The entities that a record is one of; it is then none itself."""
+    whole: Record | None = None
+
+    @property
+    def record(self) -> Record:
+        """All its members."""
+        if self.whole is None:
+            self.whole = merged(self.records)
+        return self.whole
+
+    def add(self, record: Record) -> None:
+        """Another record that it is made of."""
+        if record not in self.records:
+            self.records.append(record)
+            self.whole = None
+
+    @property
+    def scope(self) -> frozenset[str]:
+        """The path parameters that its key has."""
+        return frozenset(part.parameter for part in self.key.parts if part.parameter)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Own:
+    """An endpoint that is no standard member, and what turns stale after it."""
+
+    call: Call
+    expires: tuple[str, ...] = ()
+    check: str = ""
+    stream: bool = False
+    name: str = ""
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Resource:
+    """A resource: what it was made of, its standard members, and endpoints of its own."""
+
+    kind: Kind
+    route: Route | None
+    identity: str
+    label: str = ""
+    """What made it a group: `the tag Orders`."""
+    place: Place | None = None
+    entity: Entity | None = None
+    union: Part | None = None
+    """The answer of `get` where that is one of several entities."""
+    envelope: tuple[str, ...] = ()
+    members: dict[str, Call] = dataclasses.field(default_factory=dict[str, Call])
+    listing: Many | None = None
+    summary: Record | None = None
+    """The record of the list's items, where it is the entity's."""
+    ignored: set[str] = dataclasses.field(default_factory=set[str])
+    """Members whose answer says nothing of the entity."""
+    own: list[Own] = dataclasses.field(default_factory=list[Own])
+    name: str = ""
+    check: str = ""
+
+    @property
+    def list_segments(self) -> tuple[str, ...]:
+        """The segments of its list's path."""
+        if self.kind != "item" or self.route is None:
+            return ()
+        return tuple(part for part in self.route.list.split("/") if part)
+
+
+@dataclasses.dataclass(slots=True)
+class Found:
+    """What the paths of a document came to."""
+
+    finder: _Finder
+    resources: list[Resource]
+    entities: list[Entity]
+    by_schema: dict[Where, Entity]
+    items: int = 0
+    """How many items there are whose GET answers an object."""
+    rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
+    """How many of them have a key by each rule."""
+
+    def locate(self, call: Call, resource: Resource) -> One | None:
+        """Where the entity of a resource stands in the answer of a call; None where it does not."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        return self.finder.located(call, resource.entity, resource.place)
+
+    @property
+    def answers(self) -> Answers:
+        """What finds records and lists in answers."""
+        return self.finder.answers
+
+
+def find(document: Document, shapes: Shapes) -> Found:
+    """The resources of a document."""
+    return _Finder(document, shapes).find()
+
+
+class _Finder:
+    def __init__(self, document: Document, shapes: Shapes) -> None:
+        self.document = document
+        self.shapes = shapes
+        self.keys = Keys(shapes)
+        self.answers = Answers(shapes, self.keys)
+        self.calls = [Call(operation, route(operation.path)) for operation in document.operations]
+        self.paths: dict[str, dict[str, Call]] = {}
+        self.free: list[Call] = []
+        self.routes: dict[str, Route] = {}
+        for call in self.calls:
+            at = self.paths.setdefault(call.route.unnamed, {})
+            if call.operation.query or call.method in at:
+                self.free.append(call)
+            else:
+                at[call.method] = call
+                self.routes.setdefault(call.route.unnamed, call.route)
+        self.found = Found(self, [], [], {})
+        self.used: set[Call] = set()
+        self.below: dict[tuple[str, ...], Resource] = {}
+        """The resource whose item or list has these segments."""
+        self.lists: set[tuple[str, ...]] = set()
+
+    def find(self) -> Found:
+        for unnamed, found in self.routes.items():
+            if found.is_item:
+                self._item(unnamed, found)
+        self.lists = {resource.list_segments for resource in self.found.resources}
+        for unnamed, found in self.routes.items():
+            self._singleton(unnamed, found)
+        self._rest()
+        return self.found
+
+    # ----------------------------------------------------------------------------------------------------------- items
+
+    def _item(self, unnamed: str, found: Route) -> None:
+        at = {method: call for method, call in self.paths[unnamed].items() if call not in self.used}
+        listed = self._list_calls(found)
+        get, get_list = at.get("GET"), listed.get("GET")
+        place = _place(found)
+        mutates = any(method in at for method in MUTATIONS)
+        many = self._many(get_list, place, get) if get_list is not None else None
+        items = self.shapes.record_of(many.items) if many is not None else None
+        guess = mutates or many is not None
+        answer = get.answer if get is not None else None
+        one = self.answers.one(answer, items, place, guess=guess) if answer is not None else None
+        if one is not None:
+            self.found.items += 1
+            if one.key is None and guess:
+                one = keyed_by_path(one, place)
+        elif get is None and mutates and items is not None and many is not None:
+            key = self.keys.find(items, None, place, guess=True)
+            one = One((), many.items, items, key) if key is not None else None
+            if one is None:
+                return
+        if one is None or one.key is None:
+            return
+        if get is not None:
+            self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
+        resource = Resource("item", found, found.path, place=place, envelope=one.path, check=one.check)
+        if get is None:
+            resource.envelope = ()
+        self._entity(resource, one, get is not None)
+        self._members(resource, at, listed, many)
+        self.found.resources.append(resource)
+
+    def _list_calls(self, found: Route) -> dict[str, Call]:
+        for path in (found.list, found.list.rstrip("/"), f"{found.list}/"):
+            if path in self.paths and path.strip("/"):
+                return self.paths[path]
+        return {}
+
+    def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
+        """The list of a resource: that of what its GET answers, else one whose items may have a key."""
+        if call.answer is None:
+            return None
+        names = (place.thing, plural(place.thing))
+        one = None if get is None or get.answer is None else self.answers.one(get.answer, None, place, guess=True)
+        if one is not None and one.key is not None:
+            at = self.shapes.of(one.part).at
+            found = self.answers.many(call.answer, lambda part: self.shapes.of(part).at == at, *names)
+            if found is not None and self.shapes.of(found.items).at == at:
+                return found
+        return self.answers.many(call.answer, lambda part: self.answers.may_be_item(part, place), *names)
+
+    def _entity(self, resource: Resource, one: One, detail: bool) -> None:
+        """Gives a resource its entity: that which has the schema already, if its key is the same, else a new one."""
+        assert one.key is not None
+        key = one.key
+        schema = self.shapes.of(one.part)
+        known = self.found.by_schema.get(schema.at)
+        if known is not None and _same_key(known.key, key):
+            resource.entity = known
+            return
+        entity = Entity(key, [one.record], f"type:{resource.identity}", "")
+        if schema.name and known is None:
+            entity.wanted = schema.name
+            entity.identity = f"type:{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}"
+        resource.entity = entity
+        self.found.entities.append(entity)
+        self._choices(entity, one.part)
+        if known is None:
+            self._claim(entity, one.part)
+        if entity.choices:
+            resource.union = one.part
+
+    def _choices(self, entity: Entity, part: Part) -> None:
+        """The entities that a record is one of, where a discriminator tells them apart and each has the key."""
+        schema = self.shapes.of(part)
+        told = schema.discriminator
+        if schema.type != "one_of" or told is None:
+            return
+        found: list[Entity] = []
+        for each in map(self.shapes.of, schema.alternatives):
+            record = self.shapes.record(each)
+            if record is None or told.property not in record.members or not each.name:
+                return
+            known = self.found.by_schema.get(each.at)
+            if not self._has_key(record, entity.key) or (known is not None and not _same_key(known.key, entity.key)):
+                return
+            identity = f"type:{each.at.file.rpartition('/')[2]}#{each.at.pointer}"
+            found.append(known or Entity(entity.key, [record], identity, each.name))
+        entity.choices = found
+        for one, each in zip(found, map(self.shapes.of, schema.alternatives), strict=True):
+            if one not in self.found.entities:
+                self.found.entities.append(one)
+                self.found.by_schema.setdefault(each.at, one)
+
+    def _claim(self, entity: Entity, part: Part) -> None:
+        schema = self.shapes.of(part)
+        self.found.by_schema.setdefault(schema.at, entity)
+        if schema.type == "one_of":
+            for each in schema.alternatives:
+                self.found.by_schema.setdefault(self.shapes.of(each).at, entity)
+
+    # --------------------------------------------------------------------------------------------------------- members
+
+    def _members(
+        self, resource: Resource, at: Mapping[str, Call], listed: Mapping[str, Call], many: Many | None
+    ) -> None:
+        entity = resource.entity
+        assert entity is not None
+        assert resource.place is not None
+        if (get := at.get("GET")) is not None:
+            self._use(resource, "get", get)
+        get_list = listed.get("GET")
+        if get_list is not None and many is not None and get_list not in self.used:
+            self._get_list(resource, get_list, many)
+        for method, call in at.items():
+            if method in ("PUT", "PATCH", "DELETE"):
+                name = {"PUT": "update", "PATCH": "partial_update", "DELETE": "delete"}[method]
+                self._mutation(resource, name, call)
+            elif method == "POST" and "PATCH" not in at and self._answers(resource, call):
+                self._use(resource, "partial_update", call)
+            elif method != "GET":
+                self._own(resource, call, ("self",))
+        if resource.listing is None or resource.summary is None:
+            return
+        post = listed.get("POST")
+        if post is not None and post not in self.used and self._answers(resource, post):
+            self._use(resource, "push", post)
+
+    def _use(self, resource: Resource, name: str, call: Call) -> None:
+        resource.members[name] = call
+        self.used.add(call)
+
+    def _get_list(self, resource: Resource, call: Call, many: Many) -> None:
+        entity = resource.entity
+        assert entity is not None
+        record = self.shapes.record_of(many.items)
+        self._use(resource, "get_list", call)
+        resource.listing = many
+        if record is None:
+            return
+        known = self.found.by_schema.get(self.shapes.of(many.items).at)
+        if known is entity or (known is None and self._is_summary(resource, many, record)):
+            resource.summary = record
+            entity.add(record)
+            if known is None:
+                self._claim(entity, many.items)
+
+    def _is_summary(self, resource: Resource, many: Many, record: Record) -> bool:
+        """Whether the items of a list are records of the resource's entity, though their schema is another one."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        name = singular(snake_case(many.path[-1])) if many.path else resource.place.thing
+        usual = [resource.place.thing, *map(singular, (*LISTS, *LISTS_LATER, *ENVELOPES))]
+        if name not in usual and not name.endswith(f"_{resource.place.thing}") and record.name:
+            # A list that is called after something else, of something that is called otherwise, is of something else.
+            named = snake_case(record.name)
+            if named.startswith(name) and not named.startswith(resource.place.thing + "_summary"):
+                return False
+        entity = resource.entity
+        return self._has_key(record, entity.key) and overlap(record, entity.record)
+
+    def _has_key(self, record: Record, key: Key) -> bool:
+        return all(self._has_part(record, part) for part in key.parts)
+
+    def _has_part(self, record: Record, part: KeyPart) -> bool:
+        if not part.wires:
+            return True
+        if part.wires[0] not in record.members:
+            return False
+        if len(part.wires) == 1:
+            return self.shapes.has_scalar(record, snake_case(part.wires[0]))
+        inner = self.shapes.record_of(record.members[part.wires[0]].parts[0])
+        return inner is not None and self._has_part(inner, KeyPart(part.wires[1:]))
+
+    def located(self, call: Call, entity: Entity, place: Place) -> One | None:
+        """Where the entity stands in the answer of a call; None where it does not."""
+        answer = call.answer
+        if answer is None:
+            return None
+        pending: list[tuple[tuple[str, ...], Part]] = [((), answer)]
+        for _ in range(4):
+            below: list[tuple[tuple[str, ...], Part]] = []
+            for path, part in pending:
+                schema = self.shapes.of(part)
+                record = self.shapes.record(schema)
+                if self.found.by_schema.get(schema.at) is entity and record is not None:
+                    return One(path, part, record, entity.key)
+                if record is None:
+                    continue
+                known = self.found.by_schema.get(schema.at)
+                if known is None and self._has_key(record, entity.key) and _alike(record, entity):
+                    return One(path, part, record, entity.key)
+                if len(path) < 3 and known is None:
+                    below += [((*path, wire), record.members[wire].parts[0]) for wire in self.inner(record, place)]
+            pending = below
+        return None
+
+    def inner(self, record: Record, place: Place) -> Iterator[str]:
+        """The members of an answer in which its record may stand."""
+        for wire, _ in self.answers.candidates(record, place):
+            yield wire
+
+    def _answers(self, resource: Resource, call: Call) -> bool:
+        """Whether a call answers with the resource's entity, which then has what that answer has."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        one = self.located(call, resource.entity, resource.place)
+        if one is None:
+            return False
+        schema = self.shapes.of(one.part)
+        if self.found.by_schema.get(schema.at) is None:
+            resource.entity.add(one.record)
+            self._claim(resource.entity, one.part)
+        return True
+
+    def _mutation(self, resource: Resource, name: str, call: Call) -> None:
+        result = call.operation.result
+        if name == "delete":
+            self._use(resource, name, call)
+            if result.content is not None and not self._is_entity(resource, call) and self._misleads(resource, call):
+                resource.ignored.add(name)
+            return
+        if result.content is None or self._answers(resource, call):
+            self._use(resource, name, call)
+        elif self._says_little(call) or call.answer is None:
+            self._use(resource, name, call)
+            resource.ignored.add(name)
+        else:
+            self._own(resource, call, ("self",), check="check: its answer is not the entity")
+
+    def _is_entity(self, resource: Resource, call: Call) -> bool:
+        """Whether a delete answers with the entity, of which that answer says nothing: it may lack what all have."""
+        assert resource.entity is not None
+        assert resource.place is not None
+        one = self.located(call, resource.entity, resource.place)
+        if one is None:
+            return False
+        known = self.found.by_schema.get(self.shapes.of(one.part).at) is resource.entity
+        return known or one.record.members.keys() >= resource.entity.record.members.keys()
+
+    def _misleads(self, resource: Resource, call: Call) -> bool:
+        """Whether an answer of a delete could be taken for an entity: a text is a key, and so is what is called so."""
+        if call.answer is None or resource.envelope:
+            return True
+        schema = self.shapes.of(call.answer)
+        if schema.type in ("string", "integer", "number"):
+            return True
+        assert resource.entity is not None
+        wires = resource.entity.key.wires
+        return any(wire in schema.properties for wire in wires) or schema.type == "one_of"
+
+    def _says_little(self, call: Call) -> bool:
+        """Whether an answer such as `{"ok": true}` says nothing that could be an entity."""
+        answer = call.answer
+        if answer is None:
+            return False
+        schema = self.shapes.of(answer)
+        if schema.type != "object":
+            return schema.type in ("string", "boolean", "integer", "any")
+        if not schema.properties:
+            return True
+        return all(
+            self.shapes.of(part).type == "boolean" or (snake_case(name) in STATUS and self.shapes.is_scalar(part))
+            for name, part in schema.properties.items()
+        )
+
+    def _own(self, resource: Resource, call: Call, expires: tuple[str, ...], check: str = "") -> None:
+        self.used.add(call)
+        if call.method in ("GET", "HEAD", "OPTIONS", "QUERY"):
+            expires = ()
+        resource.own.append(Own(call, expires, check if expires else ""))
+
+    # ------------------------------------------------------------------------------------------------------ singletons
+
+    def _singleton(self, unnamed: str, found: Route) -> None:
+        at = {method: call for method, call in self.paths[unnamed].items() if call not in self.used}
+        get = at.get("GET")
+        if get is None or found.texts[-1] in ("", "/") or not found.segments or "{}" in found.segments[-1]:
+            return
+        if found.segments in self.lists:
+            return
+        answer = get.answer
+        if answer is None or "." in found.segments[-1].strip(".") or self.answers.is_page(answer):
+            return
+        known = self._known_in(answer)
+        mutates = any(method in at for method in MUTATIONS)
+        if known is None and not mutates:
+            return
+        place = Place(
+            found.parameters[-1] if found.parameters else "", found.parameters, singular(snake_case(found.segments[-1]))
+        )
+        resource = Resource("singleton", found, found.path, place=place)
+        if known is not None:
+            entity, path = known
+            if entity.scope and not entity.scope <= set(found.parameters):
+                if not mutates:
+                    return
+                known = None
+            else:
+                resource.entity, resource.envelope = entity, path
+        if known is None:
+            resource.envelope, answer = self.answers.unwrapped(answer, place)
+            record = self.shapes.record_of(answer)
+            if record is None or self.found.by_schema.get(self.shapes.of(answer).at) is not None:
+                return
+            key = Key(0, tuple(KeyPart((), parameter) for parameter in found.parameters), "")
+            schema = self.shapes.of(answer)
+            entity = Entity(key, [record], f"type:{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}", schema.name)
+            resource.entity = entity
+            self.found.entities.append(entity)
+            self._claim(entity, answer)
+        self._use(resource, "get", get)
+        for method, name in (("PUT", "update"), ("PATCH", "partial_update"), ("DELETE", "delete")):
+            if method in at:
+                self._mutation(resource, name, at[method])
+        self.found.resources.append(resource)
+
+    def _known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
+        """The entity that an answer is, and the envelope in which it stands."""
+        schema = self.shapes.of(answer)
+        if (entity := self.found.by_schema.get(schema.at)) is not None:
+            return entity, ()
+        record = self.shapes.record(schema)
+        if record is None or schema.type == "one_of":
+            return None
+        for wire, named in self.answers.candidates(record, Place("", (), "")):
+            inner = self.shapes.of(record.members[wire].parts[0])
+            entity = self.found.by_schema.get(inner.at)
+            if entity is not None and (named or self.answers.alone(record, wire)):
+                return entity, (wire,)
+        return None
+
+    # ------------------------------------------------------------------------------------------------------------ rest
+
+    def _rest(self) -> None:
+        groups: dict[str, Resource] = {}
+        self._index()
+        for call in self.calls:
+            if call in self.used:
+                continue
+            self.used.add(call)
+            resource = self._deepest(call)
+            if resource is None:
+                label, name = _group(call)
+                resource = groups.get(name)
+                if resource is None:
+                    resource = groups[name] = Resource("group", None, f"group:{name}", label, name=name)
+                    self.found.resources.append(resource)
+            expires = self._expires(resource, call)
+            resource.own.append(Own(call, expires, self._check(resource, call, expires)))
+
+    def _deepest(self, call: Call) -> Resource | None:
+        """The resource below whose item or list a call lies, with the most segments."""
+        return next((self.below[each] for each in parents(call.route.segments) if each in self.below), None)
+
+    def _index(self) -> None:
+        """Notes what lies below which resource."""
+        for resource in self.found.resources:
+            if resource.route is None:
+                continue
+            for segments in (resource.route.segments, resource.list_segments):
+                if any("{}" not in part for part in segments):
+                    self.below.setdefault(segments, resource)
+                    self.below.setdefault(stem(segments), resource)
+
+    def _expires(self, resource: Resource, call: Call) -> tuple[str, ...]:
+        if call.method in ("GET", "HEAD", "OPTIONS", "QUERY") or resource.route is None:
+            return ()
+        segments = call.route.segments
+        if segments == resource.list_segments:
+            return ("get_list",) if "get_list" in resource.members else ()
+        item = resource.route.segments
+        if segments == item or is_below(segments, item):
+            assert resource.entity is not None
+            assert resource.place is not None
+            found = self.located(call, resource.entity, resource.place)
+            return () if found is not None else ("self",)
+        return ()
+
+    def _check(self, resource: Resource, call: Call, expires: tuple[str, ...]) -> str:
+        return (
+            "check: its answer is not the entity" if expires and call.route.segments == resource.list_segments else ""
+        )
+
+
+def _place(found: Route) -> Place:
+    literals = [part for part in found.list.split("/") if part and "{}" not in part]
+    thing = literals[-1].partition(".")[0] if literals else ""
+    return Place(found.parameters[-1], found.parameters[:-1], singular(snake_case(thing, "")))
+
+
+def _same_key(one: Key, other: Key) -> bool:
+    return one.parts == other.parts
+
+
+def _alike(record: Record, entity: Entity) -> bool:
+    """Whether a record has much in common with an entity; where no member is the key, with what it is itself."""
+    if entity.key.wires:
+        return any(overlap(record, each) for each in entity.records)
+    return any(len(each.members.keys() & record.members.keys()) * 2 > len(each.members) for each in entity.records)
+
+
+def _group(call: Call) -> tuple[str, str]:
+    """What makes a call part of a group, in words, and the name of the group."""
+    last = call.route.segments[-1] if call.route.segments else ""
+    if "." in last.strip(".") and "{" not in last:
+        head = last.rpartition(".")[0]
+        return f"the path {head}.…", snake_case(head)
+    tags = [tag for tag in call.operation.tags if snake_case(tag, "")]
+    if tags:
+        return f"the tag {tags[0]}", snake_case(tags[0])
+    literals = [part for part in call.route.literals if snake_case(part, "")]
+    return (f"the path /{literals[0]}", snake_case(literals[0].partition(":")[0])) if literals else ("the rest", "")
+
+
+def all_calls(resource: Resource) -> Iterable[Call]:
+    """All operations of a resource."""
+    yield from resource.members.values()
+    yield from (own.call for own in resource.own)

@@ -1,0 +1,246 @@
+"""What an answer holds: one record, maybe in an envelope; a list, maybe with members around it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+from restencil_generator.openapi.document.model import Part, Schema
+from restencil_generator.openapi.infer.names.inflection import plural, snake_case
+from restencil_generator.openapi.infer.primary_keys import STRONG, Key, Keys, Place, from_path
+from restencil_generator.openapi.infer.records import Record, Shapes
+
+ENVELOPES = ["data", "result", "results", "response", "item", "value", "payload", "body", "object", "content"]
+"""Members that an answer is wrapped in, the likelier ones first."""
+
+LISTS = ["data", "items", "results", "values"]
+LISTS_LATER = ["entries", "records", "rows"]
+"""Members that hold the list of an answer, before and after one that is called like the resource."""
+
+STATUS = frozenset(
+    [
+        "success",
+        "ok",
+        "status",
+        "code",
+        "message",
+        "messages",
+        "msg",
+        "error",
+        "errors",
+        "error_code",
+        "error_message",
+        "request_id",
+        "trace_id",
+        "version",
+        "timestamp",
+        "time",
+        "meta",
+        "links",
+        "link",
+        "included",
+        "jsonapi",
+        "warnings",
+        "info",
+        "kind",
+        "api_version",
+        "result_info",
+    ]
+)
+"""Members that say something of the answer and not of a record."""
+
+PAGE_WORDS = frozenset(
+    ("page", "pages", "limit", "offset", "total", "totals", "count", "next", "previous", "prev", "first", "last",
+     "cursor", "cursors", "size", "href", "self", "more", "paging", "pagination", "after", "before", "current", "token",
+     "start", "end", "per", "skip", "results", "index")
+)  # fmt: skip
+"""Words in the names of members that say something of a page."""
+
+SAID = frozenset(("message", "messages", "msg", "kind", "time", "version", "info", "links", "link", "errors", "error"))
+"""Those of them that records have as well: beside an object that is no usual envelope they are the record's."""
+
+MOST = 6
+"""How many members an envelope has at most that has no member called like one."""
+
+DEPTH = 3
+"""How deep envelopes and lists may stand in each other."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class One:
+    """An answer that is one record: where it stands in the answer, by names in JSON, and its key, if it has one."""
+
+    path: tuple[str, ...]
+    part: Part
+    record: Record
+    key: Key | None
+    check: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Many:
+    """An answer that holds a list: where it stands, its items, and whether it is a map (`values`).
+
+    `bare` says that nothing stands beside it.
+    """
+
+    path: tuple[str, ...]
+    items: Part
+    values: bool = False
+    bare: bool = True
+    nullable: bool = False
+
+
+class Answers:
+    """Finds records and lists in answers."""
+
+    def __init__(self, shapes: Shapes, keys: Keys) -> None:
+        self.shapes = shapes
+        self.keys = keys
+
+    # ------------------------------------------------------------------------------------------------------ one record
+
+    def one(self, part: Part, items: Record | None, place: Place, *, guess: bool) -> One | None:
+        """The record that an answer of an item is; None where it is no object."""
+        record = self.shapes.record_of(part)
+        if record is None:
+            return None
+        key = self.keys.find(record, items, place, guess=guess)
+        if key is not None and key.rule <= STRONG:
+            return One((), part, record, key)
+        inner = self._wrapped(record, items, place, guess)
+        if inner is not None:
+            return inner
+        if key is not None:
+            return One((), part, record, key)
+        listed = self._in_a_list(record, items, place, guess)
+        return listed or One((), part, record, None)
+
+    def _wrapped(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
+        level: list[tuple[tuple[str, ...], Record]] = [((), record)]
+        for _ in range(DEPTH):
+            below: list[tuple[tuple[str, ...], Record]] = []
+            for path, outer in level:
+                for wire, named in self.candidates(outer, place):
+                    part = outer.members[wire].parts[0]
+                    inner = self.shapes.record_of(part)
+                    if inner is None or inner in [each for _, each in level]:
+                        continue
+                    key = self.keys.find(inner, items, place, guess=guess)
+                    if key is not None and (named or key.rule in (1, 2, 5) or self.alone(outer, wire)):
+                        return One((*path, wire), part, inner, key)
+                    if named or self.alone(outer, wire):
+                        below.append(((*path, wire), inner))
+            level = below
+        return None
+
+    def unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
+        """The object that an answer without key is wrapped around, and the envelope in which it stands."""
+        record = self.shapes.record_of(answer)
+        if record is not None:
+            for wire, named in self.candidates(record, place):
+                part = record.members[wire].parts[0]
+                inner = self.shapes.of(part)
+                if named and self.alone(record, wire) and inner.type == "object" and inner.properties:
+                    return (wire,), part
+        return (), answer
+
+    def may_be_item(self, part: Part, place: Place) -> bool:
+        """Whether what a list holds may be the records of an item."""
+        record = self.shapes.record_of(part)
+        return record is not None and self.keys.find(record, None, place, guess=True) is not None
+
+    def candidates(self, record: Record, place: Place) -> Iterator[tuple[str, bool]]:
+        """Members that may be wrapped, each with whether it is called like one, the likelier ones first."""
+        named = [*ENVELOPES, place.thing, plural(place.thing)]
+        for name in named:
+            if name in record.by_name:
+                yield record.by_name[name], True
+        if len(record.members) <= MOST:
+            for name, wire in record.by_name.items():
+                if name not in named and name != "metadata" and name not in STATUS:
+                    yield wire, False
+
+    def alone(self, record: Record, wire: str) -> bool:
+        """Whether all other members of a record say something of the answer alone."""
+        return all(name in STATUS - SAID for name, other in record.by_name.items() if other != wire)
+
+    def _in_a_list(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
+        """The record that is the one item of a list in the answer."""
+        for name in (*ENVELOPES, place.thing, plural(place.thing)):
+            wire = record.by_name.get(name)
+            schema = self.shapes.of(record.members[wire].parts[0]) if wire is not None else None
+            if wire is None or schema is None or schema.type != "array" or schema.items is None:
+                continue
+            inner = self.shapes.record_of(schema.items)
+            key = None if inner is None else self.keys.find(inner, items, place, guess=guess)
+            if inner is not None and key is not None:
+                return One((wire, "0"), schema.items, inner, key, f"check: a list of one under {wire}")
+        return None
+
+    # ---------------------------------------------------------------------------------------------------------- lists
+
+    def many(self, part: Part, fits: Callable[[Part], bool], *names: str) -> Many | None:
+        """The list that an answer is or holds.
+
+        Among several the one counts whose items fit, else one that is called like lists are, else `names`.
+        """
+        schema = self.shapes.of(part)
+        found = list(self._lists(schema, (), 0, True))
+        if not found:
+            return None
+        fitting = [each for each in found if fits(each.items)]
+        if fitting:
+            return min(fitting, key=lambda each: self._likely(each, names))
+        found = [each for each in found if not each.values or not each.path]
+        named = [each for each in found if not each.path or self._likely(each, names)[0] < _UNKNOWN]
+        if named:
+            return min(named, key=lambda each: self._likely(each, names))
+        return found[0] if len(found) == 1 and self.shapes.record_of(found[0].items) is not None else None
+
+    def is_page(self, part: Part) -> bool:
+        """Whether an answer is a page of a list: all that stands beside the list says something of the page."""
+        many = self.many(part, lambda _: False)
+        if many is None or not many.path:
+            return many is not None
+        record = self.shapes.record_of(part)
+        for wire in many.path:
+            if record is None:
+                return False
+            others = [name for name, other in record.by_name.items() if other != wire]
+            if any(not _says_of_page(name) for name in others):
+                return False
+            record = self.shapes.record_of(record.members[wire].parts[0])
+        return True
+
+    def _likely(self, many: Many, names: tuple[str, ...]) -> tuple[int, int]:
+        words = [*LISTS, *map(snake_case, names), *LISTS_LATER]
+        last = snake_case(many.path[-1]) if many.path else LISTS[0]
+        return (words.index(last) if last in words else _UNKNOWN, len(many.path))
+
+    def _lists(self, schema: Schema, path: tuple[str, ...], depth: int, bare: bool) -> Iterator[Many]:
+        if schema.type == "array":
+            if schema.items is not None:
+                yield Many(path, schema.items, False, bare, schema.nullable)
+        elif schema.type == "object" and not schema.properties:
+            if schema.values is not None and self.shapes.record_of(schema.values) is not None:
+                yield Many(path, schema.values, True, bare, schema.nullable)
+        elif schema.type == "object" and depth < DEPTH:
+            alone = bare and len(schema.properties) == 1
+            for wire, part in schema.properties.items():
+                inner = self.shapes.of(part)
+                if depth and inner.type == "object" and snake_case(wire) not in (*ENVELOPES, "embedded"):
+                    continue
+                yield from self._lists(inner, (*path, wire), depth + 1, alone)
+
+
+_UNKNOWN = 1000
+
+
+def _says_of_page(name: str) -> bool:
+    return name in STATUS or bool(PAGE_WORDS & set(name.split("_")))
+
+
+def keyed_by_path(one: One, place: Place) -> One:
+    """A record with the parameters of the path as its key, where it has none."""
+    return one if one.key is not None else dataclasses.replace(one, key=from_path(place))

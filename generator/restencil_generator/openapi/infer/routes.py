@@ -1,0 +1,138 @@
+"""Paths of a document: which is an item, which its list, what lies below what; and how a path reads in a spec."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from restencil_generator.openapi.infer.names.inflection import singular, snake_case
+
+_PARAMETER: Final = re.compile(r"\{([^{}]*)\}")
+_UNSENT: Final = re.compile(r"[\x00-\x20\x7f]")
+_RESERVED: Final = re.compile(r"[\\:?(){}*+]")
+VERSION: Final = re.compile(
+    r"v?\d+(?:[._]\d+)*(?:[._-]?(?:alpha|beta|preview|rc)\d*)?\Z|v\d+\w*\Z|\d{4}-\d{2}(?:-\d{2})?\Z", re.IGNORECASE
+)
+"""A segment that is the version of an API."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Route:
+    """A path, taken apart: texts and parameters by turns, texts first and last (`/users/`, `id`, ``)."""
+
+    path: str
+    texts: tuple[str, ...]
+    parameters: tuple[str, ...]
+    unnamed: str
+    """The path with all parameters called the same, so that it is equal for paths that read the same."""
+    segments: tuple[str, ...]
+    """The parts between slashes, parameters unnamed."""
+
+    @property
+    def literals(self) -> tuple[str, ...]:
+        """The segments without parameter, those that are versions left out."""
+        return tuple(part for part in self.segments if "{}" not in part and not VERSION.match(part))
+
+    @property
+    def version(self) -> str:
+        """The segment that is a version, or an empty text."""
+        return next((part for part in self.segments if "{}" not in part and VERSION.match(part)), "")
+
+    @property
+    def is_item(self) -> bool:
+        """Whether it ends in one parameter, which a literal suffix may follow."""
+        if not self.parameters:
+            return False
+        return self.texts[-2].endswith("/") and "/" not in self.texts[-1].rstrip("/")
+
+    @property
+    def list(self) -> str:
+        """The unnamed path of the list of an item: without the last parameter, with its suffix."""
+        before = "{}".join(self.texts[:-1])
+        suffix = self.texts[-1]
+        return before if suffix == "/" else before.rstrip("/") + suffix
+
+
+def route(path: str) -> Route:
+    """The route of a path."""
+    parts = _PARAMETER.split(path)
+    unnamed = "{}".join(parts[::2])
+    segments = tuple(part for part in unnamed.split("/") if part)
+    return Route(path, tuple(parts[::2]), tuple(parts[1::2]), unnamed, segments)
+
+
+def parents(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """What segments may lie below, or at, from the deepest on; a suffix such as `.json` or `:verb` does not count."""
+    for length in range(len(segments), 0, -1):
+        found = segments[:length]
+        yield found
+        last = found[-1]
+        if length == len(segments):
+            if ":" in last:
+                yield (*found[:-1], last.partition(":")[0])
+        elif "." in last:
+            yield (*found[:-1], last.partition(".")[0])
+
+
+def stem(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Segments without a suffix such as `.json` at their end."""
+    return (*segments[:-1], segments[-1].partition(".")[0] or segments[-1]) if segments else ()
+
+
+def is_below(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
+    """Whether segments begin with those of a parent, and go on; a suffix such as `.json` at its end does not count."""
+    if not parent or len(path) < len(parent) or path == parent:
+        return False
+    stem = parent[-1].partition(".")[0]
+    at = path[len(parent) - 1]
+    if path[: len(parent) - 1] != parent[:-1]:
+        return False
+    return at in (stem, parent[-1]) if len(path) > len(parent) else at.startswith(f"{stem}:")
+
+
+def template(found: Route, names: Mapping[int, str], query: tuple[tuple[str, str], ...] = ()) -> str:
+    """A path in the grammar of specs; `names` are those of the parameters, by position."""
+    texts = [_RESERVED.sub(_escaped, _UNSENT.sub(_percent, text)) for text in found.texts]
+    result = texts[0]
+    for index, text in enumerate(texts[1:]):
+        joint = "\\" if text[:1].isalnum() or text[:1] == "_" else ""
+        result += f":{names[index]}{joint}{text}"
+    if query:
+        pairs = "&".join(f"{_RESERVED.sub(_escaped, name)}={_RESERVED.sub(_escaped, value)}" for name, value in query)
+        result += f"\\?{pairs}"
+    return result
+
+
+def _percent(match: re.Match[str]) -> str:
+    return quote(match[0])
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "\\" + match[0]
+
+
+def owner_name(found: Route, index: int) -> str:
+    """What a parameter is called whose own name is taken: `/users/{id}` → `user_id`."""
+    literals = [part for part in found.texts[index].split("/") if part and "{" not in part]
+    own = snake_case(found.parameters[index])
+    owner = singular(snake_case(literals[-1])) if literals else "parent"
+    return own if own.startswith(f"{owner}_") else f"{owner}_{own}"
+
+
+def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str] = ()) -> dict[int, str]:
+    """The names of a path's parameters by position, each once; `fixed` are given, others give way, also to `apart`."""
+    taken = {*fixed.values(), *apart}
+    names = dict(fixed)
+    for index in reversed(range(len(found.parameters))):
+        if index in names:
+            continue
+        name = snake_case(found.parameters[index])
+        while name in taken:
+            longer = owner_name(found, index)
+            name = longer if longer not in taken else f"parent_{name}"
+        names[index] = name
+        taken.add(name)
+    return names

@@ -1,0 +1,584 @@
+"""Types: what a schema of a document is in the spec, and the tables of objects and enums that come of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from restencil_generator.openapi.document.json_types import is_table
+from restencil_generator.openapi.document.model import Document, Finding, Part, Schema, Where
+from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
+from restencil_generator.openapi.infer.names.types import TypeNames, member_names, type_names
+from restencil_generator.openapi.infer.records import Member, Record, Shapes
+from restencil_generator.openapi.infer.schema_usage import Survey
+from restencil_generator.openapi.spec_tree import Origin, Scalar, Value
+
+STRINGS: Final = {
+    "date-time": "datetime", "datetime": "datetime", "date": "date", "time": "time", "uuid": "uuid", "guid": "uuid",
+    "decimal": "decimal",
+}  # fmt: skip
+"""Formats of texts that are types of their own."""
+
+MOMENTS: Final = frozenset(("unix-time", "unixtime", "timestamp"))
+"""Formats of numbers that count from 1970."""
+
+MILLISECONDS: Final = 10**11
+"""An example of a moment above this counts milliseconds."""
+
+DEEPEST: Final = 40
+"""How deep inline types may stand in each other; what is deeper is any JSON."""
+
+PARAMETERS: Final = frozenset(("string", "integer", "number", "boolean", "datetime", "date", "time", "uuid", "decimal"))
+"""What a parameter may hold, or a list of them."""
+
+IDS: Final = frozenset(("string", "integer", "uuid"))
+"""What stands for an entity beside it: its primary key."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Typed:
+    """A type of the spec, without the mark that it may be null."""
+
+    value: Value
+    nullable: bool = False
+    format: str = ""
+    """Of a datetime that is no RFC 3339 text."""
+    entity: bool = False
+
+    @property
+    def text(self) -> str:
+        """The type as one text, equal for equal types."""
+        return json.dumps([self.value, self.format], sort_keys=True)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Known:
+    """An entity, as far as types need it: its name, the path parameters that its key has, and its record."""
+
+    name: str
+    scope: frozenset[str]
+    record: Callable[[], Record]
+    values: set[Where] = dataclasses.field(default_factory=set[Where])
+    """The schemas that it is made of."""
+    nested: set[Where] = dataclasses.field(default_factory=set[Where])
+    """Those of them that stand in other answers."""
+
+
+ANY: Final = Typed("any")
+
+
+class Types:
+    """Makes types of schemas; objects and enums go to tables, entities are known beforehand."""
+
+    def __init__(
+        self,
+        document: Document,
+        shapes: Shapes,
+        found: Survey,
+        names: TypeNames,
+        certain: bool | None,
+        wire_of: Callable[[str, str], str | None],
+    ) -> None:
+        self.document = document
+        self.shapes = shapes
+        self.survey = found
+        self.names = names
+        self.certain = certain
+        """What a property is that nothing is said of; None where the document says it of others."""
+        self.objects: dict[str, Value] = {}
+        self.enums: dict[str, Value] = {}
+        self.origins: dict[tuple[str, ...], Origin] = {}
+        self.checks: dict[tuple[str, ...], str] = {}
+        self.entities: dict[Where, Known] = {}
+        self.wire_of = wire_of
+        """The name in JSON that has to be written for a name of Python: where `wire_names` does not give it."""
+        self._named: dict[Where, str] = {}
+        self._data: dict[str, str] = {}
+        self._open: set[Where] = set()
+        self._depth = 0
+        self._field = "value"
+        """The member whose type is being made, by its name in JSON."""
+        self.circles = Circles()
+
+    # ----------------------------------------------------------------------------------------------------------- types
+
+    def of(self, part: Part, owner: str, scope: frozenset[str] | None = None) -> Typed:
+        """The type of a schema. `owner` names what has no name; `scope` are the parameters of the path it stands under,
+        None where entities that count per parameter cannot be known."""
+        return self.of_schema(self.document.schema(part), owner, scope)
+
+    def of_schema(self, schema: Schema, owner: str, scope: frozenset[str] | None = None) -> Typed:
+        """The type of a schema that was read already."""
+        if schema.at in self._open or self._depth > DEEPEST:
+            return dataclasses.replace(ANY, nullable=schema.nullable)
+        known = self.entities.get(schema.at)
+        if known is not None:
+            return self._entity(known, schema, scope)
+        self._depth += 1
+        try:
+            typed = self._of(schema, owner, scope)
+        finally:
+            self._depth -= 1
+        return dataclasses.replace(typed, nullable=True) if schema.nullable and not typed.nullable else typed
+
+    def _entity(self, known: Known, schema: Schema, scope: frozenset[str] | None) -> Typed:
+        known.nested.add(schema.at)
+        if known.scope and not (scope is not None and known.scope <= scope):
+            return Typed(self.data_of(known), schema.nullable)
+        return Typed(known.name, schema.nullable, entity=True)
+
+    def _of(self, schema: Schema, owner: str, scope: frozenset[str] | None) -> Typed:
+        if schema.type == "one_of":
+            return self._one_of(schema, owner)
+        if schema.enum and len(schema.enum) > 1:
+            return Typed(self._enum(schema, owner))
+        if schema.type == "string":
+            return _string(schema)
+        if schema.type in ("integer", "number"):
+            return _number(schema)
+        if schema.type == "boolean":
+            return Typed("boolean")
+        if schema.type == "array":
+            return self._array(schema, owner, scope)
+        if schema.type == "object":
+            return self._mapping(schema, owner)
+        return ANY
+
+    def _array(self, schema: Schema, owner: str, scope: frozenset[str] | None) -> Typed:
+        self._open.add(schema.at)
+        try:
+            parts = schema.prefix or ((schema.items,) if schema.items is not None else ())
+            inner = [self.of(part, owner, scope) for part in parts]
+        finally:
+            self._open.discard(schema.at)
+        if not inner:
+            return Typed(["any"])
+        item = inner[0] if len(inner) == 1 else self._several(inner, owner)
+        return Typed([self.item(item)])
+
+    def item(self, typed: Typed) -> Value:
+        """A type as the item of a list or map, where no format can be said, and null only of what has a name."""
+        value = "integer" if typed.format.startswith("unix") else "string" if typed.format else typed.value
+        return f"{value}?" if typed.nullable and isinstance(value, str) and value != "any" else value
+
+    def _mapping(self, schema: Schema, owner: str) -> Typed:
+        if self.shapes.record(schema) is not None:
+            return Typed(self._object(schema, owner))
+        if schema.values is None:
+            return Typed({"values": "any"})
+        self._open.add(schema.at)
+        try:
+            return Typed({"values": self.item(self.of(schema.values, owner))})
+        finally:
+            self._open.discard(schema.at)
+
+    def parameter(self, part: Part, name: str) -> Typed:
+        """The type of a parameter: a scalar or enum, a list of them, an object or map; a text where it is none."""
+        field, self._field = self._field, name
+        try:
+            typed = self.of(part, pascal_case(name))
+        finally:
+            self._field = field
+        plain = dataclasses.replace(typed, nullable=False, entity=False)
+        if typed.entity:
+            return Typed("string")
+        value = plain.value
+        if isinstance(value, list):
+            inner = str(value[0]).removesuffix("?") if isinstance(value[0], str) else ""
+            if isinstance(value[0], dict) and "enum" in value[0]:
+                return plain
+            return Typed([inner]) if inner in PARAMETERS or inner in self.enums else Typed(["string"])
+        if isinstance(value, dict):
+            if "enum" in value:
+                return plain
+            if "values" in value:
+                return plain if value["values"] in PARAMETERS else Typed({"values": "string"})
+            return self._parameter_choice(value)
+        return plain if value in PARAMETERS or value in self.enums or value in self.objects else Typed("string")
+
+    def _parameter_choice(self, value: dict[str, Value]) -> Typed:
+        alternatives = value.get("one_of")
+        if not isinstance(alternatives, list):
+            return Typed("string")
+        scalars = [each for each in alternatives if each in PARAMETERS]
+        lists = [each for each in alternatives if isinstance(each, list) and each[0] in PARAMETERS]
+        if lists:
+            return Typed(lists[0])
+        if "string" in scalars or len(scalars) != len(alternatives):
+            return Typed("string")
+        return Typed({"one_of": alternatives})
+
+    # --------------------------------------------------------------------------------------------------------- choices
+
+    def _one_of(self, schema: Schema, owner: str) -> Typed:
+        self._open.add(schema.at)
+        try:
+            parts = [(part, self.document.schema(part)) for part in schema.alternatives]
+            told = self._told_apart(schema, [each for _, each in parts])
+            typed: list[tuple[Typed, Schema]] = []
+            for _, each in parts:
+                known = self.entities.get(each.at)
+                if known is not None and not told and self._entities_in(parts) > 1:
+                    typed.append((Typed(self.data_of(known), each.nullable), each))
+                else:
+                    typed.append((self.of_schema(each, self._alternative(owner, each)), each))
+        finally:
+            self._open.discard(schema.at)
+        several = self._several([each for each, _ in typed], owner)
+        if told and isinstance(several.value, dict) and "one_of" in several.value:
+            return self._with_attribute(schema, several, typed)
+        return several
+
+    def _entities_in(self, parts: Iterable[tuple[Part, Schema]]) -> int:
+        return len({known.name for _, each in parts if (known := self.entities.get(each.at)) is not None})
+
+    def _told_apart(self, schema: Schema, alternatives: list[Schema]) -> bool:
+        """Whether a discriminator tells all alternatives apart, which are objects that have it."""
+        found = schema.discriminator
+        if found is None:
+            return False
+        return all(found.property in each.properties for each in alternatives)
+
+    def _alternative(self, owner: str, schema: Schema) -> str:
+        """What an alternative without a name is called."""
+        for part in schema.properties.values():
+            inner = self.document.schema(part)
+            value = inner.const if inner.const is not None else inner.enum[0] if len(inner.enum) == 1 else None
+            if isinstance(value, str) and value:
+                return owner + pascal_case(value)
+        return owner + pascal_case(schema.title) if schema.title else owner
+
+    def _several(self, typed: list[Typed], owner: str) -> Typed:
+        """One type of several alternatives."""
+        nullable = any(each.nullable for each in typed)
+        values: dict[str, Typed] = {}
+        for each in typed:
+            plain = dataclasses.replace(each, nullable=False)
+            for value in _choices(each.value):
+                values.setdefault(Typed(value).text, Typed(value))
+            if not _choices(each.value):
+                values.setdefault(plain.text, plain)
+        found = list(values.values())
+        if any(each.value == "any" for each in found):
+            return Typed("any", nullable)
+        entities = [each for each in found if each.entity]
+        if len(entities) == 1 and all(each.entity or each.value in IDS for each in found):
+            return dataclasses.replace(entities[0], nullable=nullable)
+        unions = [each for each in found if _is_form(each.value, "union")]
+        if len(unions) == 1 and all(each is unions[0] or each.value in IDS for each in found):
+            return dataclasses.replace(unions[0], nullable=nullable)
+        if len(found) == 1:
+            return dataclasses.replace(found[0], nullable=nullable)
+        if unions:
+            return Typed("any", nullable)
+        return Typed({"one_of": [self.item(each) for each in found]}, nullable)
+
+    def _with_attribute(self, schema: Schema, several: Typed, typed: list[tuple[Typed, Schema]]) -> Typed:
+        found = schema.discriminator
+        assert found is not None
+        attribute = snake_case(found.property)
+        by_at = {each.at: str(one.value) for one, each in typed if isinstance(one.value, str)}
+        values: dict[str, Value] = {}
+        for value, part in found.mapping.items():
+            name = by_at.get(self.document.schema(part).at)
+            if name is not None:
+                values[value] = name
+        for one, each in typed:
+            constant = self.constant(Member((each.properties[found.property],), True, True))
+            if isinstance(constant, str) and isinstance(one.value, str):
+                values = {key: name for key, name in values.items() if name != one.value} | {constant: one.value}
+            elif one.value not in values.values() and isinstance(one.value, str):
+                values[each.name or one.value] = one.value
+        assert isinstance(several.value, dict)
+        if all(one.entity for one, _ in typed):
+            return Typed({"union": values, "attribute": attribute}, several.nullable)
+        form: dict[str, Value] = {**several.value, "attribute": attribute}
+        if any(key != value for key, value in values.items()):
+            form["values"] = values
+        return Typed(form, several.nullable)
+
+    # ----------------------------------------------------------------------------------------------------------- enums
+
+    def _enum(self, schema: Schema, owner: str) -> Value:
+        if schema.name:
+            if schema.at not in self._named:
+                values = _enum_values(schema)
+                name = next(
+                    (each for each in type_names(schema.name)[:1] if self.enums.get(each) == values), None
+                ) or self.names.claim(_identity(schema.at), *type_names(schema.name), sent=False)
+                self._named[schema.at] = name
+                self.enums[name] = values
+                self.origins["enums", name] = _origin(schema)
+            return self._named[schema.at]
+        key = (snake_case(self._field), schema.enum)
+        if len(self.survey.enums.get(key, ())) > 1 or isinstance(_enum_values(schema), dict):
+            return self._shared_enum(schema, key, owner)
+        return {"enum": list(schema.enum)}
+
+    def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> str:
+        """The name of an enum that has none in the document, but constants, or several places that it stands in."""
+        identity = f"type:{key[0]}:{json.dumps(key[1])}"
+        for name, values in self.enums.items():
+            if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
+                return name
+        name = self.names.claim(identity, pascal_case(key[0]), owner, sent=False)
+        self.enums[name] = _enum_values(schema)
+        self.origins["enums", name] = Origin(identity, schema.where.pointer, schema.where.file)
+        return name
+
+    # --------------------------------------------------------------------------------------------------------- objects
+
+    def _object(self, schema: Schema, owner: str) -> str:
+        if schema.at in self._named:
+            return self._named[schema.at]
+        if not schema.name:
+            return self._inline(schema, owner)
+        sent = schema.at in self.survey.sent
+        name = self.names.claim(_identity(schema.at), *type_names(schema.name), sent=sent)
+        self._named[schema.at] = name
+        self.objects[name] = {}
+        self.origins["objects", name] = _origin(schema)
+        record = self.shapes.record(schema)
+        assert record is not None
+        depth, self._depth = self._depth, 0
+        self.objects[name] = self.fields(record, name, name, sent=schema.at in self.survey.sent)
+        self._depth = depth
+        return name
+
+    def _inline(self, schema: Schema, owner: str) -> str:
+        self._open.add(schema.at)
+        try:
+            record = self.shapes.record(schema)
+            assert record is not None
+            fields = self.fields(record, owner, "", sent=schema.at in self.survey.sent)
+        finally:
+            self._open.discard(schema.at)
+        for candidate in (owner, f"{owner}Data"):
+            if self.objects.get(candidate) == fields:
+                self._named[schema.at] = candidate
+                return candidate
+        name = self.names.claim(_identity(schema.at), owner, sent=schema.at in self.survey.sent)
+        self._named[schema.at] = name
+        self.objects[name] = fields
+        self.origins["objects", name] = _origin(schema)
+        self.circles.rename("", name)
+        return name
+
+    def data_of(self, known: Known) -> str:
+        """The object that stands for an entity where its key cannot be known."""
+        if known.name not in self._data:
+            name = self.names.claim(f"type:{known.name}:data", f"{known.name}Data")
+            self._data[known.name] = name
+            self.objects[name] = {}
+            sent = any(at in self.survey.sent for at in known.values)
+            self.objects[name] = self.fields(known.record(), name, name, sent=sent)
+            self.origins["objects", name] = Origin(f"type:{known.name}:data")
+        return self._data[known.name]
+
+    # ---------------------------------------------------------------------------------------------------------- fields
+
+    def fields(
+        self, record: Record, owner: str, table: str, *, sent: bool, keys: Mapping[str, str] | None = None
+    ) -> dict[str, Value]:
+        """The fields of a record, in order. `sent` marks what bodies must hold; `table` is the object that it is."""
+        names = keys or member_names(record.members)
+        found: dict[str, Value] = {}
+        told_apart = any(source.at in self.survey.alternatives for source in record.sources)
+        for wire, member in record.members.items():
+            name = names[wire]
+            typed, check = self.member(member, owner, wire)
+            optional = self.is_optional(member, typed)
+            held = typed.value if isinstance(typed.value, str) and not (optional or typed.entity) else ""
+            if (held in self.objects or (held and held == table)) and self.circles.closes(table, held):
+                self._finding_of_circle(member, table, wire)
+                optional = True
+            constant = self.constant(member) if told_apart else None
+            must = sent and member.required and not optional
+            found[name] = self.field(wire, name, member, typed, optional=optional, must=must, constant=constant)
+            if check and table:
+                self.checks["objects", table, name] = check
+            if table:
+                self.origins["objects", table, name] = self.origin_of(wire, member)
+        return found
+
+    def origin_of(self, wire: str, member: Member) -> Origin:
+        """Where a member comes from."""
+        where = member.parts[0].where
+        return Origin(f"wire:{wire}", where.pointer, where.file)
+
+    def member(self, member: Member, owner: str, wire: str) -> tuple[Typed, str]:
+        """The type of a member of a record, and what is to be checked of it."""
+        field, self._field = self._field, wire
+        try:
+            typed = [self.of(part, owner + pascal_case(wire)) for part in member.parts]
+        finally:
+            self._field = field
+        if len(typed) == 1:
+            return typed[0], ""
+        if len({each.text for each in typed}) == 1:
+            return dataclasses.replace(typed[0], nullable=any(each.nullable for each in typed)), ""
+        one = self._several(typed, owner)
+        if one.entity:
+            return one, ""
+        lists = [each for each in typed if isinstance(each.value, list)]
+        if len(lists) > 1:
+            one = Typed("any", one.nullable)
+        return one, "check: its type differs from answer to answer"
+
+    def is_optional(self, member: Member, typed: Typed) -> bool:
+        """Whether a member may be null or absent."""
+        if typed.nullable or not member.everywhere:
+            return True
+        return not (member.required if self.certain is None else self.certain or member.required)
+
+    def field(
+        self,
+        wire: str,
+        name: str,
+        member: Member,
+        typed: Typed,
+        *,
+        optional: bool,
+        must: bool,
+        constant: Scalar = None,
+    ) -> Value:
+        """What is written of a field."""
+        schema = self.document.schema(member.parts[0])
+        extras: dict[str, Value] = {}
+        if (spelled := self.wire_of(name, wire)) is not None:
+            extras["wire"] = spelled
+        if schema.default is not None and fits(schema.default, typed.value, self.enums):
+            extras["default"] = schema.default
+        if text := self.description(member.parts[0], schema, wire):
+            extras["description"] = text
+        if schema.read_only:
+            extras["read_only"] = True
+        elif schema.write_only:
+            extras["write_only"] = True
+            extras.pop("default", None)
+        if schema.deprecated:
+            extras["deprecated"] = True
+        if constant is not None:
+            extras.pop("default", None)
+            return {"const": constant, **extras}
+        return declared(typed, optional=optional, must=must and not schema.read_only, extras=extras)
+
+    def constant(self, member: Member) -> Scalar:
+        """The one value that a member has, which tells an alternative apart."""
+        schema = self.document.schema(member.parts[0])
+        value: Scalar = schema.const if schema.const is not None else schema.enum[0] if len(schema.enum) == 1 else None
+        return None if isinstance(value, float) or len(member.parts) > 1 or schema.nullable else value
+
+    def description(self, part: Part, schema: Schema, wire: str) -> str:
+        """What is said of a member: by itself or by the scalar that it refers to; else a title that is not its name."""
+        value: Mapping[str, object] = part.value if is_table(part.value) else {}
+        named = "$ref" in value and (schema.type in ("object", "one_of") or len(schema.enum) > 1)
+        if named and not any(key in value for key in ("description", "title")):
+            return ""
+        text = schema.description.strip() or schema.title.strip()
+        return "" if snake_case(text) == snake_case(wire) else text
+
+    def _finding_of_circle(self, member: Member, table: str, wire: str) -> None:
+        message = f"{wire} of {table} leads back to it without an end; it is read as optional"
+        self.document.findings.append(Finding("object-cycle", message, member.parts[0].where, "note"))
+
+
+class Circles:
+    """Which objects hold which others for certain, so that no object holds itself without an end."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, set[str]] = {}
+
+    def closes(self, table: str, target: str) -> bool:
+        """Whether an object that holds another for certain would so hold itself; if not, that is noted."""
+        if table and self._reaches(target, table):
+            return True
+        self._held.setdefault(table, set()).add(target)
+        return False
+
+    def rename(self, old: str, new: str) -> None:
+        """Notes the name of an object that had none yet."""
+        self._held.setdefault(new, set()).update(self._held.pop(old, ()))
+
+    def _reaches(self, start: str, goal: str) -> bool:
+        pending, seen = [start], set[str]()
+        while pending:
+            name = pending.pop()
+            if name == goal:
+                return True
+            if name not in seen:
+                seen.add(name)
+                pending += self._held.get(name, ())
+        return False
+
+
+def declared(typed: Typed, *, optional: bool, must: bool = False, extras: Mapping[str, Value] | None = None) -> Value:
+    """A field: its type alone where nothing else is to be said."""
+    more: dict[str, Value] = dict(extras or {})
+    if typed.format:
+        more = {"format": typed.format, **more}
+    if isinstance(typed.value, str):
+        mark = "" if typed.value == "any" and optional else "?" if optional else "!" if must else ""
+        return {"type": typed.value + mark, **more} if more else typed.value + mark
+    if optional:
+        more = {"optional": True, **more}
+    elif must:
+        more = {"required": True, **more}
+    return {"type": typed.value, **more} if more else typed.value
+
+
+def _string(schema: Schema) -> Typed:
+    text = schema.format.lower()
+    if text in ("date-time-rfc-2822", "rfc2822", "date-time-rfc2822"):
+        return Typed("datetime", format="rfc2822")
+    return Typed(STRINGS.get(text, "string"))
+
+
+def _number(schema: Schema) -> Typed:
+    if schema.format.lower() in MOMENTS:
+        examples = [each for each in schema.examples if isinstance(each, int | float) and not isinstance(each, bool)]
+        return Typed("datetime", format="unix_ms" if any(each > MILLISECONDS for each in examples) else "unix")
+    return Typed("decimal" if schema.format.lower() == "decimal" else schema.type)
+
+
+def _enum_values(schema: Schema) -> Value:
+    if schema.enum_names and len(schema.enum_names) == len(schema.enum):
+        named: dict[str, Value] = {}
+        named.update(zip(map(snake_case, schema.enum_names), schema.enum, strict=True))
+        return named
+    return list(schema.enum)
+
+
+def _choices(value: Value) -> list[Value]:
+    found = value.get("one_of") if isinstance(value, dict) and "attribute" not in value else None
+    return found if isinstance(found, list) else []
+
+
+def _is_form(value: Value, word: str) -> bool:
+    return isinstance(value, dict) and word in value
+
+
+def fits(default: object, typed: Value, enums: Mapping[str, Value]) -> bool:
+    """Whether a default fits a type; only scalars have one that is worth its place."""
+    if isinstance(typed, dict):
+        listed = typed.get("enum")
+        return isinstance(listed, list) and default in listed
+    if not isinstance(typed, str):
+        return False
+    if typed in enums:
+        values = enums[typed]
+        return default in (values.values() if isinstance(values, dict) else values)  # type: ignore[operator]  # an enum is one of both
+    kinds: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float)}
+    if typed == "boolean":
+        return isinstance(default, bool)
+    return isinstance(default, kinds.get(typed, ())) and not isinstance(default, bool)
+
+
+def _identity(at: Where) -> str:
+    return f"type:{at.file and at.file.rpartition('/')[2]}#{at.pointer}"
+
+
+def _origin(schema: Schema) -> Origin:
+    return Origin(_identity(schema.at), schema.at.pointer, schema.at.file)

@@ -1,0 +1,86 @@
+"""One walk over all schemas that the chosen operations need, before anything is written.
+
+What is to be known of a schema before its first use is written: whether bodies hold it, whether it is one of several
+alternatives, how often an enum without a name is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from restencil_generator.openapi.document.model import Document, Operation, Part, Schema, Where
+from restencil_generator.openapi.infer.names.inflection import snake_case
+
+
+@dataclasses.dataclass(slots=True)
+class Survey:
+    """What the schemas of a document are used for, by their identities."""
+
+    sent: set[Where] = dataclasses.field(default_factory=set[Where])
+    answered: set[Where] = dataclasses.field(default_factory=set[Where])
+    alternatives: set[Where] = dataclasses.field(default_factory=set[Where])
+    properties: list[str] = dataclasses.field(default_factory=list[str])
+    """The names of properties in JSON, each as often as it is declared."""
+    enums: dict[tuple[str, tuple[str | int, ...]], set[Where]] = dataclasses.field(
+        default_factory=dict[tuple[str, tuple[str | int, ...]], set[Where]]
+    )
+    """The enums without a name, by the name of what has them and their values: where they stand."""
+
+
+def survey(document: Document) -> Survey:
+    """Walks over all schemas of a document's operations."""
+    found = Survey()
+    for operation in document.operations:
+        _walk(document, _sent(operation), found, found.sent)
+        _walk(document, _answered(operation), found, found.answered)
+    return found
+
+
+def _sent(operation: Operation) -> Iterator[tuple[Part, str]]:
+    if operation.body is not None and operation.body.content.schema is not None:
+        yield operation.body.content.schema, ""
+    for parameter in operation.parameters:
+        if parameter.place in ("query", "header"):
+            yield parameter.schema, parameter.name
+
+
+def _answered(operation: Operation) -> Iterator[tuple[Part, str]]:
+    result = operation.result
+    if result.schema is not None:
+        yield result.schema, ""
+    if result.stream is not None and result.stream.schema is not None:
+        yield result.stream.schema, ""
+    for answer in operation.errors:
+        if answer.content is not None and answer.content.schema is not None:
+            yield answer.content.schema, ""
+
+
+def _walk(document: Document, parts: Iterator[tuple[Part, str]], found: Survey, seen: set[Where]) -> None:
+    pending = list(parts)
+    while pending:
+        part, name = pending.pop()
+        schema = document.schema(part)
+        if schema.enum and not schema.name:
+            key = (snake_case(name or "value"), schema.enum)
+            found.enums.setdefault(key, set()).add(schema.at)
+        if schema.at in seen:
+            continue
+        known = schema.at in found.sent or schema.at in found.answered
+        seen.add(schema.at)
+        if not known:
+            found.properties += schema.properties
+        if schema.type == "one_of":
+            found.alternatives.update(document.schema(each).at for each in schema.alternatives)
+        pending += [(each, inner) for inner, each in schema.properties.items()]
+        pending += [(each, name) for each in _inside(schema)]
+
+
+def _inside(schema: Schema) -> Iterator[Part]:
+    yield from schema.alternatives
+    yield from schema.prefix
+    for part in (schema.items, schema.values):
+        if part is not None:
+            yield part
+    if schema.discriminator is not None:
+        yield from schema.discriminator.mapping.values()

@@ -1,0 +1,76 @@
+"""Importing again: what upstream changed comes into a spec that people edited, and what they edited stays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from restencil_generator.openapi.merge.apply import merged_value, patched
+from restencil_generator.openapi.merge.renames import Move, as_renamed, moves, renamed
+from restencil_generator.openapi.merge.source_map import Side, equal, read_side
+from restencil_generator.openapi.merge.three_way import Merger, Path, Settled
+from restencil_generator.problems import Problem
+
+BASE: Final = "the last import"
+THEIRS: Final = "the import"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Merged:
+    """What came of a merge.
+
+    `files` are the merged files by name, as they are written; None for one of which nothing is left. `conflicts` are
+    those that nobody settled: where there is one, nothing may be written. `told` are warnings and notes. `used` are the
+    names of nodes that settled something.
+    """
+
+    files: Mapping[str, str | None]
+    conflicts: tuple[Problem, ...]
+    told: tuple[Problem, ...]
+    used: frozenset[str]
+
+
+def merge(
+    base: str,
+    ours: Mapping[str, str],
+    theirs: str,
+    *,
+    settled: Settled | None = None,
+    folder: str = "",
+    upstream: Callable[[Path], str] = lambda path: "",
+) -> Merged:
+    """Brings what changed from base to theirs into ours, whose files are given by name.
+
+    `folder` is that of a spec of several files. `upstream` gives the place in the document of a node of theirs, for
+    messages. All three have to be specs that parse.
+    """
+    settled = settled or Settled()
+    here, before = _side(ours), _side({BASE: base})
+    found = moves(before, here, _side({THEIRS: theirs}))
+    if found:
+        base, theirs = renamed(base, BASE, found), renamed(theirs, THEIRS, found)
+        before = _side({BASE: base})
+    sides = (before, here, _side({THEIRS: theirs}))
+    merger = Merger(sides, settled, as_renamed(found), lambda path: upstream(_as_imported(path, found)))
+    choices = merger.merge()
+    files = patched(here, choices, folder)
+    expected = merged_value(choices)
+    result = _side({name: text for name, text in files.items() if text is not None})
+    assert equal(result.value(), expected), "the text of a merge says what was chosen"
+    return Merged(files, tuple(merger.conflicts), tuple(merger.told), frozenset(settled.used))
+
+
+def _as_imported(path: Path, found: Sequence[Move]) -> Path:
+    """The key path that a node has where nothing was renamed."""
+    for move in reversed(found):
+        if path[: len(move.new)] == move.new:
+            path = (*move.old, *path[len(move.new) :])
+    return path
+
+
+def _side(texts: Mapping[str, str]) -> Side:
+    problems: list[Problem] = []
+    side = read_side(texts, problems)
+    assert side is not None, problems
+    return side

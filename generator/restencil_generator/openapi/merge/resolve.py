@@ -1,0 +1,199 @@
+"""What an import writes: a new spec, or the one that stands there with what changed upstream.
+
+Everything is known before anything is written. Files of the spec are written first, what is kept of the import last, so
+that after a crash in between the next run finds that ours says already what theirs says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from restencil_generator.failure import Failure, SpecError
+from restencil_generator.loading import load_spec, load_texts
+from restencil_generator.openapi.document.model import Where
+from restencil_generator.openapi.merge import state
+from restencil_generator.openapi.merge.apply import RESOURCES
+from restencil_generator.openapi.merge.merge import Merged, merge
+from restencil_generator.openapi.merge.source_map import Side, read_side
+from restencil_generator.openapi.merge.three_way import Settled, names_of
+from restencil_generator.openapi.spec_tree import NodePath, Tree
+from restencil_generator.problems import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
+
+BOM: Final = "\ufeff"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settlement:
+    """What there is to write, and what is said of it.
+
+    `files` are the texts of the spec's files, None for one of which nothing is left. `refused` are conflicts, or the
+    mistakes of the merged spec: then nothing may be written. `told` are warnings and notes.
+    """
+
+    files: Mapping[Path, str | None]
+    refused: tuple[Problem, ...] = ()
+    told: tuple[Problem, ...] = ()
+    sources: Mapping[str, Source] = dataclasses.field(default_factory=dict[str, Source])
+
+    @property
+    def conflicts(self) -> list[str]:
+        """The nodes in conflict, as `--ours` and `--theirs` take them."""
+        return names_of(problem for problem in self.refused if problem.code == "import-conflict")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Theirs:
+    """What an import gives today: its tree and text; `places` finds the lines of parts of the document."""
+
+    package: str
+    tree: Tree
+    text: str
+    source: str
+    places: Callable[[Iterable[Where]], Mapping[Where, Place]]
+
+
+def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) -> Settlement:
+    """What there is to write at `out`, a file or a folder.
+
+    Raises `Failure` where a spec stands there that no import wrote, or where what is kept of the import cannot be read;
+    `SpecError` where that spec has mistakes.
+    """
+    if not out.exists() or (out.is_dir() and not load_spec(out).files):
+        return Settlement(_fresh(theirs.text, out, split))
+    folder = state.beside(out)
+    base = state.read_base(folder, theirs.package)
+    whole = settled.side("*")
+    if base is None and whole is None:
+        raise Failure(
+            f"{out} was not imported: there is no {(folder / theirs.package).as_posix()}.yaml "
+            "(--ours '*' keeps it, --theirs '*' replaces it)"
+        )
+    if base is None:
+        return Settlement({} if whole == "ours" else _replaced(theirs.text, out))
+    read_base(base, folder / f"{theirs.package}.yaml")
+    return _merge(theirs, base, out, settled)
+
+
+def split_files(text: str) -> dict[str, str]:
+    """The files of a spec in a folder: a table each, a file for each resource, and the rest."""
+    side = read_side({"spec": text}, [])
+    assert side is not None  # it was just written
+    files = {"spec.yaml": ""}
+    for name, part in side.parts.items():
+        lines = part.lines()
+        if name == RESOURCES:
+            for resource, inner in part.parts.items():
+                files[f"{RESOURCES}/{resource}.yaml"] = "".join([f"{RESOURCES}:\n", *inner.lines()])
+        elif name in ("enums", "objects", "entities"):
+            files[f"{name}.yaml"] = "".join(lines).lstrip("\n")
+        else:
+            files["spec.yaml"] += "".join(lines)
+    return files
+
+
+def write(files: Mapping[Path, str | None]) -> bool:
+    """Writes the files of a spec, each in one step; False where all were so already."""
+    written = False
+    for path, text in files.items():
+        if text is None:
+            written |= path.exists()
+            path.unlink(missing_ok=True)
+        else:
+            written |= state.write_file(path, text)
+    return written
+
+
+def _fresh(text: str, out: Path, split: bool) -> dict[Path, str | None]:
+    if not split and not out.is_dir():
+        return {out: text}
+    return {out / name: content for name, content in split_files(text).items()}
+
+
+def _replaced(text: str, out: Path) -> dict[Path, str | None]:
+    """A spec in place of another one."""
+    fresh = _fresh(text, out, out.is_dir())
+    gone: dict[Path, str | None] = {file: None for file in load_spec(out).files if file not in fresh}
+    return {**fresh, **gone}
+
+
+def read_base(base: str, path: Path) -> Side:
+    """The last import's result. Raises `Failure` for what no import wrote."""
+    problems: list[Problem] = []
+    side = read_side({path.as_posix(): base}, problems)
+    if side is None:
+        first = problems[0]
+        where = f"{first.place.file}:{first.place.line}:{first.place.column}" if first.place.line else first.place.file
+        raise Failure(
+            f"{where}: is not what an import wrote: {first.message}; take the file from version control, or delete it "
+            "and say --ours '*' or --theirs '*'"
+        )
+    return side
+
+
+# ---------------------------------------------------------------------------------------------------------------- merge
+
+
+def _merge(theirs: Theirs, base: str, out: Path, settled: Settled) -> Settlement:
+    loaded = load_spec(out)
+    if has_errors(loaded.problems):
+        raise SpecError(loaded.problems, loaded.sources)
+    contents = {file: file.read_bytes().decode("utf-8") for file in loaded.files}
+    ours = {file.as_posix(): text.removeprefix(BOM) for file, text in contents.items()}
+    merged = _merged(theirs, base, ours, out, settled)
+    _check_names(settled, merged)
+    marked = {file.as_posix() for file, text in contents.items() if text.startswith(BOM)}
+    if merged.conflicts:
+        return Settlement({}, tuple(in_order(merged.conflicts)), merged.told, loaded.sources)
+    texts = {name: text for name, text in merged.files.items() if text is not None}
+    result = load_texts(texts, out.name)
+    if has_errors(result.problems):
+        return Settlement({}, tuple(result.problems), merged.told, result.sources)
+    files = {
+        Path(name): BOM + text if text is not None and name in marked else text for name, text in merged.files.items()
+    }
+    return Settlement(files, (), merged.told, loaded.sources)
+
+
+def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settled: Settled) -> Merged:
+    """The merge; where there are conflicts, once more with the lines of the document, found all at once."""
+    asked: dict[NodePath, Where] = {}
+
+    def note(path: NodePath) -> str:
+        asked[path] = where_of(theirs, path)
+        return ""
+
+    folder = out.as_posix() if out.is_dir() else ""
+    merged = merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=note)
+    if not merged.conflicts:
+        return merged
+    places = theirs.places(asked.values())
+
+    def told(path: NodePath) -> str:
+        place = places[asked[path]]
+        return f"{place.file}:{place.line}" if place.line else place.file
+
+    return merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=told)
+
+
+def where_of(theirs: Theirs, path: NodePath) -> Where:
+    """The part of the document that a node comes from, or the nearest around it."""
+    for length in range(len(path), 0, -1):
+        origin = theirs.tree.origins.get(path[:length])
+        if origin is not None:
+            return Where(origin.file or theirs.source, origin.pointer)
+    return Where(theirs.source, "")
+
+
+def _check_names(settled: Settled, merged: Merged) -> None:
+    """A name that settles nothing is a slip, as a rule."""
+    known = names_of(merged.conflicts)
+    for name in (*settled.ours, *settled.theirs):
+        if name == "*" or name in merged.used:
+            continue
+        near = nearest(name, known)
+        hint = f"; in conflict: {listed(known[:5], 'and')}" if known else ""
+        hint = f"; did you mean {quoted(near)}?" if near else hint
+        raise Failure(f"{quoted(name)} is in no conflict{hint}")

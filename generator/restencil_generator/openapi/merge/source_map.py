@@ -1,0 +1,338 @@
+"""The text of a spec as parts: the entries of its mappings, each with the lines and the comments that are its own.
+
+A part of a block mapping has whole lines: blank ones and comments above its key, the key, its value, and comments that
+are indented deeper than it. So a text is its parts, one after the other, and whoever changes one leaves the bytes of
+all others as they are. What stands in a flow mapping has no lines of its own: those belong to the part around it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from restencil_generator.loading import MERGED, read_tree
+from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.openapi.spec_writer import one_line, scalar
+from restencil_generator.problems import Problem
+from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.yaml_text import LINE_BREAK
+
+ONE_LINE: Final = 1_000_000
+"""How wide a line may be that cannot be broken."""
+
+_COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*")
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Part:
+    """An entry of a mapping: its key and value, and where it stands in the lines of its file.
+
+    `start` and `end` are its lines, `key.line` is that of its key; an entry of a flow mapping (not `block`) has none.
+    `tail` is the first of the lines behind its last entry, up to `end`. `above` are the comments above the key,
+    `behind` is the one on the key's line, `inside` are those within the value, entries of a block mapping aside.
+    Comments are texts without `# `. `pieces` are the parts of which this one is made, where a table is spread over
+    files. `bare` says that it is the type of a field that is written without a mapping: its key is written nowhere.
+    """
+
+    name: str
+    key: ScalarNode
+    node: Node
+    text: SpecText
+    block: bool = False
+    start: int = 0
+    end: int = 0
+    tail: int = 0
+    above: tuple[str, ...] = ()
+    behind: str = ""
+    inside: tuple[str, ...] = ()
+    parts: dict[str, Part] = dataclasses.field(default_factory=dict[str, "Part"])
+    pieces: list[Part] = dataclasses.field(default_factory=list["Part"])
+    bare: bool = False
+
+    @property
+    def holds_lines(self) -> bool:
+        """Whether it holds a block mapping, whose entries have lines of their own."""
+        return isinstance(self.node, MappingNode) and any(part.block for part in self.parts.values())
+
+    def lines(self) -> list[str]:
+        """Its lines, with their ends."""
+        return self.text.lines[self.start : self.end]
+
+    def written(self) -> str:
+        """Key and value on one line, without what stands around them."""
+        line = self.text.lines[self.key.line]
+        if self.bare or self.node.end_line != self.key.line:
+            return f"{scalar(self.name, flow=True)}: {one_line(value_of(self.node), ONE_LINE)}"
+        return line[self.key.column : self.node.end_column]
+
+    def value(self) -> Value:
+        """Its value, as plain data."""
+        if self.pieces:
+            return {name: value_of(part.node) for name, part in self.parts.items()}
+        return value_of(self.node)
+
+    def alias(self) -> bool:
+        """Whether the value is an alias, so that it is written elsewhere."""
+        return (self.node.line, self.node.column) < (self.key.end_line, self.key.end_column)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class SpecText:
+    """A file of a spec. `lines` have their ends; those from `tail` on stand behind all entries."""
+
+    file: str
+    lines: list[str]
+    newline: str = "\n"
+    tail: int = 0
+    comments: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict[int, tuple[int, str]])
+    """By line: where its comment begins, and its text without `# `."""
+    alone: set[int] = dataclasses.field(default_factory=set[int])
+    """The lines that hold a comment alone."""
+    parts: dict[str, Part] = dataclasses.field(default_factory=dict[str, Part])
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Side:
+    """A whole spec: its files, and the entries of its top, those of tables in several files joined."""
+
+    texts: list[SpecText]
+    parts: dict[str, Part]
+
+    def value(self) -> dict[str, Value]:
+        """All that the spec says, as plain data."""
+        return {name: part.value() for name, part in self.parts.items()}
+
+    def get(self, path: tuple[str, ...]) -> Part | None:
+        """The part at a key path, as it is written."""
+        parts, found = self.parts, None
+        for name in path:
+            found = parts.get(name)
+            if found is None:
+                return None
+            parts = found.parts
+        return found
+
+
+def read_side(texts: Mapping[str, str], problems: list[Problem]) -> Side | None:
+    """The parts of the files of a spec; None where one of them does not parse, which `problems` then tell."""
+    read: list[SpecText] = []
+    for file, text in texts.items():
+        root = read_tree(text, file, problems)
+        if root is None:
+            return None
+        read.append(_Reader(file, text, root).read())
+    return Side(read, _joined(read))
+
+
+def value_of(node: Node) -> Value:
+    """The value of a node, as plain data."""
+    if isinstance(node, MappingNode):
+        return {key: value_of(entry.value) for key, entry in node}
+    if isinstance(node, SequenceNode):
+        return [value_of(item) for item in node.items]
+    assert isinstance(node, ScalarNode)
+    return node.value
+
+
+def equal(one: Value, other: Value) -> bool:
+    """Whether two values are the same for a spec: `1`, `1.0`, `true` and `"1"` are four; keys have no order."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return one == other
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends, counted as the parser does."""
+    lines: list[str] = []
+    start = 0
+    for found in LINE_BREAK.finditer(text):
+        lines.append(text[start : found.end()])
+        start = found.end()
+    return [*lines, text[start:]] if start < len(text) else lines
+
+
+def _joined(texts: list[SpecText]) -> dict[str, Part]:
+    joined: dict[str, Part] = {}
+    for text in texts:
+        for name, part in text.parts.items():
+            known = joined.get(name)
+            if known is None:
+                joined[name] = part
+            elif name in MERGED:  # anything else given twice is a mistake that loading tells
+                if not known.pieces:
+                    known = joined[name] = dataclasses.replace(known, pieces=[known], parts=dict(known.parts))
+                known.pieces.append(part)
+                known.parts.update(part.parts)
+    return joined
+
+
+class _Reader:
+    """Reads the parts of one file."""
+
+    def __init__(self, file: str, text: str, root: MappingNode) -> None:
+        lines = split_lines(text)
+        crlf = sum(line.endswith("\r\n") for line in lines)
+        self.text = SpecText(file, lines, "\r\n" if crlf * 2 > len(lines) else "\n")
+        self.root = root
+        self.ends: dict[int, int] = {}  # the column at which the last token of a line ends
+        self.covered: set[int] = set()  # lines within a scalar
+        self.scalars: list[ScalarNode] = []
+
+    def read(self) -> SpecText:
+        text, root = self.text, self.root
+        self._note(root, (0, 0))
+        self._find_comments()
+        if self._is_flow(root):
+            text.tail = len(text.lines)
+            text.parts = self._flow_parts(root)
+        else:
+            text.parts, text.tail = self._block_parts(root, 0, len(text.lines))
+        return text
+
+    # ----------------------------------------------------------------------------------------------- lines and comments
+
+    def _note(self, node: Node, after: tuple[int, int]) -> None:
+        """Notes where the tokens of a node end. What stands before `after` is written elsewhere: this is its alias."""
+        if (node.line, node.column) < after:
+            return
+        if isinstance(node, ScalarNode):
+            self._note_scalar(node)
+            return
+        if self._is_flow(node):
+            self._end(node.line, node.column + 1)
+            self._end(node.end_line, node.end_column)
+        if isinstance(node, MappingNode):
+            for _, entry in node:
+                self._note_scalar(entry.key)
+                self._note(entry.value, (entry.key.end_line, entry.key.end_column))
+        elif isinstance(node, SequenceNode):
+            position = (node.line, node.column)
+            for item in node.items:
+                self._note(item, position)
+                position = max(position, (item.line, item.column))
+
+    def _note_scalar(self, node: ScalarNode) -> None:
+        if self._is_literal(node):
+            self._end(node.line, node.column + 1)
+            self.covered.update(range(node.line + 1, _literal_end(node)))
+        else:
+            self._end(node.end_line, node.end_column)
+            self.covered.update(range(node.line, node.end_line))
+
+    def _end(self, line: int, column: int) -> None:
+        self.ends[line] = max(self.ends.get(line, 0), column)
+
+    def _find_comments(self) -> None:
+        for number, line in enumerate(self.text.lines):
+            if number in self.covered or "#" not in line:
+                continue
+            found = _COMMENT.search(line.rstrip("\r\n"), self.ends.get(number, 0))
+            if found is not None:
+                self.text.comments[number] = (found.start(), found.group()[1:].strip())
+                if not line[: found.start()].strip():
+                    self.text.alone.add(number)
+
+    def _comments(self, lines: Iterator[int] | range) -> tuple[str, ...]:
+        return tuple(self.text.comments[line][1] for line in lines if line in self.text.comments)
+
+    # ------------------------------------------------------------------------------------------------------------ parts
+
+    def _block_parts(self, mapping: MappingNode, start: int, end: int) -> tuple[dict[str, Part], int]:
+        """The parts of a block mapping in these lines, and where the lines behind the last of them begin."""
+        entries = list(mapping.entries.items())
+        indent = entries[0][1].key.column
+        starts = [start]
+        for (_, entry), (_, following) in itertools.pairwise(entries):
+            last = self._last_line(entry.value, entry.key)
+            starts.append(self._belongs_up_to(last + 1, following.key.line, indent))
+        last = self._last_line(entries[-1][1].value, entries[-1][1].key)
+        tail = self._belongs_up_to(last + 1, end, indent)
+        found: dict[str, Part] = {}
+        for (name, entry), first, behind in zip(entries, starts, [*starts[1:], tail], strict=True):
+            part = Part(name, entry.key, entry.value, self.text, True, first, behind, behind)
+            part.above = self._comments(range(first, entry.key.line))
+            part.behind = self.text.comments.get(entry.key.line, (0, ""))[1]
+            self._fill(part)
+            found[name] = part
+        return found, tail
+
+    def _fill(self, part: Part) -> None:
+        node, inner = part.node, range(part.key.line + 1, part.end)
+        if isinstance(node, MappingNode) and node.entries and not part.alias():
+            if self._is_flow(node):
+                part.parts = self._flow_parts(node)
+            else:
+                part.parts, part.tail = self._block_parts(node, part.key.line + 1, part.end)
+                part.inside = self._comments(range(part.tail, part.end))
+                return
+        part.inside = self._comments(inner)
+
+    def _flow_parts(self, mapping: MappingNode) -> dict[str, Part]:
+        found: dict[str, Part] = {}
+        for name, entry in mapping:
+            part = found[name] = Part(name, entry.key, entry.value, self.text)
+            if isinstance(entry.value, MappingNode) and not part.alias():
+                part.parts = self._flow_parts(entry.value)
+        return found
+
+    def _belongs_up_to(self, first: int, end: int, indent: int) -> int:
+        """Behind an entry stand blank lines and comments: the first of them that is none of its own."""
+        deeper = [line for line in range(first, end) if self._deeper(line, indent)]
+        return deeper[-1] + 1 if deeper else first
+
+    def _deeper(self, line: int, indent: int) -> bool:
+        """Whether a line has something that is indented deeper than an entry, and so belongs to it."""
+        if line in self.text.alone:
+            return self.text.comments[line][0] > indent
+        written = self.text.lines[line]
+        return bool(written.strip()) and not written.startswith("...")
+
+    def _last_line(self, node: Node, key: ScalarNode | None = None) -> int:
+        """The last line that a value takes, but for comments behind it."""
+        if key is not None and (node.line, node.column) < (key.end_line, key.end_column):
+            return key.end_line
+        if isinstance(node, ScalarNode):
+            return self._end_of_literal(node) if self._is_literal(node) else node.end_line
+        if self._is_flow(node):
+            return node.end_line
+        last = node.line
+        if isinstance(node, MappingNode):
+            for _, entry in node:
+                last = max(last, self._last_line(entry.value, entry.key))
+        elif isinstance(node, SequenceNode):
+            for item in node.items:
+                if (item.line, item.column) >= (node.line, node.column):
+                    last = max(last, self._last_line(item))
+        return last
+
+    def _end_of_literal(self, node: ScalarNode) -> int:
+        """The last line of a literal text; empty lines behind it count only where its head says that they do."""
+        last = _literal_end(node) - 1
+        if "+" not in self.text.lines[node.line][node.column :].split("#")[0]:
+            while last > node.line and not self.text.lines[last].strip():
+                last -= 1
+        return last
+
+    def _is_flow(self, node: Node) -> bool:
+        return self._first(node) in "{["
+
+    def _is_literal(self, node: ScalarNode) -> bool:
+        return node.end_line > node.line and self._first(node) in "|>"
+
+    def _first(self, node: Node) -> str:
+        """The character that a node begins with, its anchor left out."""
+        line = self.text.lines[node.line] if node.line < len(self.text.lines) else ""
+        found = re.match(r"(?:&\S+\s+)?(\S)", line[node.column :])
+        return found.group(1) if found else " "
+
+
+def _literal_end(node: ScalarNode) -> int:
+    """The line behind a literal text."""
+    return node.end_line if node.end_column == 0 else node.end_line + 1

@@ -1,0 +1,176 @@
+"""What the last import left beside a spec, in `.imported/`: its result, and what it was made of.
+
+`.imported/<package>.yaml` is the result byte for byte; `.imported/<package>.json` says what was read, how, and where
+each node comes from. Both are checked in, so they hold no absolute path, no time and no host but that of the source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from restencil_generator.failure import Failure
+from restencil_generator.openapi.document.fetch import is_address
+from restencil_generator.openapi.document.json_types import is_table
+from restencil_generator.openapi.options import Options
+from restencil_generator.openapi.spec_tree import Origin, Tree, shown
+
+FOLDER: Final = ".imported"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """What an import was made of.
+
+    `source` and the names of `files` are relative to the folder of the spec, or addresses. `files` have the SHA-256 of
+    what was read of them. `nodes` are the origins of nodes, by their key paths as messages show them.
+    """
+
+    package: str
+    source: str
+    files: Mapping[str, str]
+    options: Mapping[str, Any]
+    nodes: Mapping[str, Origin]
+
+
+def beside(out: Path) -> Path:
+    """The folder in which the record of a spec lies."""
+    return out.parent / FOLDER
+
+
+def named(path: str | Path, folder: Path) -> str:
+    """How a record names a file: from the folder of the spec."""
+    text = str(path)
+    if text == "-" or is_address(text):
+        return text
+    return Path(os.path.relpath(os.path.realpath(text), os.path.realpath(folder))).as_posix()
+
+
+def options_of(options: Options, folder: Path) -> dict[str, Any]:
+    """What of the options changes a result, as a record holds it."""
+    return {
+        "include": list(options.include),
+        "exclude": list(options.exclude),
+        "tags": list(options.tags),
+        "overlays": [named(overlay, folder) for overlay in options.overlays],
+        "required": options.required,
+        "root": None if options.root is None else named(options.root, folder),
+        "split": options.split,
+    }
+
+
+def origins(tree: Tree, folder: Path) -> dict[str, Origin]:
+    """The origins of a tree, with their files as a record names them."""
+    return {
+        shown(path): dataclasses.replace(origin, file=named(origin.file, folder) if origin.file else "")
+        for path, origin in tree.origins.items()
+    }
+
+
+def records(folder: Path) -> Iterator[Record]:
+    """The records of a folder that can be read, by package."""
+    for path in sorted(folder.glob("*.json")):
+        with contextlib.suppress(Failure):
+            record = read_record(folder, path.stem)
+            if record is not None:
+                yield record
+
+
+def read_record(folder: Path, package: str) -> Record | None:
+    """The record of a package; None where there is none. Raises `Failure` for one that no import wrote."""
+    path = folder / f"{package}.json"
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        return None
+    except json.JSONDecodeError as error:
+        raise _foreign(f"{path.as_posix()}:{error.lineno}:{error.colno}", error.msg) from error
+    except ValueError as error:
+        raise _foreign(path.as_posix(), "it is not UTF-8") from error
+    if not is_table(value) or not all(is_table(value.get(key)) for key in ("files", "options", "nodes")):
+        raise _foreign(path.as_posix(), "it holds no record of an import")
+    nodes = {
+        path: Origin(str(each.get("identity", "")), str(each.get("pointer", "")), str(each.get("file", "")))
+        for path, each in value["nodes"].items()
+        if is_table(each)
+    }
+    return Record(package, str(value.get("source", "")), value["files"], value["options"], nodes)
+
+
+def _foreign(where: str, message: str) -> Failure:
+    return Failure(
+        f"{where}: is not what an import wrote: {message}; take the file from version control, or delete it (then "
+        "the names that the last import gave are not remembered)"
+    )
+
+
+def read_base(folder: Path, package: str) -> str | None:
+    """The last import's result; None where there is none. Raises `Failure` for what is not UTF-8."""
+    path = folder / f"{package}.yaml"
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise _foreign(path.as_posix(), "it is not UTF-8") from error
+
+
+def record_text(record: Record) -> str:
+    """The text of a record."""
+    document = {
+        "source": record.source,
+        "files": dict(sorted(record.files.items())),
+        "options": record.options,
+        "nodes": {path: _written(origin) for path, origin in record.nodes.items()},
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _written(origin: Origin) -> dict[str, str]:
+    return {key: value for key, value in dataclasses.asdict(origin).items() if value}
+
+
+def digest_of(path: Path) -> str | None:
+    """The SHA-256 of a file; None where it cannot be read."""
+    try:
+        return sha256(path.read_bytes())
+    except OSError:
+        return None
+
+
+def sha256(content: bytes) -> str:
+    """The SHA-256 of bytes, in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_file(path: Path, text: str) -> bool:
+    """Replaces a file in one step; False where it has this text already."""
+    content = text.encode("utf-8")
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
