@@ -14,16 +14,16 @@ from restencil_generator.loading import load_text
 from restencil_generator.openapi.document.files import Files
 from restencil_generator.openapi.document.reader import read
 from restencil_generator.openapi.infer.build import Made, make
-from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.options import Options
 
 
-def last_of(made: Made) -> Last:
+def last_of(made: Made) -> PreviousChoices:
     """What an import chose."""
-    return Last({origin.identity: path[-1] for path, origin in made.tree.origins.items()}, made.tree.value)
+    return PreviousChoices({origin.identity: path[-1] for path, origin in made.tree.origins.items()}, made.tree.value)
 
 
-def made(folder: Path, source: dict[str, Any], last: Last = NOTHING) -> Made:
+def made(folder: Path, source: dict[str, Any], last: PreviousChoices = NOTHING) -> Made:
     path = folder / "shop.json"
     path.write_text(json.dumps(source))
     found = make(read(Files(str(path))), Options(), "shop", last)

@@ -880,7 +880,7 @@ def test_names_of_endpoints(operation_id: str | None, tags: list[str], name: str
 def test_a_name_once_given_stays() -> None:
     """What the last import called something keeps its name, whatever is added upstream."""
     from restencil_generator.openapi.infer.build import make
-    from restencil_generator.openapi.infer.previous_choices import Last
+    from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 
     def paths(*more: str) -> dict[str, Any]:
         return {
@@ -891,7 +891,7 @@ def test_a_name_once_given_stays() -> None:
     first, second = made(paths()), made(paths("/users/{user}/repos/{id}"))
     assert list(whole(first)["resources"]) == ["repos"]
     given = {origin.identity: path[-1] for path, origin in first.tree.origins.items()}
-    again = make(second.document, Options(), "small", Last(given))
+    again = make(second.document, Options(), "small", PreviousChoices(given))
     assert sorted(whole(again)["resources"]) == ["repos", "user_repos"]
 
 

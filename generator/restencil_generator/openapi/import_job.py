@@ -26,7 +26,7 @@ from restencil_generator.openapi.document.select import Choice
 from restencil_generator.openapi.export.embed import restored
 from restencil_generator.openapi.infer.build import Made, make, make_again
 from restencil_generator.openapi.infer.names.inflection import snake_case
-from restencil_generator.openapi.infer.previous_choices import Last
+from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.merge import resolve, state
 from restencil_generator.openapi.merge.resolve import Settlement, Theirs
 from restencil_generator.openapi.merge.state import Record
@@ -193,14 +193,14 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     return Imported(made, package, out, record, found.__getitem__, places.find, problems, places.sources(problems))
 
 
-def _last_of(record: Record | None, out: Path, package: str) -> Last:
+def _last_of(record: Record | None, out: Path, package: str) -> PreviousChoices:
     """What the last import chose."""
     folder = state.beside(out)
     base = state.read_base(folder, package)
     names = {} if record is None else {each.identity: path.rpartition(".")[2] for path, each in record.nodes.items()}
     if base is None:
-        return Last(names)
-    return Last(names, resolve.read_base(base, folder / f"{package}.yaml").value())
+        return PreviousChoices(names)
+    return PreviousChoices(names, resolve.read_base(base, folder / f"{package}.yaml").value())
 
 
 def settle(imported: Imported, job: Job) -> Settlement:

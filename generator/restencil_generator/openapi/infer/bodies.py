@@ -7,7 +7,7 @@ from typing import Final
 
 from restencil_generator.language import HTTP_WORD
 from restencil_generator.openapi.document.model import Content, Part
-from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.records import Member
@@ -25,8 +25,8 @@ _MEDIA_TYPE: Final = re.compile(rf"{HTTP_WORD}/{HTTP_WORD}(?:\s*;[\x20-\x7e]*)?\
 class Bodies:
     """Writes the bodies of endpoints."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
 
     def body_of_member(self, resource: Resource, endpoint: Endpoint) -> None:
         entity = resource.entity
@@ -46,7 +46,7 @@ class Bodies:
         named = (*ENVELOPES, resource.place.thing if resource.place is not None else "")
         if part is not None and envelope and snake_case(envelope) in named:
             endpoint.request = envelope
-            endpoint.values["body"] = self._json_body(part, self.ground.owner(resource, endpoint.name))
+            endpoint.values["body"] = self._json_body(part, self.context.owner(resource, endpoint.name))
             self._content_type(endpoint, body.content)
             return
         self.body(endpoint, resource)
@@ -56,17 +56,17 @@ class Bodies:
             return True
         if content.schema is None:
             return False
-        schema = self.ground.shapes.of(content.schema)
+        schema = self.context.shapes.of(content.schema)
         return schema.type not in ("object", "any") or bool(schema.properties) or schema.values is not None
 
     def _unwrapped(self, content: Content, entity: Entity) -> tuple[Part | None, str]:
         """The part of a body that may be the entity, and the envelope around it."""
         if content.kind != "json" or content.schema is None:
             return None, ""
-        record = self.ground.shapes.record_of(content.schema)
+        record = self.context.shapes.record_of(content.schema)
         if record is not None and len(record.members) == 1 and not entity.choices:
             wire, member = next(iter(record.members.items()))
-            if wire not in entity.record.members and self.ground.shapes.record_of(member.parts[0]) is not None:
+            if wire not in entity.record.members and self.context.shapes.record_of(member.parts[0]) is not None:
                 return member.parts[0], wire
         return content.schema, ""
 
@@ -74,13 +74,13 @@ class Bodies:
         """Whether a body is the entity itself: but for what is read only, its key, and what is required."""
         entity = resource.entity
         assert entity is not None
-        schema = self.ground.shapes.of(part)
+        schema = self.context.shapes.of(part)
         if entity.choices:
-            return resource.union is not None and schema.at == self.ground.shapes.of(resource.union).at
-        record = self.ground.shapes.record(schema)
+            return resource.union is not None and schema.at == self.context.shapes.of(resource.union).at
+        record = self.context.shapes.record(schema)
         if record is None:
             return False
-        same = self.ground.found.by_schema.get(schema.at) is entity
+        same = self.context.found.by_schema.get(schema.at) is entity
         if not same:
             whole = entity.record
             if any(wire not in whole.members for wire in record.members):
@@ -89,21 +89,21 @@ class Bodies:
                 if wire in record.members:
                     if not self._same_member(member, record.members[wire], wire, entity):
                         return False
-                elif wire not in entity.key.wires and not self.ground.shapes.of(member.parts[0]).read_only:
+                elif wire not in entity.key.wires and not self.context.shapes.of(member.parts[0]).read_only:
                     return False
         if name in ("push", "update"):
-            self.ground.sent_as_entity.setdefault(entity, []).append(record)
+            self.context.sent_as_entity.setdefault(entity, []).append(record)
         return True
 
     def _same_member(self, one: Member, other: Member, wire: str, entity: Entity) -> bool:
-        ats = {self.ground.shapes.of(part).at for part in one.parts}
-        if all(self.ground.shapes.of(part).at in ats for part in other.parts):
+        ats = {self.context.shapes.of(part).at for part in one.parts}
+        if all(self.context.shapes.of(part).at in ats for part in other.parts):
             return True
-        if not all(self.ground.shapes.is_scalar(part) for part in (*one.parts, *other.parts)):
+        if not all(self.context.shapes.is_scalar(part) for part in (*one.parts, *other.parts)):
             return False
         return (
-            self.ground.types.member(one, entity.name, wire)[0].text
-            == self.ground.types.member(other, entity.name, wire)[0].text
+            self.context.types.member(one, entity.name, wire)[0].text
+            == self.context.types.member(other, entity.name, wire)[0].text
         )
 
     def body(self, endpoint: Endpoint, resource: Resource) -> None:
@@ -111,7 +111,7 @@ class Bodies:
         body = endpoint.call.operation.body
         assert body is not None
         content, values = body.content, endpoint.values
-        owner = self.ground.owner(resource, endpoint.name)
+        owner = self.context.owner(resource, endpoint.name)
         if content.kind == "text":
             values["body"] = "text"
             if content.type.partition(";")[0] != "text/plain" and _MEDIA_TYPE.match(content.type):
@@ -131,7 +131,7 @@ class Bodies:
             values["request"] = {**(request if isinstance(request, dict) else {}), "optional": True}
 
     def _demands(self, content: Content) -> bool:
-        record = self.ground.shapes.record_of(content.schema)
+        record = self.context.shapes.record_of(content.schema)
         return record is not None and any(member.required for member in record.members.values())
 
     def _content_type(self, endpoint: Endpoint, content: Content) -> None:
@@ -147,45 +147,45 @@ class Bodies:
     def _json_body(self, part: Part | None, owner: str) -> Value:
         if part is None:
             return "any"
-        schema = self.ground.shapes.of(part)
+        schema = self.context.shapes.of(part)
         if (
             schema.type == "object"
             and schema.properties
             and not schema.name
-            and schema.at not in self.ground.types.entities
+            and schema.at not in self.context.types.entities
         ):
-            record = self.ground.shapes.record(schema)
+            record = self.context.shapes.record(schema)
             assert record is not None
-            return self.ground.types.fields(record, owner, "", sent=False)
-        value = self.ground.types.of_schema(schema, owner).value
+            return self.context.types.fields(record, owner, "", sent=False)
+        value = self.context.types.of_schema(schema, owner).value
         if isinstance(value, list):
             return value
         if isinstance(value, dict):
             return value if "one_of" in value or "union" in value else "any"
-        return value if value in self.ground.types.objects or schema.at in self.ground.types.entities else "any"
+        return value if value in self.context.types.objects or schema.at in self.context.types.entities else "any"
 
     def _form(self, content: Content, owner: str) -> Value:
-        record = self.ground.shapes.record_of(content.schema)
+        record = self.context.shapes.record_of(content.schema)
         if record is None:
             return "bytes" if content.kind == "multipart" else "text"
         names = member_names(record.members)
         fields: dict[str, Value] = {}
         for wire, member in record.members.items():
             typed = self._form_type(member, owner, wire, content.kind)
-            optional = self.ground.types.is_optional(member, typed)
-            fields[names[wire]] = self.ground.types.field(
+            optional = self.context.types.is_optional(member, typed)
+            fields[names[wire]] = self.context.types.field(
                 wire, names[wire], member, typed, optional=optional, must=False
             )
         return {content.kind: fields}
 
     def _form_type(self, member: Member, owner: str, wire: str, kind: str) -> Typed:
-        schema = self.ground.shapes.of(member.parts[0])
-        inner = self.ground.shapes.of(schema.items) if schema.items is not None else None
+        schema = self.context.shapes.of(member.parts[0])
+        inner = self.context.shapes.of(schema.items) if schema.items is not None else None
         if kind == "multipart" and _is_file(schema):
             return Typed("bytes", schema.nullable)
         if kind == "multipart" and inner is not None and _is_file(inner):
             return Typed(["bytes"], schema.nullable)
-        return self.ground.types.member(member, owner, wire)[0]
+        return self.context.types.member(member, owner, wire)[0]
 
 
 def _is_file(schema: object) -> bool:

@@ -14,7 +14,7 @@ from restencil_generator.loading import load_text
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.export.embed import KEY, Exported
 from restencil_generator.openapi.infer.pipeline import MEMBERS, Inferred, infer
-from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Tree, Value, shown
 from restencil_generator.openapi.spec_writer import write_with_nodes
@@ -63,7 +63,7 @@ class Made:
         return self.inferred.tree
 
 
-def make(document: Document, options: Options, package: str, last: Last = NOTHING) -> Made:
+def make(document: Document, options: Options, package: str, last: PreviousChoices = NOTHING) -> Made:
     """The spec of a document, checked. Findings, and operations that had to be left out, go to the document.
 
     What the last import chose stays chosen.

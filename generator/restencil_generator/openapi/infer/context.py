@@ -14,7 +14,7 @@ from restencil_generator.openapi.infer.name_style import speller, style_of
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import TypeNames
 from restencil_generator.openapi.infer.parameters import Parameters
-from restencil_generator.openapi.infer.previous_choices import Last
+from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.infer.primary_keys import KeyPart
 from restencil_generator.openapi.infer.records import Record, Shapes
 from restencil_generator.openapi.infer.resources import Call, Entity, Resource, find
@@ -45,10 +45,10 @@ class Endpoint:
     request: str | None = None
 
 
-class Ground:
+class ImportContext:
     """What all parts of an import work on: the document, what was found in it, and the spec as far as it is there."""
 
-    def __init__(self, document: Document, options: Options, package: str, last: Last) -> None:
+    def __init__(self, document: Document, options: Options, package: str, last: PreviousChoices) -> None:
         self.document = document
         self.options = options
         self.package = package

@@ -9,7 +9,7 @@ from typing import Final, get_args
 from restencil_generator import declaration as d
 from restencil_generator.openapi.document.model import Answer, Operation, Part
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
-from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists
 from restencil_generator.openapi.infer.resources import Call, Entity, Own, Resource
 from restencil_generator.openapi.infer.response_layout import Many
@@ -52,11 +52,11 @@ _ERROR_STATUS: Final = re.compile(r"[45][0-9][0-9]|[45]XX|default")
 class Endpoints:
     """Writes endpoints."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.bodies = Bodies(ground)
-        self.lists = Lists(ground)
-        self._routes = Counter((each.method, each.path) for each in ground.document.operations)
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
+        self.bodies = Bodies(context)
+        self.lists = Lists(context)
+        self._routes = Counter((each.method, each.path) for each in context.document.operations)
 
     def member(self, resource: Resource, name: str, call: Call) -> Endpoint:
         """What is written of a standard member: where it differs from what follows from the resource."""
@@ -67,8 +67,8 @@ class Endpoints:
         self._common(endpoint, operation)
         if METHODS[name] != call.method:
             values["method"] = call.method
-        wanted = list_path(template(resource.route, self.ground.path_names[resource]))
-        path = self.ground.path(resource, call)
+        wanted = list_path(template(resource.route, self.context.path_names[resource]))
+        path = self.context.path(resource, call)
         if name in ("get_list", "push") and path != wanted:
             values["path"] = path
         if name == "get_list":
@@ -78,7 +78,7 @@ class Endpoints:
             if name == "push" and endpoint.one is None:
                 endpoint.one = ""
             self.lists.queries(
-                endpoint, self.ground.parameters.of(operation), set(self.ground.path_names[resource].values())
+                endpoint, self.context.parameters.of(operation), set(self.context.path_names[resource].values())
             )
         if name in ("push", "update", "partial_update", "delete"):
             self.bodies.body_of_member(resource, endpoint)
@@ -88,7 +88,7 @@ class Endpoints:
             endpoint.one = None
         if name in ("update", "partial_update") and operation.result.content is None:
             endpoint.one = None
-        self._headers(endpoint, operation, set(self.ground.path_names[resource].values()))
+        self._headers(endpoint, operation, set(self.context.path_names[resource].values()))
         self._security(endpoint, operation)
         self._own_errors(endpoint, operation)
         return endpoint
@@ -101,7 +101,7 @@ class Endpoints:
             endpoint.values["deprecated"] = True
         if operation.servers and not operation.servers[0].variables:
             url = operation.servers[0].url
-            if url not in [server.url for server in self.ground.document.servers]:
+            if url not in [server.url for server in self.context.document.servers]:
                 endpoint.values["url_prefix"] = url
         if operation.headers:
             endpoint.values["headers"] = dict(operation.headers)
@@ -112,7 +112,7 @@ class Endpoints:
         assert resource.place is not None
         if call.method == "GET":
             return ".".join(resource.envelope)
-        one = self.ground.found.locate(call, resource)
+        one = self.context.found.locate(call, resource)
         return None if one is None else ".".join(one.path)
 
     def own(self, resource: Resource, own: Own) -> Endpoint:
@@ -123,20 +123,20 @@ class Endpoints:
         if call.method != "GET":
             values["method"] = call.method
         collection = None if own.stream else self.lists.held(resource, call)
-        names = self.ground.names_of(resource, call, None if collection is None else collection[1])
+        names = self.context.names_of(resource, call, None if collection is None else collection[1])
         values["path"] = template(call.route, names, operation.query)
         params: dict[str, Value] = {}
-        inherited = self.ground.path_names.get(resource, {})
+        inherited = self.context.path_names.get(resource, {})
         for index, parameter in enumerate(call.route.parameters):
             entity = resource.entity if names[index] in inherited.values() or resource.kind != "group" else None
             if resource.kind != "group" and names[index] in inherited.values():
                 continue
-            written = self.ground.path_param(call, parameter, names[index], entity, {})
+            written = self.context.path_param(call, parameter, names[index], entity, {})
             if written is not None:
                 params[names[index]] = written
         if params:
             values["params"] = params
-        queries = self.ground.parameters.of(operation)
+        queries = self.context.parameters.of(operation)
         python = self.lists.queries(endpoint, queries, set(names.values()))
         self._headers(endpoint, operation, set(names.values()))
         if operation.body is not None and not (
@@ -163,7 +163,7 @@ class Endpoints:
     def _answer(self, resource: Resource, endpoint: Endpoint, own: Own, collection: tuple[Many, Entity] | None) -> None:
         result, values = endpoint.call.operation.result, endpoint.values
         content = result.stream if own.stream else result.content
-        owner, scope = self.ground.owner(resource, endpoint.name), self.ground.scope(endpoint.call)
+        owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(endpoint.call)
         if content is None or content.kind != "json":
             values["schema"] = None
             kind = (
@@ -184,11 +184,11 @@ class Endpoints:
             self.lists.collection(resource, endpoint, many, entity, owner, scope)
             return
         part, envelope = self._in_envelope(result.schema)
-        typed = self.ground.types.of(part, owner, scope)
+        typed = self.context.types.of(part, owner, scope)
         value = typed.value
         if isinstance(value, list) or (isinstance(value, dict) and "values" in value):
             endpoint.many = ""
-        elif isinstance(value, dict) or value in self.ground.types.objects or typed.entity:
+        elif isinstance(value, dict) or value in self.context.types.objects or typed.entity:
             endpoint.one = ".".join(envelope)
         optional = result.optional or typed.nullable
         if isinstance(value, str):
@@ -198,13 +198,13 @@ class Endpoints:
 
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
         """The entity in an answer around it, where all else says something of the answer alone."""
-        schema = self.ground.shapes.of(part)
-        answers = self.ground.found.answers
-        record = self.ground.shapes.record(schema) if schema.type == "object" else None
-        if record is None or schema.at in self.ground.types.entities:
+        schema = self.context.shapes.of(part)
+        answers = self.context.found.answers
+        record = self.context.shapes.record(schema) if schema.type == "object" else None
+        if record is None or schema.at in self.context.types.entities:
             return part, ()
         for wire, inner in record.members.items():
-            known = self.ground.types.entities.get(self.ground.shapes.of(inner.parts[0]).at)
+            known = self.context.types.entities.get(self.context.shapes.of(inner.parts[0]).at)
             if known is not None and answers.alone(record, wire) and not known.scope:
                 return inner.parts[0], (wire,)
         return part, ()
@@ -235,13 +235,13 @@ class Endpoints:
         search = endpoint.values.get("search_params")
         used = taken | set(search if isinstance(search, dict) else ())
         static = {name.lower() for name, _ in operation.headers}
-        headers = [each for each in self.ground.parameters.headers_of(operation) if each.name.lower() not in static]
-        found = self.ground.parameters.header_params(headers, used)
+        headers = [each for each in self.context.parameters.headers_of(operation) if each.name.lower() not in static]
+        found = self.context.parameters.header_params(headers, used)
         if found:
             endpoint.values["header_params"] = found
 
     def _security(self, endpoint: Endpoint, operation: Operation) -> None:
-        own = self.ground.access.own(operation.security)
+        own = self.context.access.own(operation.security)
         if own != "":
             endpoint.values["auth"] = own
 
@@ -258,17 +258,17 @@ class Endpoints:
             return None
         if content.kind != "json" or content.schema is None:
             return None
-        schema = self.ground.shapes.of(content.schema)
-        known = self.ground.types.entities.get(schema.at)
+        schema = self.context.shapes.of(content.schema)
+        known = self.context.types.entities.get(schema.at)
         if known is not None:
-            return self.ground.types.data_of(known)
-        value = self.ground.types.of_schema(schema, "ErrorBody").value
-        if isinstance(value, str) and value in self.ground.types.objects:
+            return self.context.types.data_of(known)
+        value = self.context.types.of_schema(schema, "ErrorBody").value
+        if isinstance(value, str) and value in self.context.types.objects:
             return value
         if isinstance(value, dict) and "attribute" not in value:
             alternatives = value.get("one_of")
             if isinstance(alternatives, list) and all(
-                isinstance(each, str) and each in self.ground.types.objects for each in alternatives
+                isinstance(each, str) and each in self.context.types.objects for each in alternatives
             ):
                 return value
         return "any"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.openapi.infer.context import KEY_TYPES, Ground
+from restencil_generator.openapi.infer.context import KEY_TYPES, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.resources import Entity
 from restencil_generator.openapi.infer.schema_types import Typed
@@ -12,17 +12,17 @@ from restencil_generator.openapi.spec_tree import NodePath, Origin, Value
 class EntityTable:
     """Writes the table of entities."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
 
     def entities(self) -> dict[str, Value]:
         """The table of entities."""
         found: dict[str, Value] = {}
-        for entity in self.ground.found.entities:
+        for entity in self.context.found.entities:
             if entity.name and not entity.choices:
                 found[entity.name] = self._entity(entity)
         # Where an entity stands is known when all others are written.
-        for entity in self.ground.found.entities:
+        for entity in self.context.found.entities:
             if entity.name in found and self._pk_optional(entity):
                 values = found[entity.name]
                 assert isinstance(values, dict)
@@ -31,8 +31,8 @@ class EntityTable:
         return found
 
     def _entity(self, entity: Entity) -> dict[str, Value]:
-        names, path = self.ground.entities[entity], ("entities", entity.name)
-        key = self.ground.key_fields(entity)
+        names, path = self.context.entities[entity], ("entities", entity.name)
+        key = self.context.key_fields(entity)
         values: dict[str, Value] = {}
         description = next((source.description or source.title for source in entity.record.sources), "").strip()
         if description and snake_case(description) != snake_case(entity.name):
@@ -45,29 +45,29 @@ class EntityTable:
         for name, part in key:
             if not part.wires:
                 fields[name] = {
-                    "type": self.ground.param_type(entity, part.parameter),
+                    "type": self.context.param_type(entity, part.parameter),
                     "param": snake_case(part.parameter),
                 }
         must = self._must(entity)
-        told_apart = any(source.at in self.ground.survey.alternatives for source in entity.record.sources)
+        told_apart = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
         for wire, member in entity.record.members.items():
             name = names[wire]
             is_key = any(part.wires and part.wires == (wire,) for _, part in key)
             inside = any(len(part.wires) > 1 and part.wires[0] == wire for _, part in key)
-            typed, check = self.ground.types.member(member, entity.name, wire)
+            typed, check = self.context.types.member(member, entity.name, wire)
             if is_key:
                 typed, doubt = self._key_type(typed)
                 check = check or doubt
-            optional = not is_key and not inside and self.ground.types.is_optional(member, typed)
-            constant = self.ground.types.constant(member) if told_apart and not is_key else None
-            fields[name] = self.ground.types.field(
+            optional = not is_key and not inside and self.context.types.is_optional(member, typed)
+            constant = self.context.types.constant(member) if told_apart and not is_key else None
+            fields[name] = self.context.types.field(
                 wire, name, member, typed, optional=optional, must=wire in must and not optional, constant=constant
             )
             if check:
-                self.ground.tree.comments[(*path, "fields", name)] = check
-            self.ground.tree.origins[(*path, "fields", name)] = self.ground.types.origin_of(wire, member)
+                self.context.tree.comments[(*path, "fields", name)] = check
+            self.context.tree.origins[(*path, "fields", name)] = self.context.types.origin_of(wire, member)
         values["fields"] = fields
-        self.ground.tree.origins[path] = Origin(entity.identity, *self._pointer(entity))
+        self.context.tree.origins[path] = Origin(entity.identity, *self._pointer(entity))
         return values
 
     def _pointer(self, entity: Entity) -> tuple[str, str]:
@@ -79,12 +79,12 @@ class EntityTable:
         if not comment:
             return
         at = (*path, "pk") if pk != ["id"] else (*path, "fields", "id")
-        self.ground.tree.comments[at] = comment
+        self.context.tree.comments[at] = comment
 
     def _key_type(self, typed: Typed) -> tuple[Typed, str]:
         """The type of a key: a scalar that has one text."""
         value = typed.value
-        if isinstance(value, str) and (value in KEY_TYPES or value in self.ground.types.enums) and not typed.format:
+        if isinstance(value, str) and (value in KEY_TYPES or value in self.context.types.enums) and not typed.format:
             return typed, ""
         if isinstance(value, dict) and "enum" in value:
             return typed, ""
@@ -97,8 +97,8 @@ class EntityTable:
 
     def _must(self, entity: Entity) -> set[str]:
         """The members that bodies must hold, by their names in JSON."""
-        records = self.ground.sent_as_entity.get(entity, [])
-        if not records or not self.ground.document.names_required:
+        records = self.context.sent_as_entity.get(entity, [])
+        if not records or not self.context.document.names_required:
             return set()
         found = {wire for wire, member in records[0].members.items() if member.required}
         for record in records[1:]:
@@ -107,9 +107,9 @@ class EntityTable:
 
     def _pk_optional(self, entity: Entity) -> bool:
         """Whether a record may stand in other answers without its key."""
-        known = self.ground.known[entity]
+        known = self.context.known[entity]
         wires = entity.key.wires
-        if not self.ground.document.names_required or not wires or self.ground.options.required is True:
+        if not self.context.document.names_required or not wires or self.context.options.required is True:
             return False
         for at in known.nested:
             for source in entity.record.sources:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Content, Part, Schema
-from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.schema_types import STRINGS
 from restencil_generator.openapi.spec_tree import Value
@@ -38,8 +38,8 @@ class _Misfit(Exception):
 class Examples:
     """Takes examples over."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
 
     def of(self, endpoint: Endpoint) -> dict[str, Value]:
         """The example of an endpoint: its body and its answer, as far as they fit; empty where there is none."""
@@ -67,16 +67,16 @@ class Examples:
             found[key] = written
 
     def _step(self, value: Any, part: Part, step: str) -> tuple[Any, Part]:
-        schema = self.ground.shapes.of(part)
+        schema = self.context.shapes.of(part)
         if is_list(value) and step.isdigit() and len(value) > int(step) and schema.items is not None:
             return value[int(step)], schema.items
-        record = self.ground.shapes.record(schema)
+        record = self.context.shapes.record(schema)
         if is_table(value) and step in value and record is not None and step in record.members:
             return value[step], record.members[step].parts[0]
         raise _Misfit
 
     def _value(self, value: Any, part: Part, depth: int) -> Value:
-        schema = self.ground.shapes.of(part)
+        schema = self.context.shapes.of(part)
         if depth > DEEPEST or (value is None and not schema.nullable and schema.type != "any"):
             raise _Misfit
         if value is None or schema.type == "any":
@@ -104,7 +104,7 @@ class Examples:
     def _object(self, value: Any, schema: Schema, depth: int) -> Value:
         if not is_table(value):
             raise _Misfit
-        record = self.ground.shapes.record(schema)
+        record = self.context.shapes.record(schema)
         if record is None:
             if schema.values is None:
                 return _plain(value)

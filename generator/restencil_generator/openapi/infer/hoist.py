@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from restencil_generator.openapi.infer.context import Endpoint
-from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.spec_tree import Tree, Value
 
 _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
@@ -18,7 +18,7 @@ _ENVELOPES: Final[dict[str, Callable[[Endpoint], str | None]]] = {
 }
 
 
-def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: Last = NOTHING) -> None:
+def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: PreviousChoices = NOTHING) -> None:
     """What errors of all operations are goes to the top; what was there stays, and operations without it take it back.
 
     What an import before wrote of single operations stays there.
@@ -41,7 +41,9 @@ def errors(tree: Tree, top: dict[str, Value], endpoints: list[Endpoint], last: L
 
 
 def envelopes(
-    top: dict[str, Value], written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]], last: Last = NOTHING
+    top: dict[str, Value],
+    written: Mapping[str, tuple[dict[str, Value], list[Endpoint]]],
+    last: PreviousChoices = NOTHING,
 ) -> None:
     """Envelopes that most have go up: to the resource, to the spec. Those of the last import stay there."""
     whole: dict[str, Counter[str]] = {"envelope": Counter(), "list_envelope": Counter(), "request": Counter()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.openapi.infer.context import Ground
+from restencil_generator.openapi.infer.context import ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
 from restencil_generator.openapi.infer.primary_keys import KeyPart
 from restencil_generator.openapi.infer.resources import Resource
@@ -13,8 +13,8 @@ from restencil_generator.openapi.spec_tree import NodePath, Value
 class Paths:
     """Writes path, schema and path parameters of resources."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
 
     def item(self, resource: Resource, values: dict[str, Value]) -> None:
         assert resource.route is not None
@@ -27,27 +27,27 @@ class Paths:
         if resource.kind == "item" and not entity.choices:
             check = self._item_name(resource, fixed, fields)
             if check:
-                self.ground.tree.comments[(*path, "path")] = check
+                self.context.tree.comments[(*path, "path")] = check
         elif resource.kind == "item" and entity.key.alone:
             fixed[last] = snake_case(entity.key.alone)
-        clashing = self.ground.query_names(resource.members.values())
+        clashing = self.context.query_names(resource.members.values())
         if fixed.get(last) in clashing and not entity.choices:
             fields[last] = fixed.pop(last)
         names = parameter_names(route, fixed, clashing)
         if fields.get(last) == names[last] if fields else False:
             del fields[last]
-        self.ground.path_names[resource] = names
+        self.context.path_names[resource] = names
         values["path"] = template(route, names)
         if resource.kind == "singleton":
             values["singleton"] = True
-        values["schema"] = self.ground.resource_schema(resource)
+        values["schema"] = self.context.resource_schema(resource)
         if resource.check:
-            self.ground.tree.comments[(*path, "schema")] = resource.check
+            self.context.tree.comments[(*path, "schema")] = resource.check
         params: dict[str, Value] = {}
         call = next(iter(resource.members.values()))
         for index, parameter in enumerate(call.route.parameters[: last + 1]):
             extras: dict[str, Value] = {"field": fields[index]} if index in fields else {}
-            written = self.ground.path_param(call, parameter, names[index], entity, extras)
+            written = self.context.path_param(call, parameter, names[index], entity, extras)
             if written is not None:
                 params[names[index]] = written
         if params:
@@ -60,7 +60,7 @@ class Paths:
         assert place is not None
         assert resource.route is not None
         last = len(resource.route.parameters) - 1
-        key = self.ground.key_fields(entity)
+        key = self.context.key_fields(entity)
         rule = entity.key.rule
         name, part = key[-1] if key else ("", KeyPart())
         if len(key) == 1 and "." not in name and part.wires:
@@ -78,6 +78,6 @@ class Paths:
         assert resource.entity is not None
         assert resource.route is not None
         call = next(iter(resource.members.values()))
-        typed, _ = self.ground.types.member(resource.entity.record.members[wire], resource.entity.name, wire)
+        typed, _ = self.context.types.member(resource.entity.record.members[wire], resource.entity.name, wire)
         parameter = next((p for p in call.operation.parameters if p.name == call.route.parameters[-1]), None)
-        return parameter is not None and self.ground.types.parameter(parameter.schema, "id").text == typed.text
+        return parameter is not None and self.context.types.parameter(parameter.schema, "id").text == typed.text

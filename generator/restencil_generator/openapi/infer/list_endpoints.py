@@ -8,7 +8,7 @@ from typing import Final
 
 from restencil_generator.language import FORMS
 from restencil_generator.openapi.document.model import Part
-from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.pagination import ORDERS, SIZES, pages_of
@@ -25,11 +25,11 @@ FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 class Lists:
     """Writes what is to be said of lists."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
 
     def queries(self, endpoint: Endpoint, queries: list[Query], taken: set[str]) -> dict[str, str]:
-        found, names = self.ground.parameters.search_params(queries, taken)
+        found, names = self.context.parameters.search_params(queries, taken)
         if found:
             endpoint.values["search_params"] = found
         return names
@@ -40,13 +40,13 @@ class Lists:
         assert entity is not None
         assert call.answer is not None
         operation = call.operation
-        queries = self.ground.parameters.of(operation)
-        names = self.queries(endpoint, queries, set(self.ground.path_names[resource].values()))
+        queries = self.context.parameters.of(operation)
+        names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()))
         if resource.summary is None:
-            typed = self.ground.types.of(
-                many.items, self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+            typed = self.context.types.of(
+                many.items, self.context.owner(resource, endpoint.name), self.context.scope(call)
             )
-            item = self.ground.types.item(typed)
+            item = self.context.types.item(typed)
             listed: Value = {"values": item} if many.values else [item]
             endpoint.values["schema"] = listed
             endpoint.many = ".".join(many.path)
@@ -54,7 +54,7 @@ class Lists:
                 endpoint.values["schema"] = self._around(resource, endpoint, many, listed)
                 endpoint.many, endpoint.one = None, ""
             return
-        item = self.ground.resource_schema(resource)
+        item = self.context.resource_schema(resource)
         held: Value = {"collection": {"values": item} if many.values else [item]}
         if many.bare:
             endpoint.many = ".".join(many.path)
@@ -63,15 +63,15 @@ class Lists:
         else:
             endpoint.values["schema"] = self._around(resource, endpoint, many, held)
             endpoint.one = ""
-        pk = self.ground.key_fields(entity)
+        pk = self.context.key_fields(entity)
         self.pages(resource, endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
 
     def pages(
         self, resource: Resource, endpoint: Endpoint, queries: list[Query], names: Mapping[str, str], pk: str
     ) -> None:
         operation = endpoint.call.operation
-        schemas = {query.wire: self.ground.shapes.of(query.part) for query in queries}
-        pages = pages_of(operation, self.ground.shapes, endpoint.call.answer, schemas, pk)
+        schemas = {query.wire: self.context.shapes.of(query.part) for query in queries}
+        pages = pages_of(operation, self.context.shapes, endpoint.call.answer, schemas, pk)
         apart = [
             names[wire]
             for wire in schemas
@@ -84,14 +84,14 @@ class Lists:
         if pages.field:
             endpoint.values["pagination_field"] = names[pages.field]
             params = endpoint.values.get("search_params")
-            if isinstance(params, dict) and self.ground.types.wire_of(names[pages.field], pages.field) is None:
+            if isinstance(params, dict) and self.context.types.wire_of(names[pages.field], pages.field) is None:
                 del params[names[pages.field]]  # its name alone says it
                 if not params:
                     del endpoint.values["search_params"]
         comment = pages.comment
         if not pages.field:
             # The language asks for a parameter; where none names a page, what the server says of the next one counts.
-            taken = {*names.values(), *self.ground.names_of(resource, endpoint.call, None).values()}
+            taken = {*names.values(), *self.context.names_of(resource, endpoint.call, None).values()}
             endpoint.values["pagination_field"] = next(
                 name for name in ("page", "cursor", "next_page") if name not in taken
             )
@@ -104,7 +104,7 @@ class Lists:
         """An answer with a list in it: its members, with what is held in the list's place."""
         call = endpoint.call
         assert call.answer is not None
-        owner, scope = self.ground.owner(resource, endpoint.name), self.ground.scope(call)
+        owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
         form = self._wrapped(call.answer, many.path, held, owner, scope)
         members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
         return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
@@ -112,7 +112,7 @@ class Lists:
     def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
         if not path:
             return held
-        schema = self.ground.shapes.of(part)
+        schema = self.context.shapes.of(part)
         names = member_names(schema.properties)
         members: dict[str, Value] = {}
         wires: dict[str, Value] = {}
@@ -121,15 +121,15 @@ class Lists:
             if not wire:
                 continue
             name = names[wire]
-            if (spelled := self.ground.types.wire_of(name, wire)) is not None:
+            if (spelled := self.context.types.wire_of(name, wire)) is not None:
                 wires[name] = spelled
             if wire == path[0]:
                 members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
                 continue
             member = Member((inner,), wire in schema.required, True)
-            typed = self.ground.types.member(member, owner, wire)[0]
-            value = self.ground.types.item(dataclasses.replace(typed, nullable=False))
-            if not self.ground.types.is_optional(member, typed) or value == "any":
+            typed = self.context.types.member(member, owner, wire)[0]
+            value = self.context.types.item(dataclasses.replace(typed, nullable=False))
+            if not self.context.types.is_optional(member, typed) or value == "any":
                 members[name] = value
             elif isinstance(value, str):
                 members[name] = f"{value}?"
@@ -147,22 +147,22 @@ class Lists:
         """The list of entities that a reading call answers with."""
         if call.method != "GET" or call.answer is None:
             return None
-        answers = self.ground.found.answers
+        answers = self.context.found.answers
 
         def fits(part: Part) -> bool:
-            entity = self.ground.found.by_schema.get(self.ground.shapes.of(part).at)
+            entity = self.context.found.by_schema.get(self.context.shapes.of(part).at)
             return entity is not None and entity.scope <= set(call.route.parameters)
 
         many = answers.many(call.answer, fits, resource.name)
         if many is None or not fits(many.items):
             return None
-        return many, self.ground.found.by_schema[self.ground.shapes.of(many.items).at]
+        return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
 
     def collection(
         self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
     ) -> None:
-        item = self.ground.types.of(many.items, owner, scope).value
-        self.ground.known[entity].nested.add(self.ground.shapes.of(many.items).at)
+        item = self.context.types.of(many.items, owner, scope).value
+        self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
         held: Value = {"collection": {"values": item} if many.values else [item]}
         if many.bare:
             endpoint.values["schema"] = held

@@ -12,7 +12,7 @@ from restencil_generator.openapi.document.model import Document, Operation, Para
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.pagination import CURSORS, OFFSETS, PAGES, SIZES
-from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
@@ -80,7 +80,7 @@ class Query:
 class Parameters:
     """Makes what is written of parameters."""
 
-    def __init__(self, document: Document, shapes: Shapes, types: Types, last: Last = NOTHING) -> None:
+    def __init__(self, document: Document, shapes: Shapes, types: Types, last: PreviousChoices = NOTHING) -> None:
         self.document = document
         self.shapes = shapes
         self.types = types

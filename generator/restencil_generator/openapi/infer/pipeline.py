@@ -13,7 +13,7 @@ from typing import Final
 from restencil_generator.openapi.document.model import Document, Finding, Operation, Where
 from restencil_generator.openapi.infer import hoist
 from restencil_generator.openapi.infer.auth_servers import servers_of
-from restencil_generator.openapi.infer.context import Endpoint, Ground
+from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.endpoints import Endpoints
 from restencil_generator.openapi.infer.entities import EntityTable
 from restencil_generator.openapi.infer.examples import Examples
@@ -22,7 +22,7 @@ from restencil_generator.openapi.infer.names.endpoints import identity_of, name_
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import member_names, type_names
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
-from restencil_generator.openapi.infer.previous_choices import NOTHING, Last
+from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Record
 from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
 from restencil_generator.openapi.infer.schema_types import Known
@@ -58,53 +58,54 @@ class Inferred:
     """How many resources, groups, entities, objects and enums there are."""
 
 
-def infer(document: Document, options: Options, package: str, last: Last = NOTHING) -> Inferred:
+def infer(document: Document, options: Options, package: str, last: PreviousChoices = NOTHING) -> Inferred:
     """The spec of a document. What the last import chose stays chosen."""
-    return _Writer(Ground(document, options, package, last)).infer()
+    return _Writer(ImportContext(document, options, package, last)).infer()
 
 
 class _Writer:
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.table = EntityTable(ground)
-        self.paths = Paths(ground)
-        self.endpoints = Endpoints(ground)
-        self.examples = Examples(ground)
+    def __init__(self, context: ImportContext) -> None:
+        self.context = context
+        self.table = EntityTable(context)
+        self.paths = Paths(context)
+        self.endpoints = Endpoints(context)
+        self.examples = Examples(context)
 
     def infer(self) -> Inferred:
-        document, tree = self.ground.document, self.ground.tree
-        self.ground.resources, findings = name_resources(
-            self.ground.found.resources, self.ground.given, self.ground.package
+        document, tree = self.context.document, self.context.tree
+        self.context.resources, findings = name_resources(
+            self.context.found.resources, self.context.given, self.context.package
         )
         document.findings += findings
         self._streams()
         ids = once(operation.operation_id for operation in document.operations)
-        for resource in self.ground.resources:
-            name_endpoints(resource, self.ground.given, ids)
+        for resource in self.context.resources:
+            name_endpoints(resource, self.context.given, ids)
         self._reserve()
         self._name_entities()
         resources: dict[str, Value] = {}
-        written = {resource.name: self._resource(resource) for resource in self.ground.resources}
+        written = {resource.name: self._resource(resource) for resource in self.context.resources}
+        self._needs_and_bodies()
         entities = self.table.entities()
-        top = self._top(self.ground.style)
-        hoist.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints], self.ground.last)
-        hoist.envelopes(top, written, self.ground.last)
-        for resource in self.ground.resources:
+        top = self._top(self.context.style)
+        hoist.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints], self.context.last)
+        hoist.envelopes(top, written, self.context.last)
+        for resource in self.context.resources:
             resources[resource.name] = self._finished(resource, *written[resource.name])
         top["options"] = {"retries": 2}
         tree.value = {key: value for key, value in top.items() if value not in (None, {}, "")}
         self._tables(entities, resources)
         self._notes()
-        return Inferred(tree, self.ground.found, self.ground.operations, self._counts())
+        return Inferred(tree, self.context.found, self.context.operations, self._counts())
 
     def _notes(self) -> None:
         """What is said of guesses, where there is an operation to show."""
-        document, resources = self.ground.document, self.ground.resources
+        document, resources = self.context.document, self.context.resources
         for resource in resources:
             entity = resource.entity
             if entity is None or entity.key.rule not in (6, 8) or not resource.members:
                 continue
-            names = [name for name, _ in self.ground.key_fields(entity)]
+            names = [name for name, _ in self.context.key_fields(entity)]
             if entity.key.rule == 6:
                 code, how = "pk-guessed", f"guessed: '{names[-1]}'"
             else:
@@ -121,60 +122,60 @@ class _Writer:
 
     def _streams(self) -> None:
         """An answer that is JSON or an event stream is two endpoints."""
-        for resource in self.ground.resources:
+        for resource in self.context.resources:
             for call in [*resource.members.values(), *(own.call for own in list(resource.own))]:
                 if call.operation.result.stream is not None:
                     resource.own.append(Own(call, stream=True))
 
     def _reserve(self) -> None:
-        client = pascal_case(self.ground.package)
-        self.ground.names.reserve((client, f"Async{client}"))
-        self.ground.class_names.clear()
-        for resource in self.ground.resources:
+        client = pascal_case(self.context.package)
+        self.context.names.reserve((client, f"Async{client}"))
+        self.context.class_names.clear()
+        for resource in self.context.resources:
             name = pascal_case(resource.name)
-            while name in self.ground.names.taken:
+            while name in self.context.names.taken:
                 name += "Resource"
-            self.ground.class_names[resource.name] = name
-            self.ground.names.reserve([name])
+            self.context.class_names[resource.name] = name
+            self.context.names.reserve([name])
             members = [*resource.members, *(own.name for own in resource.own), ""]
             for member in members:
                 start = name + pascal_case(member) if member else name
-                self.ground.names.reserve(
+                self.context.names.reserve(
                     f"{start}{ending}"
                     for ending in ("Body", "Result", "Search", "Error", "PartialUpdateBody", "Schema")
                 )
 
     def _name_entities(self) -> None:
-        for resource in self.ground.resources:
+        for resource in self.context.resources:
             entity = resource.entity
             if entity is None:
                 continue
             own = pascal_case(singular(resource.name))
             for each in entity.choices or [entity]:
                 if not each.name:
-                    each.name = self.ground.names.claim(
+                    each.name = self.context.names.claim(
                         each.identity, *(type_names(each.wanted) if each.wanted else [own])
                     )
-        for entity in self.ground.found.entities:
+        for entity in self.context.found.entities:
             known = Known(entity.name, entity.scope, _record_of(entity))
-            for at, each in self.ground.found.by_schema.items():
+            for at, each in self.context.found.by_schema.items():
                 if each is entity and not entity.choices:
                     known.values.add(at)
-                    self.ground.types.entities[at] = known
-            self.ground.known[entity] = known
-            self.ground.entities[entity] = member_names(entity.record.members, "field")
+                    self.context.types.entities[at] = known
+            self.context.known[entity] = known
+            self.context.entities[entity] = member_names(entity.record.members, "field")
 
     def _resource(self, resource: Resource) -> tuple[dict[str, Value], list[Endpoint]]:
         """What is written of a resource, but for what is inherited or shared, and its endpoints."""
         path: NodePath = ("resources", resource.name)
         values: dict[str, Value] = {}
-        self.ground.tree.origins[path] = Origin(resource.identity, *self._where(resource))
-        derived = self.ground.class_names[resource.name]
+        self.context.tree.origins[path] = Origin(resource.identity, *self._where(resource))
+        derived = self.context.class_names[resource.name]
         if derived != pascal_case(resource.name):
             values["class"] = derived
         endpoints: list[Endpoint] = []
         if resource.kind == "group":
-            self.ground.tree.comments[path] = f"a group: {resource.label}"
+            self.context.tree.comments[path] = f"a group: {resource.label}"
             description = self._tag_description(resource)
             if description:
                 values["description"] = description
@@ -191,18 +192,18 @@ class _Writer:
     def _tag_description(self, resource: Resource) -> str:
         for own in resource.own:
             for tag in own.call.operation.tags:
-                if snake_case(tag) == resource.name and tag in self.ground.document.tags:
-                    return self.ground.document.tags[tag].description.strip()
+                if snake_case(tag) == resource.name and tag in self.context.document.tags:
+                    return self.context.document.tags[tag].description.strip()
         return ""
 
     def _top(self, style: str) -> dict[str, Value]:
-        document = self.ground.document
-        tree, package = self.ground.tree, self.ground.package
+        document = self.context.document
+        tree, package = self.context.tree, self.context.package
         source = document.source.rpartition("/")[2] or document.source
         tree.head = [
             f'Imported by restencil from {source}. Edits survive the next import; "check:" marks what was guessed.'
         ]
-        if not document.names_required and self.ground.options.required is None:
+        if not document.names_required and self.context.options.required is None:
             tree.head.append("check: the document names no required property")
         top: dict[str, Value] = {"restencil": 1, "package": package}
         if document.title.strip():
@@ -215,28 +216,45 @@ class _Writer:
             tree.comments[("servers",)] = comment
         if style != "as_is":
             top["wire_names"] = style
-        auth, comment = self.ground.access.auth()
+        auth, comment = self.context.access.auth()
         if auth is not None:
             top["auth"] = auth
             if comment:
                 tree.comments[("auth",)] = comment
-        if self.ground.parameters.search_style:
-            found = self.ground.parameters.search_style
+        if self.context.parameters.search_style:
+            found = self.context.parameters.search_style
             top["search_style"] = found["lists"] if set(found) == {"lists"} else dict(found)
-        headers = self.ground.parameters.header_params(self.ground.parameters.client_headers.values(), ())
+        headers = self.context.parameters.header_params(self.context.parameters.client_headers.values(), ())
         if headers:
             top["header_params"] = {
                 f"{name}_header" if name in CLIENT_NAMES else name: value for name, value in headers.items()
             }
-        if self.ground.parameters.client_queries:
-            top["search_params"] = self.ground.parameters.client_search_params(headers)
+        if self.context.parameters.client_queries:
+            top["search_params"] = self.context.parameters.client_search_params(headers)
         return top
+
+    def _needs_and_bodies(self) -> None:
+        """A list of summaries does not answer `get`."""
+        for resource in self.context.resources:
+            entity, summary = resource.entity, resource.summary
+            if entity is None or summary is None or "get" not in resource.members or entity.choices:
+                continue
+            detail = entity.records[0]
+            lacking = [wire for wire in detail.members if wire not in summary.members]
+            if not lacking:
+                continue
+            names = self.context.entities[entity]
+            certain = [wire for wire in lacking if detail.members[wire].required]
+            self.context.needs[resource] = [names[wire] for wire in certain or lacking[:1]]
 
     def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:
         """A resource as it is written, with its endpoints in order."""
         path: NodePath = ("resources", resource.name)
         if resource.kind != "group":
             self._of_list(resource, values, endpoints)
+            get = next((each for each in endpoints if each.name == "get" and each.member), None)
+            if get is not None and resource in self.context.needs:
+                get.values["needs"] = list(self.context.needs[resource])
         table: dict[str, Value] = {}
         for each in sorted(endpoints, key=lambda each: (MEMBERS.index(each.name) if each.member else 100, each.name)):
             at = (*path, "endpoints", each.name)
@@ -256,13 +274,15 @@ class _Writer:
     def _noted(self, at: NodePath, endpoint: Endpoint) -> None:
         """Notes where an endpoint comes from, and its comments."""
         operation = endpoint.call.operation
-        self.ground.operations[at] = operation
-        self.ground.tree.origins[at] = Origin(identity_of(endpoint.call), operation.where.pointer, operation.where.file)
+        self.context.operations[at] = operation
+        self.context.tree.origins[at] = Origin(
+            identity_of(endpoint.call), operation.where.pointer, operation.where.file
+        )
         if endpoint.ignore:
             response = endpoint.values.get("response")
             endpoint.values["response"] = {**(response if isinstance(response, dict) else {}), "ignore": True}
         for key, comment in endpoint.comments.items():
-            self.ground.tree.comments[(*at, *key)] = comment
+            self.context.tree.comments[(*at, *key)] = comment
 
     def _of_list(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> None:
         """What is said of a resource's list stands on the resource."""
@@ -277,7 +297,7 @@ class _Writer:
                 values[key] = listing.values.pop(key)
         if ("pagination",) in listing.comments:
             path: NodePath = ("resources", resource.name, "pagination")
-            self.ground.tree.comments[path] = listing.comments.pop(("pagination",))
+            self.context.tree.comments[path] = listing.comments.pop(("pagination",))
 
     def _written_members(self, resource: Resource, endpoints: list[Endpoint]) -> Value:
         """`members`, None where all that fit exist."""
@@ -299,7 +319,7 @@ class _Writer:
         return None if fitting <= has else [name for name in MEMBERS if name in has]
 
     def _tables(self, entities: dict[str, Value], resources: dict[str, Value]) -> None:
-        tree, types = self.ground.tree, self.ground.types
+        tree, types = self.context.tree, self.context.types
         for name, table in (
             ("enums", types.enums),
             ("objects", types.objects),
@@ -312,13 +332,13 @@ class _Writer:
         tree.comments |= types.checks
 
     def _counts(self) -> dict[str, int]:
-        groups = sum(resource.kind == "group" for resource in self.ground.resources)
+        groups = sum(resource.kind == "group" for resource in self.context.resources)
         return {
-            "resources": len(self.ground.resources) - groups,
+            "resources": len(self.context.resources) - groups,
             "groups": groups,
-            "entities": len(self.ground.tree.value.get("entities") or {}),  # type: ignore[arg-type]  # it is a mapping
-            "objects": len(self.ground.types.objects),
-            "enums": len(self.ground.types.enums),
+            "entities": len(self.context.tree.value.get("entities") or {}),  # type: ignore[arg-type]  # it is a mapping
+            "objects": len(self.context.types.objects),
+            "enums": len(self.context.types.enums),
         }
 
 

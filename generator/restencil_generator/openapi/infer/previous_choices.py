@@ -17,7 +17,7 @@ from restencil_generator.openapi.infer.name_style import STYLES
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Last:
+class PreviousChoices:
     """The last import: the names that it gave, by the identity of their origin, and its spec as plain data.
 
     Without a `spec` there was none, and everything is chosen anew.
@@ -88,7 +88,7 @@ class Last:
         yield from found.items() if is_table(found) else ()
 
 
-NOTHING: Final = Last()
+NOTHING: Final = PreviousChoices()
 """What is known where there was no import before."""
 
 
