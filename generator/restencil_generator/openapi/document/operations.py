@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.content import Contents
 from restencil_generator.openapi.document.json_schema import OneOf, shape
 from restencil_generator.openapi.document.json_types import is_list, is_table
@@ -102,7 +104,16 @@ class Operations:
         self._choice.check([written.asked for written in every])
         chosen = [written for written in every if self._choice.has(written.asked)]
         self.found = len(chosen)
-        return self._each_once([self._operation(written) for written in chosen if self._is_usual(written)])
+        read = [self._contained(written) for written in chosen if self._is_usual(written)]
+        return self._each_once([operation for operation in read if operation is not None])
+
+    def _contained(self, written: _Written) -> Operation | None:
+        """An operation; None, with a finding, where reading it fails."""
+        text, where = f"{written.asked.method} {written.asked.path}", written.part.where
+        operation = contained(self._report, text, where, lambda: self._operation(written), None)
+        if operation is None:
+            self.left_out.append(LeftOut(text, "reading it failed", where))
+        return operation
 
     def _is_usual(self, written: _Written) -> bool:
         if _METHOD.match(written.asked.method):
@@ -219,7 +230,16 @@ class Operations:
                 if place in ("body", "formData"):
                     held[str(place), str(name)] = each
                 elif isinstance(name, str) and name and isinstance(place, str) and place in _PLACES:
-                    found[place, name] = self._parameter(each, name, _PLACES[place])
+                    text = Parameter(
+                        name, _PLACES[place], each.where, place == "path", Part({}, each.where, made=True), "form", True
+                    )
+                    found[place, name] = contained(
+                        self._report,
+                        f"the parameter {quoted(name)}",
+                        each.where,
+                        functools.partial(self._parameter, each, name, _PLACES[place]),
+                        text,
+                    )
                 else:
                     self._malformed(each.where, "a parameter with `name` and `in`", each.value)
         bodies += held.values()

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_schema import (
     DEEPEST,
     MEANT,
@@ -76,7 +77,10 @@ class Schemas:
             return Schema(part.where, part.where)
         self._reading.add(part.where)
         try:
-            schema = self._schema(part)
+            unread = Schema(part.where, part.where)
+            schema = contained(
+                self._report, f"the schema {self._named(part.where)}", part.where, lambda: self._schema(part), unread
+            )
         finally:
             self._reading.discard(part.where)
         self._read[part.where] = schema

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from restencil_generator.language import HTTP_WORD
 from restencil_generator.openapi.document.model import Content, Part
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.parameters import style_named
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
-from restencil_generator.openapi.infer.schema_types import Typed
+from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed
 from restencil_generator.openapi.spec_tree import Value
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
@@ -171,12 +174,33 @@ class Bodies:
         names = member_names(record.members)
         fields: dict[str, Value] = {}
         for wire, member in record.members.items():
+            part = self.context.types.without_empty(member.parts[0])
+            unset = part is not member.parts[0]
+            if unset:
+                member = dataclasses.replace(member, parts=(part,))
             typed = self._form_type(member, owner, wire, content.kind)
-            optional = self.context.types.is_optional(member, typed)
-            fields[names[wire]] = self.context.types.field(
-                wire, names[wire], member, typed, optional=optional, must=False
-            )
+            optional = unset or self.context.types.is_optional(member, typed)
+            written = self.context.types.field(wire, names[wire], member, typed, optional=optional, must=False)
+            fields[names[wire]] = self._styled(written, typed, part, content.encoding.get(wire, {}))
         return {content.kind: fields}
+
+    def _styled(self, written: Value, typed: Typed, part: Part, encoding: Mapping[str, Any]) -> Value:
+        """A field of a form with the style that its encoding names."""
+        style, explode = encoding.get("style"), encoding.get("explode")
+        kind = self.context.shapes.of(part).type
+        if typed.value == "any":
+            kind = "any"
+        if not isinstance(style, str) or kind not in ("array", "object", "any"):
+            return written
+        found = style_named(style, explode=explode is not False, kind=kind)
+        usual = "repeat" if kind == "array" else "brackets"
+        if found in ("", usual) or (kind == "any" and found == "json"):
+            return written
+        return (
+            {**written, "style": found}
+            if isinstance(written, dict) and "type" in written
+            else {"type": written, "style": found}
+        )
 
     def _form_type(self, member: Member, owner: str, wire: str, kind: str) -> Typed:
         schema = self.context.shapes.of(member.parts[0])
@@ -185,7 +209,20 @@ class Bodies:
             return Typed("bytes", schema.nullable)
         if kind == "multipart" and inner is not None and _is_file(inner):
             return Typed(["bytes"], schema.nullable)
-        return self.context.types.member(member, owner, wire)[0]
+        typed = self.context.types.member(member, owner, wire)[0]
+        known = self.context.types.entities.get(schema.at if inner is None else inner.at)
+        if known is not None:  # forms hold no entities, but what is in them
+            data = self.context.types.data_of(known)
+            return dataclasses.replace(typed, value=data if inner is None else [data], entity=False)
+        if typed.entity:  # or its id
+            return dataclasses.replace(typed, value="any", entity=False)
+        if isinstance(typed.value, dict) and ("one_of" in typed.value or "union" in typed.value):
+            # Forms hold no choices. What can be sent as a string is one.
+            alternatives = typed.value.get("one_of")
+            named = [each for each in alternatives if isinstance(each, str)] if isinstance(alternatives, list) else []
+            texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
+            return dataclasses.replace(typed, value="string" if texts else "any")
+        return typed
 
 
 def _is_file(schema: object) -> bool:

@@ -120,6 +120,7 @@ class _Remover:
         self.document = document
         self.tree = inferred.tree
         self.operations = inferred.operations
+        self._as_any: set[NodePath] = set()
 
     def remove(self, path: NodePath, problem: Problem, roughly: bool) -> None:
         """Takes out the node that a problem is about, or what holds it."""
@@ -127,6 +128,12 @@ class _Remover:
         if not target or not self._has(target):
             return
         where = self._where(target)
+        if self._is_field(target) and target not in self._as_any:
+            self._as_any.add(target)
+            self._read_as_any(target)
+            message = f"{shown(target)} is read as any: {problem.message} (a mistake of the importer: please report it)"
+            self.document.findings.append(Finding("import-mistake", message, where))
+            return
         message = f"{shown(target)} is taken out: {problem.message} (a mistake of the importer: please report it)"
         self.document.findings.append(Finding("import-mistake", message, where))
         for at, operation in list(self.operations.items()):
@@ -151,6 +158,21 @@ class _Remover:
         if path[0] == "resources":
             return path[:4] if len(path) >= 4 and path[2] == "endpoints" else path[:2]
         return path[:3] if path[0] == "objects" else path[:depth]
+
+    def _is_field(self, target: NodePath) -> bool:
+        """Whether a node is a field of an entity or object, which may hold anything."""
+        return (target[0] == "objects" and len(target) == 3) or (
+            target[0] == "entities" and len(target) == 4 and target[2] == "fields"
+        )
+
+    def _read_as_any(self, target: NodePath) -> None:
+        """Makes a field one of any value, under its name in JSON."""
+        written = self.tree.get(target)
+        values = written if isinstance(written, dict) else {}
+        kept: dict[str, Value] = {key: values[key] for key in ("wire", "description") if key in values}
+        holder = self.tree.get(target[:-1])
+        assert isinstance(holder, dict)
+        holder[target[-1]] = {"type": "any", **kept} if kept else "any"
 
     def _without_member(self, target: NodePath) -> None:
         """A standard member that cannot be as it should is none."""

@@ -104,8 +104,15 @@ class ImportContext:
                     for each in call.operation.parameters:
                         if each.place == "path" and each.name == parameter:
                             typed = self.types.parameter(each.schema, parameter)
-                            return typed.value if typed.value in KEY_TYPES else "string"
+                            return typed.value if typed.value in list(KEY_TYPES) else "string"
         return "string"
+
+    def param_name(self, entity: Entity, parameter: str) -> str:
+        """The name that a path parameter which is part of an entity's key has in the paths of its resource."""
+        for resource, names in self.path_names.items():
+            if resource.entity is entity and resource.route is not None and parameter in resource.route.parameters:
+                return names[resource.route.parameters.index(parameter)]
+        return snake_case(parameter)
 
     def owner(self, resource: Resource, name: str) -> str:
         return pascal_case(singular(resource.name)) + pascal_case(name)

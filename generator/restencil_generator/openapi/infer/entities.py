@@ -46,7 +46,7 @@ class EntityTable:
             if not part.wires:
                 fields[name] = {
                     "type": self.context.param_type(entity, part.parameter),
-                    "param": snake_case(part.parameter),
+                    "param": self.context.param_name(entity, part.parameter),
                 }
         must = self._must(entity)
         told_apart = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
@@ -59,7 +59,7 @@ class EntityTable:
                 typed, doubt = self._key_type(typed)
                 check = check or doubt
             optional = not is_key and not inside and self.context.types.is_optional(member, typed)
-            constant = self.context.types.constant(member) if told_apart and not is_key else None
+            constant = self.context.types.constant(member) if told_apart and member.everywhere and not is_key else None
             fields[name] = self.context.types.field(
                 wire, name, member, typed, optional=optional, must=wire in must and not optional, constant=constant
             )
@@ -91,7 +91,7 @@ class EntityTable:
         if isinstance(value, dict) and isinstance(value.get("one_of"), list):
             kinds = value["one_of"]
             assert isinstance(kinds, list)
-            first = next((kind for kind in kinds if kind in KEY_TYPES), "string")
+            first = next((kind for kind in kinds if kind in list(KEY_TYPES)), "string")
             return Typed(first), "check: it has several types"
         return Typed("integer" if value == "number" or typed.format.startswith("unix") else "string"), ""
 

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from restencil_generator.declaration import OBJECT_STYLES
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_types import is_list
 from restencil_generator.openapi.document.model import Document, Operation, Parameter, Part, Schema
 from restencil_generator.openapi.infer.names.inflection import snake_case
@@ -16,6 +18,7 @@ from restencil_generator.openapi.infer.previous_choices import NOTHING, Previous
 from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.problems import quoted
 
 DROPPED: Final = frozenset(
     ("accept", "content-type", "authorization", "cookie", "proxy-authorization", "host", "content-length")
@@ -117,7 +120,8 @@ class Parameters:
         return [unique[wire] for wire in dict.fromkeys(query.wire for query in found)]
 
     def _query(self, parameter: Parameter) -> list[Query]:
-        schema = self.shapes.of(parameter.schema)
+        part = self.types.without_empty(parameter.schema)
+        schema = self.shapes.of(part)
         record = self.shapes.record(schema) if schema.type == "object" else None
         if record is not None and parameter.style == "deepObject" and any(_pages(name) for name in record.by_name):
             return [
@@ -132,13 +136,13 @@ class Parameters:
                 )
                 for wire, member in record.members.items()
             ]
-        wire, style = parameter.name, _style(parameter, schema)
+        wire, style = parameter.name, style_of(parameter, self._shape(schema))
         if wire.endswith("[]") and schema.type == "array":
             wire, style = wire[:-2], "brackets"
         return [
             Query(
                 wire,
-                parameter.schema,
+                part,
                 parameter.required,
                 parameter.description,
                 parameter.deprecated,
@@ -147,6 +151,15 @@ class Parameters:
             )
         ]
 
+    def _shape(self, schema: Schema) -> str:
+        """The type of a value, of several the one that needs a style most."""
+        kinds = (
+            [self.shapes.of(part).type for part in schema.alternatives] if schema.type == "one_of" else [schema.type]
+        )
+        if "object" in kinds or "one_of" in kinds:
+            return "object" if kinds == ["object"] else "any"
+        return "array" if "array" in kinds else kinds[0]
+
     def _search_style(self) -> dict[str, str]:
         """The most frequent style of lists and of objects."""
         if self.last.search_style is not None:
@@ -154,8 +167,8 @@ class Parameters:
         lists, objects = Counter[str](), Counter[str]()
         for queries in self.queries.values():
             for query in queries:
-                if query.style:
-                    kind = self.shapes.of(query.part).type
+                kind = self._shape(self.shapes.of(query.part))
+                if query.style and kind != "any":
                     (objects if kind == "object" else lists)[query.style] += 1
         found: dict[str, str] = {}
         if lists:
@@ -197,7 +210,13 @@ class Parameters:
                 name = f"{name}_param"
             used.add(name)
             names[wire] = name
-        return {names[query.wire]: self.search_param(query, names[query.wire]) for query in listed}, names
+        return {names[query.wire]: self._contained(query, names[query.wire]) for query in listed}, names
+
+    def _contained(self, query: Query, name: str) -> Value:
+        """What is written of one query parameter; a string, with a finding, where making it fails."""
+        report, what = self.document.findings.append, f"the parameter {quoted(query.wire)}"
+        text: Value = declared(Typed("string"), optional=not query.required)
+        return contained(report, what, query.part.where, lambda: self.search_param(query, name), text)
 
     def client_search_params(self, taken: Iterable[str]) -> dict[str, Value]:
         """What is written of query parameters that are arguments of the client.
@@ -214,10 +233,10 @@ class Parameters:
         schema = self.shapes.of(query.part)
         typed = self.search_type(query, name)
         extras: dict[str, Value] = {}
-        style = query.style if isinstance(typed.value, list | dict) or typed.value in self.types.objects else ""
-        if isinstance(typed.value, dict) and "values" not in typed.value:
-            style = ""
+        style = query.style if is_styled(typed.value) or self.types.is_object(typed.value) else ""
         usual = self.search_style.get("objects" if schema.type == "object" else "lists", "comma")
+        if typed.value == "any":
+            style, usual = style if style in ("brackets", "deep") else "json", ""
         if style and style != usual:
             extras["style"] = style
         if (spelled := self.types.wire_of(name, query.wire)) is not None:
@@ -235,12 +254,9 @@ class Parameters:
     def search_type(self, query: Query, name: str) -> Typed:
         """The type of a query parameter: a scalar, a list of scalars, or an object."""
         schema = self.shapes.of(query.part)
-        if schema.type == "object" and (query.style == "" or any_other(query.style)):
+        if schema.type == "object" and query.style not in OBJECT_STYLES:
             return Typed("string")
-        typed = self.types.parameter(query.part, name)
-        if isinstance(typed.value, list) and query.style == "json":
-            return typed
-        return typed
+        return self.types.parameter(query.part, name)
 
     # --------------------------------------------------------------------------------------------------------- headers
 
@@ -286,12 +302,19 @@ class Parameters:
             found[name] = self.header_param(parameter, name)
         return found
 
+    def _plain_type(self, parameter: Parameter, name: str) -> Typed:
+        """The type of a parameter of a path or a header: a scalar, an enum or a list of them, else a string."""
+        if self._shape(self.shapes.of(parameter.schema)) in ("object", "any"):
+            return Typed("string")
+        typed = self.types.parameter(parameter.schema, name)
+        if typed.value == "any" or (isinstance(typed.value, dict) and "enum" not in typed.value):
+            return Typed("string")
+        return typed
+
     def header_param(self, parameter: Parameter, name: str) -> Value:
         """What is written of one header parameter."""
         schema = self.shapes.of(parameter.schema)
-        typed = self.types.parameter(parameter.schema, name)
-        if not (isinstance(typed.value, str | list) or (isinstance(typed.value, dict) and "enum" in typed.value)):
-            typed = Typed("string")
+        typed = self._plain_type(parameter, name)
         extras: dict[str, Value] = {}
         if name.replace("_", "-").lower() != parameter.name.lower():
             extras["wire"] = parameter.name
@@ -319,17 +342,13 @@ class Parameters:
         `known` is the type that it has anyway, for it is called like a field.
         """
         schema = self.shapes.of(parameter.schema)
-        typed = self.types.parameter(parameter.schema, snake_case(parameter.name))
-        if isinstance(typed.value, dict) and "enum" not in typed.value:
-            typed = Typed("string")
+        typed = self._plain_type(parameter, snake_case(parameter.name))
         more: dict[str, Value] = dict(extras)
         text = "" if known is not None else described(parameter.description or schema.description, schema)
         if text:
             more["description"] = text
         if parameter.deprecated:
             more["deprecated"] = True
-        if typed.value == "any":
-            typed = Typed("string")
         plain = typed.value == "string" or typed.value == known
         if plain and not typed.format and not more:
             return None
@@ -370,25 +389,29 @@ def _pages(name: str) -> bool:
     return name in (*CURSORS, *PAGES, *OFFSETS, *SIZES, "number", "before")
 
 
-def any_other(style: str) -> bool:
-    """Whether a style does not take objects."""
-    return style not in ("deep", "brackets", "form", "json")
+def is_styled(value: Value) -> bool:
+    """Whether values of a type can be written in several styles."""
+    if isinstance(value, dict):
+        alternatives = value.get("one_of")
+        listed = isinstance(alternatives, list) and any(isinstance(each, list) for each in alternatives)
+        return "values" in value or listed
+    return isinstance(value, list) or value == "any"
 
 
-def _style(parameter: Parameter, schema: Schema) -> str:
-    """The style of the language for a parameter that holds a list or an object."""
+def style_of(parameter: Parameter, kind: str) -> str:
+    """The style of the language for a parameter that holds a list, an object or anything."""
     if parameter.content_type:
         return "json" if "json" in parameter.content_type else ""
-    if schema.type == "array":
-        if parameter.style == "spaceDelimited":
-            return "space"
-        if parameter.style == "pipeDelimited":
-            return "pipe"
-        if parameter.style == "deepObject":
-            return "brackets"
-        return "repeat" if parameter.explode else "comma"
-    if schema.type == "object":
-        if parameter.style == "deepObject":
-            return "deep"
-        return "form" if parameter.explode else ""
+    return style_named(parameter.style, explode=parameter.explode, kind=kind)
+
+
+def style_named(style: str, *, explode: bool, kind: str) -> str:
+    """The style of the language for one of OpenAPI; empty where the language has none."""
+    if kind == "array":
+        named = {"spaceDelimited": "space", "pipeDelimited": "pipe", "deepObject": "brackets"}
+        return named.get(style, "repeat" if explode else "comma")
+    if kind == "object":
+        return "deep" if style == "deepObject" else "form" if explode else ""
+    if kind == "any":
+        return "deep" if style == "deepObject" else "json"
     return ""

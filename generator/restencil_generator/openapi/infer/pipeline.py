@@ -7,10 +7,12 @@ here all of it is written down: entities first, then resource by resource, then 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from restencil_generator.openapi.document.model import Document, Finding, Operation, Where
+from restencil_generator.openapi.document.containment import contained
+from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.infer import hoist
 from restencil_generator.openapi.infer.auth_servers import servers_of
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
@@ -24,8 +26,9 @@ from restencil_generator.openapi.infer.names.types import member_names, type_nam
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Record
-from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
+from restencil_generator.openapi.infer.resources import Call, Entity, Found, Own, Resource
 from restencil_generator.openapi.infer.schema_types import Known
+from restencil_generator.openapi.infer.schema_usage import plain_name
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Origin, Tree, Value
 
@@ -162,8 +165,17 @@ class _Writer:
                 if each is entity and not entity.choices:
                     known.values.add(at)
                     self.context.types.entities[at] = known
+            self._copies(entity, known)
             self.context.known[entity] = known
             self.context.entities[entity] = member_names(entity.record.members, "field")
+
+    def _copies(self, entity: Entity, known: Known) -> None:
+        """Nullable copies of an entity's component are that entity."""
+        for source in entity.record.sources:
+            for copy in self.context.survey.named.get(plain_name(source.name), ()) if source.name else ():
+                same = copy.properties.keys() == source.properties.keys()
+                if same and copy.at not in self.context.found.by_schema:
+                    self.context.types.entities.setdefault(copy.at, known)
 
     def _resource(self, resource: Resource) -> tuple[dict[str, Value], list[Endpoint]]:
         """What is written of a resource, but for what is inherited or shared, and its endpoints."""
@@ -181,9 +193,27 @@ class _Writer:
                 values["description"] = description
         else:
             self.paths.item(resource, values)
-            endpoints += [self.endpoints.member(resource, name, call) for name, call in resource.members.items()]
-        endpoints += [self.endpoints.own(resource, own) for own in resource.own]
+            for name, call in list(resource.members.items()):
+                made = self._contained(call, functools.partial(self.endpoints.member, resource, name, call))
+                if made is None:
+                    del resource.members[name]
+                else:
+                    endpoints.append(made)
+        for own in list(resource.own):
+            made = self._contained(own.call, functools.partial(self.endpoints.own, resource, own))
+            if made is None:
+                resource.own.remove(own)
+            else:
+                endpoints.append(made)
         return values, endpoints
+
+    def _contained(self, call: Call, make: Callable[[], Endpoint]) -> Endpoint | None:
+        """An endpoint; None, with a finding, where making it fails."""
+        document, operation = self.context.document, call.operation
+        made = contained(document.findings.append, operation.text, operation.where, make, None)
+        if made is None:
+            document.left_out.append(LeftOut(operation.text, "making an endpoint of it failed", operation.where))
+        return made
 
     def _where(self, resource: Resource) -> tuple[str, str]:
         call = next(iter([*resource.members.values(), *(own.call for own in resource.own)]))
@@ -240,7 +270,9 @@ class _Writer:
             if entity is None or summary is None or "get" not in resource.members or entity.choices:
                 continue
             detail = entity.records[0]
-            lacking = [wire for wire in detail.members if wire not in summary.members]
+            lacking = [
+                wire for wire, member in detail.members.items() if member.everywhere and wire not in summary.members
+            ]
             if not lacking:
                 continue
             names = self.context.entities[entity]
@@ -265,7 +297,10 @@ class _Writer:
             values["endpoints"] = table
         examples: dict[str, Value] = {}
         for each in endpoints:
-            if example := self.examples.of(each):
+            where, none = each.call.operation.where, dict[str, Value]()
+            what = f"the example of {each.call.operation.text}"
+            of = functools.partial(self.examples.of, each)
+            if example := contained(self.context.document.findings.append, what, where, of, none):
                 examples[each.name] = example
         if examples:
             values["examples"] = dict(sorted(examples.items()))

@@ -7,9 +7,11 @@ groups. Nothing is written here: what is found are plain values that `infer` wri
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Operation, Part, Where
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
 from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
@@ -25,6 +27,7 @@ from restencil_generator.openapi.infer.response_layout import (
     keyed_by_path,
 )
 from restencil_generator.openapi.infer.routes import Route, is_below, parents, route, stem
+from restencil_generator.problems import quoted
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 
@@ -182,12 +185,17 @@ class _Finder:
     def find(self) -> Found:
         for unnamed, found in self.routes.items():
             if found.is_item:
-                self._item(unnamed, found)
+                self._contained(unnamed, functools.partial(self._item, unnamed, found))
         self.lists = {resource.list_segments for resource in self.found.resources}
         for unnamed, found in self.routes.items():
-            self._singleton(unnamed, found)
+            self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
         self._rest()
         return self.found
+
+    def _contained(self, unnamed: str, find: Callable[[], None]) -> None:
+        """Looks at one path; where that fails, its operations are endpoints of groups."""
+        operation = next(iter(self.paths[unnamed].values())).operation
+        contained(self.document.findings.append, f"the path {quoted(operation.key)}", operation.where, find, None)
 
     # ----------------------------------------------------------------------------------------------------------- items
 
@@ -273,6 +281,8 @@ class _Finder:
             record = self.shapes.record(each)
             if record is None or told.property not in record.members or not each.name:
                 return
+            if self.document.names_required and not record.members[told.property].required:
+                return  # a record without it would be none of them
             known = self.found.by_schema.get(each.at)
             if not self._has_key(record, entity.key) or (known is not None and not _same_key(known.key, entity.key)):
                 return

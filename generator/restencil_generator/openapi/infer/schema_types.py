@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.document.model import Document, Finding, Part, Schema, Where
 from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
@@ -118,7 +120,13 @@ class Types:
             return self._entity(known, schema, scope)
         self._depth += 1
         try:
-            typed = self._of(schema, owner, scope)
+            typed = contained(
+                self.document.findings.append,
+                f"the schema of {owner}",
+                schema.where,
+                lambda: self._of(schema, owner, scope),
+                ANY,
+            )
         finally:
             self._depth -= 1
         return dataclasses.replace(typed, nullable=True) if schema.nullable and not typed.nullable else typed
@@ -155,7 +163,7 @@ class Types:
             self._open.discard(schema.at)
         if not inner:
             return Typed(["any"])
-        item = inner[0] if len(inner) == 1 else self._several(inner, owner)
+        item = inner[0] if len(inner) == 1 else self._several(inner)
         return Typed([self.item(item)])
 
     def item(self, typed: Typed) -> Value:
@@ -194,21 +202,44 @@ class Types:
             if "enum" in value:
                 return plain
             if "values" in value:
-                return plain if value["values"] in PARAMETERS else Typed({"values": "string"})
+                return plain if value["values"] in (*PARAMETERS, "any") else Typed({"values": "any"})
             return self._parameter_choice(value)
-        return plain if value in PARAMETERS or value in self.enums or value in self.objects else Typed("string")
+        return plain if value == "any" or self._is_scalar(value) or self.is_object(value) else Typed("string")
 
     def _parameter_choice(self, value: dict[str, Value]) -> Typed:
+        """The type of a parameter that is one of several: of scalars and lists of them, else any."""
         alternatives = value.get("one_of")
-        if not isinstance(alternatives, list):
+        if not isinstance(alternatives, list) or "attribute" in value:
+            return ANY
+        scalars = [each for each in alternatives if self._is_scalar(each)]
+        lists = [each for each in alternatives if isinstance(each, list) and self._is_scalar(each[0])]
+        if len(scalars) + len(lists) < len(alternatives):
+            return ANY
+        if len(lists) == 1 and all(each == lists[0][0] for each in scalars):
+            return Typed(lists[0])  # a list of one is sent as its item is
+        if not lists and "string" in scalars:
             return Typed("string")
-        scalars = [each for each in alternatives if each in PARAMETERS]
-        lists = [each for each in alternatives if isinstance(each, list) and each[0] in PARAMETERS]
-        if lists:
-            return Typed(lists[0])
-        if "string" in scalars or len(scalars) != len(alternatives):
-            return Typed("string")
-        return Typed({"one_of": alternatives})
+        return Typed({"one_of": alternatives}) if len(lists) < 2 else ANY
+
+    def is_object(self, value: Value) -> bool:
+        """Whether a type is an object of the table."""
+        return isinstance(value, str) and value in self.objects
+
+    def _is_scalar(self, value: Value) -> bool:
+        if isinstance(value, str):
+            return value in PARAMETERS or value in self.enums
+        return isinstance(value, dict) and "enum" in value
+
+    def without_empty(self, part: Part) -> Part:
+        """The one alternative of a part that stands beside the empty string, by which forms unset a value.
+
+        The part itself where it is none of that.
+        """
+        schema = self.document.schema(part)
+        if schema.type != "one_of":
+            return part
+        kept = [each for each in schema.alternatives if self.document.schema(each).const != ""]
+        return kept[0] if len(kept) == 1 and len(schema.alternatives) > 1 else part
 
     # --------------------------------------------------------------------------------------------------------- choices
 
@@ -217,28 +248,51 @@ class Types:
         try:
             parts = [(part, self.document.schema(part)) for part in schema.alternatives]
             told = self._told_apart(schema, [each for _, each in parts])
+            as_data = not told and self._are_mixed([each for _, each in parts])
             typed: list[tuple[Typed, Schema]] = []
             for _, each in parts:
                 known = self.entities.get(each.at)
-                if known is not None and not told and self._entities_in(parts) > 1:
+                if known is not None and as_data:
                     typed.append((Typed(self.data_of(known), each.nullable), each))
                 else:
                     typed.append((self.of_schema(each, self._alternative(owner, each)), each))
         finally:
             self._open.discard(schema.at)
-        several = self._several([each for each, _ in typed], owner)
+        several = self._several([each for each, _ in typed], told_apart=True)
         if told and isinstance(several.value, dict) and "one_of" in several.value:
             return self._with_attribute(schema, several, typed)
         return several
 
-    def _entities_in(self, parts: Iterable[tuple[Part, Schema]]) -> int:
-        return len({known.name for _, each in parts if (known := self.entities.get(each.at)) is not None})
+    def _are_mixed(self, alternatives: list[Schema]) -> bool:
+        """Whether an entity stands beside other objects, and no constant tells them apart."""
+        objects = {self._identity_of(each): each for each in alternatives if each.type in ("object", "one_of")}
+        if len(objects) < 2 or not any(each.at in self.entities for each in objects.values()):
+            return False
+        constants = [self._constants(each) for each in objects.values()]
+        return any(
+            not any(one[wire] != other[wire] for wire in one.keys() & other.keys())
+            for one, other in itertools.combinations(constants, 2)
+        )
+
+    def _identity_of(self, schema: Schema) -> object:
+        known = self.entities.get(schema.at)
+        return schema.at if known is None else known.name
+
+    def _constants(self, schema: Schema) -> dict[str, Scalar]:
+        """The members of an object that have one value."""
+        found = {
+            wire: self.constant(Member((part,), wire in schema.required, True))
+            for wire, part in schema.properties.items()
+        }
+        return {wire: value for wire, value in found.items() if value is not None}
 
     def _told_apart(self, schema: Schema, alternatives: list[Schema]) -> bool:
         """Whether a discriminator tells all alternatives apart, which are objects that have it."""
         found = schema.discriminator
         if found is None:
             return False
+        if self.document.names_required and not all(found.property in each.required for each in alternatives):
+            return False  # a record without it would be none of them
         return all(found.property in each.properties for each in alternatives)
 
     def _alternative(self, owner: str, schema: Schema) -> str:
@@ -250,8 +304,8 @@ class Types:
                 return owner + pascal_case(value)
         return owner + pascal_case(schema.title) if schema.title else owner
 
-    def _several(self, typed: list[Typed], owner: str) -> Typed:
-        """One type of several alternatives."""
+    def _several(self, typed: list[Typed], *, told_apart: bool = False) -> Typed:
+        """One type of several alternatives. `told_apart` says that entities can be told from other objects."""
         nullable = any(each.nullable for each in typed)
         values: dict[str, Typed] = {}
         for each in typed:
@@ -264,16 +318,21 @@ class Types:
         if any(each.value == "any" for each in found):
             return Typed("any", nullable)
         entities = [each for each in found if each.entity]
-        if len(entities) == 1 and all(each.entity or each.value in IDS for each in found):
-            return dataclasses.replace(entities[0], nullable=nullable)
-        unions = [each for each in found if _is_form(each.value, "union")]
-        if len(unions) == 1 and all(each is unions[0] or each.value in IDS for each in found):
-            return dataclasses.replace(unions[0], nullable=nullable)
         if len(found) == 1:
             return dataclasses.replace(found[0], nullable=nullable)
-        if unions:
+        if len(entities) == 1 and all(each.entity or self._is_id(each.value) for each in found):
+            # Where it is the id alone, the record may not be known.
+            return dataclasses.replace(entities[0], nullable=True)
+        unions = [each for each in found if _is_form(each.value, "union")]
+        if len(unions) == 1 and all(each is unions[0] or self._is_id(each.value) for each in found):
+            return dataclasses.replace(unions[0], nullable=True)
+        others = [each for each in found if self.is_object(each.value) or _is_form(each.value, "values")]
+        if unions or (entities and (others or len(entities) > 1) and not told_apart):
             return Typed("any", nullable)
         return Typed({"one_of": [self.item(each) for each in found]}, nullable)
+
+    def _is_id(self, value: Value) -> bool:
+        return isinstance(value, str) and value in IDS
 
     def _with_attribute(self, schema: Schema, several: Typed, typed: list[tuple[Typed, Schema]]) -> Typed:
         found = schema.discriminator
@@ -343,8 +402,10 @@ class Types:
         record = self.shapes.record(schema)
         assert record is not None
         depth, self._depth = self._depth, 0
-        self.objects[name] = self.fields(record, name, name, sent=schema.at in self.survey.sent)
-        self._depth = depth
+        try:
+            self.objects[name] = self.fields(record, name, name, sent=schema.at in self.survey.sent)
+        finally:
+            self._depth = depth
         return name
 
     def _inline(self, schema: Schema, owner: str) -> str:
@@ -394,7 +455,7 @@ class Types:
             if (held in self.objects or (held and held == table)) and self.circles.closes(table, held):
                 self._finding_of_circle(member, table, wire)
                 optional = True
-            constant = self.constant(member) if told_apart else None
+            constant = self.constant(member) if told_apart and member.everywhere else None
             must = sent and member.required and not optional
             found[name] = self.field(wire, name, member, typed, optional=optional, must=must, constant=constant)
             if check and table:
@@ -419,7 +480,7 @@ class Types:
             return typed[0], ""
         if len({each.text for each in typed}) == 1:
             return dataclasses.replace(typed[0], nullable=any(each.nullable for each in typed)), ""
-        one = self._several(typed, owner)
+        one = self._several(typed)
         if one.entity:
             return one, ""
         lists = [each for each in typed if isinstance(each.value, list)]

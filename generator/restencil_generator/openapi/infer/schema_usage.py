@@ -26,6 +26,8 @@ class Survey:
         default_factory=dict[tuple[str, tuple[str | int, ...]], set[Where]]
     )
     """The enums without a name, by the name of what has them and their values: where they stand."""
+    named: dict[str, list[Schema]] = dataclasses.field(default_factory=dict[str, list[Schema]])
+    """The components that are objects, by their names without what says that they may be null."""
 
 
 def survey(document: Document) -> Survey:
@@ -35,6 +37,11 @@ def survey(document: Document) -> Survey:
         _walk(document, _sent(operation), found, found.sent)
         _walk(document, _answered(operation), found, found.answered)
     return found
+
+
+def plain_name(name: str) -> str:
+    """The name of a component without what says that it may be null."""
+    return "_".join(word for word in snake_case(name).split("_") if word not in ("nullable", "optional"))
 
 
 def _sent(operation: Operation) -> Iterator[tuple[Part, str]]:
@@ -70,6 +77,8 @@ def _walk(document: Document, parts: Iterator[tuple[Part, str]], found: Survey, 
         seen.add(schema.at)
         if not known:
             found.properties += schema.properties
+            if schema.name and schema.properties:
+                found.named.setdefault(plain_name(schema.name), []).append(schema)
         if schema.type == "one_of":
             found.alternatives.update(document.schema(each).at for each in schema.alternatives)
         pending += [(each, inner) for inner, each in schema.properties.items()]

@@ -74,7 +74,7 @@ def styles_of(type: d.Type) -> tuple[d.Style, ...]:
     """The styles in which values of a type can be written."""
     known = facts(type)
     if known.bare == d.Scalar("any"):
-        return ("json",)
+        return _NESTING
     if known.shape in ("object", "mapping"):
         return d.OBJECT_STYLES
     listed = d.list_in(type)
