@@ -83,9 +83,68 @@ def test_the_last_parameter_takes_the_name_of_the_key() -> None:
 
 def test_what_is_addressed_by_something_else_keeps_its_parameter() -> None:
     """`/issues/{index}` with the key `id` keeps `index`, and says that it is to be checked."""
+    result = made({"/issues/{nick}": {"get": operation(record("id", id="integer", index="integer"))}})
+    assert whole(result)["resources"]["issues"]["path"] == "/issues/:nick"
+    assert "check: {nick} does not look like one" in comment(result, "entities.Issue.fields.id")
+
+
+def test_the_last_parameter_of_a_nested_path_is_the_record_s() -> None:
+    """`/repos/{repo}/issues/{index}` with the members `id` and `index` counts per repository, which is to be checked."""
     result = made({"/repos/{repo}/issues/{index}": {"get": operation(record("id", id="integer", index="integer"))}})
     assert whole(result)["resources"]["issues"]["path"] == "/repos/:repo/issues/:index"
-    assert "check: {index} does not look like one" in comment(result, "entities.Issue.fields.id")
+    assert whole(result)["entities"]["Issue"]["pk"] == ["repo", "index"]
+    assert comment(result, "entities.Issue.pk") == "check: pk: counts per {repo}"
+
+
+def test_the_last_word_of_a_nested_parameter_is_mapped_to_the_field() -> None:
+    """`issue_number` beside a member `number` is `{field: number}`."""
+    answer = record("id", id="integer", number="integer")
+    found = spec({"/repos/{repo}/issues/{issue_number}": {"get": operation(answer)}})
+    assert found["resources"]["issues"]["path"] == "/repos/:repo/issues/:issue_number"
+    assert found["resources"]["issues"]["params"] == {"issue_number": {"field": "number"}}
+    assert found["entities"]["Issue"]["pk"] == ["repo", "number"]
+
+
+def test_an_outer_parameter_is_never_the_key() -> None:
+    """`/projects/{id}/exports/{export_pk}` with the key `id` calls the outer parameter otherwise."""
+    found = spec({"/projects/{id}/exports/{export_pk}": {"get": operation(record("id", id="integer", title="string"))}})
+    assert found["resources"]["exports"]["path"] == "/projects/:project_id/exports/:id"
+
+
+def test_a_component_that_is_found_by_id_and_by_name_is_one_entity() -> None:
+    """`/flows/name/{name}` is an endpoint of `/flows/{id}`, and its name is a string whatever the key is."""
+    key = {"type": "string", "format": "uuid"}
+    schemas = {"Flow": record("id", "name", id=key, name="string")}
+    paths = {
+        "/flows/": {"get": operation(many(ref("Flow"))), "post": operation(ref("Flow"), body=record(name="string"))},
+        "/flows/{id}": {
+            "get": operation(ref("Flow"), parameters=[{"name": "id", "in": "path", "required": True, "schema": key}])
+        },
+        "/flows/name/{name}": {"get": operation(ref("Flow"))},
+    }
+    found = spec(paths, schemas)
+    assert list(found["entities"]) == ["Flow"]
+    assert found["resources"]["flows"]["endpoints"]["name"] == {
+        "path": "/flows/name/:name",
+        "params": {"name": {"field": "name"}},
+        "schema": "Flow",
+    }
+
+
+def test_a_component_below_two_owners_is_found_by_its_key_where_that_is_in_a_path() -> None:
+    """A resource whose path holds another field than the key of its component names that field."""
+    team = record("id", "slug", id="integer", slug="string")
+    paths = {
+        "/teams/{team_id}": {"get": operation(ref("Team"))},
+        "/orgs/{org}/teams": {"get": operation(many(ref("Team")))},
+        "/orgs/{org}/teams/{team_slug}": {"get": operation(ref("Team")), "patch": operation(ref("Team"))},
+    }
+    found = spec(paths, {"Team": team})
+    assert list(found["entities"]) == ["Team"]
+    assert "pk" not in found["entities"]["Team"]
+    nested = next(each for each in found["resources"].values() if each["path"].startswith("/orgs"))
+    assert (nested["path"], nested["params"]) == ("/orgs/:org/teams/:team_slug", {"team_slug": {"field": "slug"}})
+    assert nested["members"] == ["get", "get_list", "partial_update"]
 
 
 def test_a_thing_is_taken_for_its_id_where_both_have_one_type() -> None:
@@ -428,15 +487,23 @@ def test_a_key_from_the_path() -> None:
 
 
 def test_two_resources_share_an_entity_where_their_keys_are_one() -> None:
-    """With another key the second has an entity of its own, called like the resource."""
+    """One component is one entity; a path that finds it by another field is an endpoint of its resource."""
     schemas = {"User": record("id", "name", id="string", name="string")}
     get = {"get": operation(ref("User"))}
     same = spec({"/users/{id}": get, "/members/{id}": {"get": operation(ref("User"))}}, schemas)
     assert list(same["entities"]) == ["User"]
     other = spec({"/admins/{id}": get, "/by_name/{name}": {"get": operation(ref("User"))}}, schemas)
-    assert {name: each.get("pk", "id") for name, each in other["entities"].items()} == {
-        "User": "id",
-        "ByNameData": "name",
+    assert list(other["entities"]) == ["User"]
+    assert "pk" not in other["entities"]["User"]
+    assert other["resources"] == {
+        "admins": {
+            "path": "/admins/:id",
+            "schema": "User",
+            "members": ["get"],
+            "endpoints": {
+                "by_name": {"path": "/by_name/:name", "params": {"name": {"field": "name"}}, "schema": "User"}
+            },
+        }
     }
 
 

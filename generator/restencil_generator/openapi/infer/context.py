@@ -93,9 +93,13 @@ class ImportContext:
                     name = f"{name}_param"
                 found.append((name, part))
             else:
-                rest = [snake_case(wire) for wire in part.wires[1:]]
-                found.append((".".join([names[part.wires[0]], *rest]), part))
+                found.append((self.field_name(entity, part), part))
         return found
+
+    def field_name(self, entity: Entity, part: KeyPart) -> str:
+        """The field of a part of a key, as `pk` and `field` name it."""
+        rest = [snake_case(wire) for wire in part.wires[1:]]
+        return ".".join([self.entities[entity][part.wires[0]], *rest])
 
     def param_type(self, entity: Entity, parameter: str) -> Value:
         for resource in self.resources:

@@ -125,16 +125,7 @@ class Endpoints:
         collection = None if own.stream else self.lists.held(resource, call)
         names = self.context.names_of(resource, call, None if collection is None else collection[1])
         values["path"] = template(call.route, names, operation.query)
-        params: dict[str, Value] = {}
-        inherited = self.context.path_names.get(resource, {})
-        for index, parameter in enumerate(call.route.parameters):
-            entity = resource.entity if names[index] in inherited.values() or resource.kind != "group" else None
-            if resource.kind != "group" and names[index] in inherited.values():
-                continue
-            written = self.context.path_param(call, parameter, names[index], entity, {})
-            if written is not None:
-                params[names[index]] = written
-        if params:
+        if params := self._params(resource, own, names):
             values["params"] = params
         queries = self.context.parameters.of(operation)
         python = self.lists.queries(endpoint, queries, set(names.values()))
@@ -159,6 +150,23 @@ class Endpoints:
         self._security(endpoint, operation)
         self._own_errors(endpoint, operation)
         return endpoint
+
+    def _params(self, resource: Resource, own: Own, names: dict[int, str]) -> dict[str, Value]:
+        """What is written of the path parameters that the resource does not have."""
+        found: dict[str, Value] = {}
+        inherited = self.context.path_names.get(resource, {}).values() if resource.kind != "group" else ()
+        parameters = own.call.route.parameters
+        for index, parameter in enumerate(parameters):
+            if names[index] in inherited:
+                continue
+            extras: dict[str, Value] = {}
+            if own.field and resource.entity is not None and index == len(parameters) - 1:
+                extras["field"] = self.context.entities[resource.entity][own.field]
+            entity = resource.entity if extras else None
+            written = self.context.path_param(own.call, parameter, names[index], entity, extras)
+            if written is not None:
+                found[names[index]] = written
+        return found
 
     def _answer(self, resource: Resource, endpoint: Endpoint, own: Own, collection: tuple[Many, Entity] | None) -> None:
         result, values = endpoint.call.operation.result, endpoint.values

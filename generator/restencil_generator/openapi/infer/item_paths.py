@@ -60,12 +60,17 @@ class Paths:
         assert place is not None
         assert resource.route is not None
         last = len(resource.route.parameters) - 1
+        own = resource.key or entity.key
+        if own.parts != entity.key.parts:
+            if own.parts[-1].wires:  # it is found by another field than the key
+                fields[last] = self.context.field_name(entity, own.parts[-1])
+            return ""
         key = self.context.key_fields(entity)
-        rule = entity.key.rule
+        rule = own.rule
         name, part = key[-1] if key else ("", KeyPart())
         if len(key) == 1 and "." not in name and part.wires:
-            own = place.name.split("_")[-1] in GLOBAL
-            if rule in (1, 2, 5) or (rule == 3 and own):
+            named = place.name.split("_")[-1] in GLOBAL
+            if rule in (1, 2, 5) or (rule == 3 and named):
                 fixed[last] = name
             elif rule == 3 and place.name == place.thing and self._same_type(resource, part.wires[0]):
                 fixed[last] = name

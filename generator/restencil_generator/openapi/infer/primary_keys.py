@@ -19,6 +19,9 @@ INSIDE: Final = ("metadata", "attributes", "info", "properties")
 NO_PARENTS: Final = frozenset(["version", "api_version", "v", "format", "locale", "lang", "language"])
 """Parameters that own nothing: what stands below them does not count per value of theirs."""
 
+ID_WORDS: Final = GLOBAL | {"key", "slug", "code", "number", "token", "hash", "symbol"}
+"""Names of members that a parameter called like an id may hold."""
+
 STRONG: Final = 4
 """The last of the rules whose key makes an answer a record and no envelope."""
 
@@ -117,6 +120,8 @@ class Keys:
 
     def _guessed(self, records: list[Record], place: Place) -> Key | None:
         for name in (*KEY_WORDS, f"{place.thing}_name", f"{place.thing}_type", "type"):
+            if place.name.split("_")[-1] in GLOBAL and name not in ID_WORDS:
+                continue  # an id in the path is no name or title
             if not all(self.shapes.has_scalar(record, name) for record in records):
                 continue
             part = KeyPart((records[0].by_name[name],))
@@ -187,14 +192,16 @@ def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place
     rest = "" if "_or_" in name else name.removesuffix(last).rstrip("_")
     if rest and has(last) and (not below or last in GLOBAL):
         return Key(2, (KeyPart((wire(last),)),), f"pk: {{{place.parameter}}} without '{rest}'")
-    if has("id"):
+    own = name if has(name) else last if rest and has(last) else ""
+    by_parents = below and bool(own)
+    if has("id") and not (by_parents and not place.looks_like_an_id):
         doubt = "" if place.looks_like_an_id else f"; check: {{{place.parameter}}} does not look like one"
         return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")
-    own = name if has(name) else last if rest and has(last) else ""
-    if below and own:
+    if by_parents:
         by_name = {each: wire(each) for each in map(snake_case, place.owners) if has(each)}
         parts = (*_parents(has, by_name, place), KeyPart((wire(own),)))
-        return Key(4, parts, f"pk: counts per {_braced(place.owners)}")
+        doubt = "check: " if has("id") else ""
+        return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None
 
 

@@ -95,6 +95,8 @@ class Own:
     check: str = ""
     stream: bool = False
     name: str = ""
+    field: str = ""
+    """The field, by its name in JSON, that the last parameter of the path holds."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -108,6 +110,8 @@ class Resource:
     """What made it a group: `the tag Orders`."""
     place: Place | None = None
     entity: Entity | None = None
+    key: Key | None = None
+    """What its own path tells records apart by, where that is not the key of the entity."""
     union: Part | None = None
     """The answer of `get` where that is one of several entities."""
     envelope: tuple[str, ...] = ()
@@ -159,6 +163,32 @@ def find(document: Document, shapes: Shapes) -> Found:
     return _Finder(document, shapes).find()
 
 
+@dataclasses.dataclass(slots=True, eq=False)
+class _Candidate:
+    """A path that may be the item of a resource: its record, its own key, and the one of its component."""
+
+    route: Route
+    place: Place
+    one: One
+    own_key: Key
+    key: Key
+    many: Many | None
+    is_more: bool
+    """Whether it has a list or a change."""
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether it only finds records of another path by one of their fields."""
+        return self.own_key.parts != self.key.parts and not self.is_more and bool(self.own_key.alone)
+
+
+def _rank(candidate: _Candidate) -> tuple[object, ...]:
+    """Which key of several counts: sure ones first, then those of no parent, then `id`."""
+    key = candidate.own_key
+    scoped = any(part.parameter for part in key.parts)
+    return (key.rule in (6, 8), scoped, snake_case(key.alone) != "id", key.rule, len(candidate.route.segments))
+
+
 class _Finder:
     def __init__(self, document: Document, shapes: Shapes) -> None:
         self.document = document
@@ -181,11 +211,17 @@ class _Finder:
         self.below: dict[tuple[str, ...], Resource] = {}
         """The resource whose item or list has these segments."""
         self.lists: set[tuple[str, ...]] = set()
+        self.lookups: dict[Call, _Candidate] = {}
+        """The operations that find records by a field which is not their key."""
 
     def find(self) -> Found:
+        candidates: list[_Candidate] = []
         for unnamed, found in self.routes.items():
             if found.is_item:
-                self._contained(unnamed, functools.partial(self._item, unnamed, found))
+                self._contained(unnamed, functools.partial(self._candidate, unnamed, found, candidates))
+        self._one_key_each(candidates)
+        for candidate in candidates:
+            self._contained(candidate.route.unnamed, functools.partial(self._item, candidate))
         self.lists = {resource.list_segments for resource in self.found.resources}
         for unnamed, found in self.routes.items():
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
@@ -199,8 +235,9 @@ class _Finder:
 
     # ----------------------------------------------------------------------------------------------------------- items
 
-    def _item(self, unnamed: str, found: Route) -> None:
-        at = {method: call for method, call in self.paths[unnamed].items() if call not in self.used}
+    def _candidate(self, unnamed: str, found: Route, candidates: list[_Candidate]) -> None:
+        """Adds an item to the candidates if its records have a key."""
+        at = self.paths[unnamed]
         listed = self._list_calls(found)
         get, get_list = at.get("GET"), listed.get("GET")
         place = _place(found)
@@ -217,17 +254,36 @@ class _Finder:
         elif get is None and mutates and items is not None and many is not None:
             key = self.keys.find(items, None, place, guess=True)
             one = One((), many.items, items, key) if key is not None else None
-            if one is None:
-                return
         if one is None or one.key is None:
             return
         if get is not None:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
+        candidates.append(_Candidate(found, place, one, one.key, one.key, many, guess))
+
+    def _one_key_each(self, candidates: list[_Candidate]) -> None:
+        """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first."""
+        groups: dict[Where, list[_Candidate]] = {}
+        for candidate in candidates:
+            groups.setdefault(self.shapes.of(candidate.one.part).at, []).append(candidate)
+        for group in groups.values():
+            best = min(group, key=_rank).own_key
+            if all(part.wires for part in best.parts):
+                for candidate in group:
+                    candidate.key = best
+
+    def _item(self, candidate: _Candidate) -> None:
+        found, one, place = candidate.route, candidate.one, candidate.place
+        at = {method: call for method, call in self.paths[found.unnamed].items() if call not in self.used}
+        if candidate.is_lookup and set(at) == {"GET"}:
+            self.lookups[at["GET"]] = candidate
+            return
         resource = Resource("item", found, found.path, place=place, envelope=one.path, check=one.check)
+        resource.key = candidate.own_key
+        get = at.get("GET")
         if get is None:
             resource.envelope = ()
-        self._entity(resource, one, get is not None)
-        self._members(resource, at, listed, many)
+        self._entity(resource, dataclasses.replace(one, key=candidate.key), get is not None)
+        self._members(resource, at, self._list_calls(found), candidate.many)
         self.found.resources.append(resource)
 
     def _list_calls(self, found: Route) -> dict[str, Call]:
@@ -340,8 +396,10 @@ class _Finder:
         resource.listing = many
         if record is None:
             return
-        known = self.found.by_schema.get(self.shapes.of(many.items).at)
-        if known is entity or (known is None and self._is_summary(resource, many, record)):
+        at = self.shapes.of(many.items).at
+        known = self.found.by_schema.get(at)
+        same = any(source.at == at for source in entity.records[0].sources)
+        if known is entity or same or (known is None and self._is_summary(resource, many, record)):
             resource.summary = record
             entity.add(record)
             if known is None:
@@ -541,7 +599,8 @@ class _Finder:
             if call in self.used:
                 continue
             self.used.add(call)
-            resource = self._deepest(call)
+            lookup = self.lookups.get(call)
+            resource = self._deepest(call) if lookup is None else self._of_component(lookup.one.part)
             if resource is None:
                 label, name = _group(call)
                 resource = groups.get(name)
@@ -549,7 +608,14 @@ class _Finder:
                     resource = groups[name] = Resource("group", None, f"group:{name}", label, name=name)
                     self.found.resources.append(resource)
             expires = self._expires(resource, call)
-            resource.own.append(Own(call, expires, self._check(resource, call, expires)))
+            field = "" if lookup is None else lookup.own_key.alone
+            own = Own(call, expires, self._check(resource, call, expires), field=field)
+            resource.own.append(own)
+
+    def _of_component(self, part: Part) -> Resource | None:
+        """The resource of the entity that a component is."""
+        entity = self.found.by_schema.get(self.shapes.of(part).at)
+        return next((each for each in self.found.resources if each.entity is entity), None)
 
     def _deepest(self, call: Call) -> Resource | None:
         """The resource below whose item or list a call lies, with the most segments."""

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Final
 
-GLOBAL: Final = frozenset(["id", "uuid", "guid", "uid", "sid", "gid", "oid", "arn", "urn", "identifier"])
+GLOBAL: Final = frozenset(["id", "uuid", "guid", "uid", "sid", "gid", "oid", "arn", "urn", "identifier", "pk"])
 """Names of properties that tell records apart all over an API, whatever they stand below."""
 
 KEY_WORDS: Final = [
