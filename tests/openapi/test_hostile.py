@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.effort import tries
+from tests.openapi.small import made, operation, record, ref
 
 from restencil_generator.cli import run
 from restencil_generator.loading import load_text
@@ -272,3 +274,58 @@ def test_aliases_are_bounded(
     assert run(["import", "openapi.yaml"]) == 2
     assert capsys.readouterr().err.startswith("restencil: openapi.yaml:")
     assert [path.name for path in Path().iterdir()] == ["openapi.yaml"]
+
+
+def _nested_choices(depth: int) -> dict[str, Any]:
+    """A schema of about 3 kB in which `depth` choices between two objects are combined."""
+    schema: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "string"}}}
+    for level in range(depth):
+        choice = [{"properties": {f"{letter}{level}": {"type": "string"}}} for letter in "ab"]
+        schema = {"allOf": [{"oneOf": choice}, schema]}
+    return schema
+
+
+def test_too_many_alternatives_are_read_as_any() -> None:
+    """A schema that means 2^18 alternatives is read as any, with its place, in the time of its size."""
+    started = time.process_time()
+    deep = _nested_choices(18)
+    result = made(
+        {"/x": {"get": operation(ref("Deep")), "post": operation(record(deep=ref("Deep")), body=ref("Deep"))}},
+        {"Deep": deep},
+    )
+    assert time.process_time() - started < 10
+    found = [finding for finding in result.document.findings if finding.code == "allof-conflict"]
+    assert "means 262,144 alternatives; read as any" in found[0].message
+    assert found[0].where.pointer == "/components/schemas/Deep"
+    values: Any = result.tree.value
+    assert values["resources"]["x"]["endpoints"]["x"]["schema"] == "any"
+    few = made({"/x": {"get": operation(ref("Deep"))}}, {"Deep": _nested_choices(3)})
+    assert "allof-conflict" not in {finding.code for finding in few.document.findings}
+
+
+def test_a_path_of_very_many_parameters_is_left_out() -> None:
+    """A path with more than a hundred parameters is left out, with its reason, and the rest is imported."""
+    long = "".join(f"/{{p{index}}}" for index in range(20_000))
+    result = made(
+        {long: {"get": operation({"type": "string"}, parameters=[])}, "/x": {"get": operation({"type": "string"})}}
+    )
+    assert [each.reason for each in result.document.left_out] == [
+        "its path has 20,000 parameters, and at most 100 are read"
+    ]
+    assert [operation.path for operation in result.document.operations] == ["/x"]
+
+
+def test_errors_without_a_name_are_called_like_their_endpoint() -> None:
+    """Many different errors without a name have short names of their own."""
+    paths = {}
+    for index in range(30):
+        paths[f"/x{index}"] = {"get": operation({"type": "string"})}
+        body = record(**{f"reason_{letter}": "string" for letter in "abcdef"[: index % 6 + 1]})
+        paths[f"/x{index}"]["get"]["responses"]["422"] = {
+            "description": "",
+            "content": {"application/json": {"schema": body}},
+        }
+    values: Any = made(paths).tree.value
+    own = [name for name in values["objects"] if name != "ErrorBody"]
+    assert len(own) == 5
+    assert all(name.startswith("X") and name.endswith("ErrorBody") and len(name) < 20 for name in own)

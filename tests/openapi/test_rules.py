@@ -89,7 +89,7 @@ def test_what_is_addressed_by_something_else_keeps_its_parameter() -> None:
 
 
 def test_the_last_parameter_of_a_nested_path_is_the_record_s() -> None:
-    """`/repos/{repo}/issues/{index}` with the members `id` and `index` counts per repository, which is to be checked."""
+    """`/repos/{repo}/issues/{index}` with members `id` and `index` counts per repository, which is to be checked."""
     result = made({"/repos/{repo}/issues/{index}": {"get": operation(record("id", id="integer", index="integer"))}})
     assert whole(result)["resources"]["issues"]["path"] == "/repos/:repo/issues/:index"
     assert whole(result)["entities"]["Issue"]["pk"] == ["repo", "index"]

@@ -53,8 +53,12 @@ NOTHING: Final = object()
 _NAME: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 MOST_ALTERNATIVES: Final = 60
 MOST_JOINED: Final = 50_000
+MOST_WAYS: Final = 1_000
 DEEPEST: Final = 60
 """Bounds on what schemas can be made of each other; no document that anyone wrote comes near."""
+
+UNCOUNTED: Final = 10**9
+"""The number of alternatives from which on they are not counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ _COLLECTION_STYLES: Final = {
     "tsv": ("tabDelimited", False),
 }
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
+_MOST_PARAMETERS: Final = 100
 _OPERATORS: Final = "+#./;?&*"
 _METHOD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _OWN_WORDS: Final = frozenset(("name", "in", "required", "allowEmptyValue", "collectionFormat", "style", "explode"))
@@ -116,10 +117,14 @@ class Operations:
         return operation
 
     def _is_usual(self, written: _Written) -> bool:
-        if _METHOD.match(written.asked.method):
+        parameters = written.asked.path.count("{")
+        if not _METHOD.match(written.asked.method):
+            reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
+        elif parameters > _MOST_PARAMETERS:
+            reason = f"its path has {parameters:,} parameters, and at most {_MOST_PARAMETERS} are read"
+        else:
             return True
-        reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
-        text = f"{written.asked.method} {written.asked.path}"
+        text = f"{written.asked.method} {quoted(written.asked.path, 200)[1:-1]}"
         self.left_out.append(LeftOut(text, reason, written.part.where))
         return False
 

@@ -18,9 +18,11 @@ from restencil_generator.openapi.document.json_schema import (
     MEANT,
     MOST_ALTERNATIVES,
     MOST_JOINED,
+    MOST_WAYS,
     NOTHING,
     STRUCTURE,
     TYPES,
+    UNCOUNTED,
     Joined,
     OneOf,
     as_reference,
@@ -67,6 +69,7 @@ class Schemas:
         self._read: dict[Where, Schema] = {}
         self._reading: set[Where] = set()
         self._joins = 0
+        self._counted: dict[Where, int] = {}
 
     def read(self, part: Part) -> Schema:
         """The schema that a part is or refers to; the same one for the same part."""
@@ -101,7 +104,33 @@ class Schemas:
             return Schema(part.where, part.where)
         if isinstance(part.value.get("$ref"), str):
             return self._referring(part, part.value)
+        if "allOf" in part.value and (ways := self._ways(part)) > MOST_WAYS:
+            message = f"the schema {self._named(part.where)} means {ways:,} alternatives; read as any"
+            self._found("allof-conflict", message, part.where)
+            return self._noted(Schema(part.where, part.where, name_of(part.where)), part.value, part.where)
         return self._written(part, part.value)
+
+    def _ways(self, part: Part, depth: int = 0) -> int:
+        """How many alternatives a schema means when all choices in it are combined; at most `UNCOUNTED`."""
+        known = self._counted.get(part.where)
+        if known is not None or depth > DEEPEST:
+            return known or 1
+        self._counted[part.where] = 1  # what leads back to itself adds nothing
+        value, count = part.value, 1
+        if is_table(value) and isinstance(value.get("$ref"), str):
+            target = self._references.target(value["$ref"], part.where) if value["$ref"][:1] == "#" else None
+            count = 1 if target is None else self._ways(target, depth + 1)
+        elif is_table(value):
+            for key in ("allOf", "oneOf", "anyOf"):
+                listed = value.get(key)
+                each = [
+                    self._ways(child(part, inner, key, index), depth + 1)
+                    for index, inner in enumerate(listed if is_list(listed) else ())
+                ]
+                count *= max(math.prod(each) if key == "allOf" else sum(each), 1)
+                count = min(count, UNCOUNTED)
+        self._counted[part.where] = count
+        return count
 
     def _referring(self, part: Part, value: dict[str, Any]) -> Schema:
         beside = {key: inner for key, inner in value.items() if key != "$ref"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from typing import Final, get_args
@@ -56,6 +57,8 @@ class Endpoints:
         self.context = context
         self.bodies = Bodies(context)
         self.lists = Lists(context)
+        self._error_owners: dict[str, str] = {}
+        """The names of errors that have none in the document, by what they say."""
         self._routes = Counter((each.method, each.path) for each in context.document.operations)
 
     def member(self, resource: Resource, name: str, call: Call) -> Endpoint:
@@ -90,7 +93,7 @@ class Endpoints:
             endpoint.one = None
         self._headers(endpoint, operation, set(self.context.path_names[resource].values()))
         self._security(endpoint, operation)
-        self._own_errors(endpoint, operation)
+        self._own_errors(resource, endpoint, operation)
         return endpoint
 
     def _common(self, endpoint: Endpoint, operation: Operation) -> None:
@@ -148,7 +151,7 @@ class Endpoints:
             if own.check:
                 endpoint.comments[("expires",)] = own.check
         self._security(endpoint, operation)
-        self._own_errors(endpoint, operation)
+        self._own_errors(resource, endpoint, operation)
         return endpoint
 
     def _params(self, resource: Resource, own: Own, names: dict[int, str]) -> dict[str, Value]:
@@ -253,13 +256,19 @@ class Endpoints:
         if own != "":
             endpoint.values["auth"] = own
 
-    def _own_errors(self, endpoint: Endpoint, operation: Operation) -> None:
+    def _own_errors(self, resource: Resource, endpoint: Endpoint, operation: Operation) -> None:
         for answer in operation.errors:
-            value = self._error(answer)
+            value = self._error(answer, self.context.owner(resource, endpoint.name))
             if value is not None:
                 endpoint.errors[answer.status] = value
 
-    def _error(self, answer: Answer) -> Value:
+    def _error_owner(self, part: Part, owner: str) -> str:
+        """What names an error without a name: the first one is the usual one, others are called like their endpoint."""
+        text = json.dumps(part.value, default=str) if not part.made else str(part.where)
+        usual = owner + "ErrorBody" if self._error_owners else "ErrorBody"
+        return self._error_owners.setdefault(text, usual)
+
+    def _error(self, answer: Answer, owner: str) -> Value:
         content = answer.content
         status = answer.status if answer.status == "default" else answer.status.upper()
         if content is None or not _ERROR_STATUS.match(status):
@@ -270,7 +279,7 @@ class Endpoints:
         known = self.context.types.entities.get(schema.at)
         if known is not None:
             return self.context.types.data_of(known)
-        value = self.context.types.of_schema(schema, "ErrorBody").value
+        value = self.context.types.of_schema(schema, self._error_owner(content.schema, owner)).value
         if isinstance(value, str) and value in self.context.types.objects:
             return value
         if isinstance(value, dict) and "attribute" not in value:
