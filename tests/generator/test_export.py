@@ -22,6 +22,8 @@ from restencil_generator.openapi.export.document import export, text_of
 from restencil_generator.openapi.export.embed import restored
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
+from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
+from restencil_generator.spec.model import Spec
 
 ROOT = Path(__file__).resolve().parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))

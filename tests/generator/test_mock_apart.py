@@ -11,7 +11,7 @@ import restencil_generator.mock
 
 MOCK = "restencil_generator.mock"
 ALLOWED = {
-    "restencil_generator.declaration",
+    "restencil_generator.spec.model",
     "restencil_generator.openapi.export.document",
     "starlette",
     "swagger_ui_bundle",

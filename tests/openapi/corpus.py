@@ -41,6 +41,8 @@ from restencil_generator.openapi.document.reader import version_of
 from restencil_generator.openapi.export.document import export
 from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.model import Spec
 
 MOST_CALLS = 40
 """How many calls are made of one package at most."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from restencil_generator.diagnostics.format import render
 from restencil_generator.openapi.merge.merge import Merged, merge
 from restencil_generator.openapi.merge.three_way import Settled
-from restencil_generator.report import render
 
 HEAD = """\
 # Imported by restencil from museum.yaml. Edits survive the next import; "check:" marks what was guessed.

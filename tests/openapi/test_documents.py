@@ -10,11 +10,11 @@ import pytest
 from tests.openapi.documents import read_tree
 from tests.openapi.imports import NAMES, imported, spec
 
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.infer.build import make
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
+from restencil_generator.spec.load import load_text
 
 
 @pytest.mark.parametrize("name", NAMES)

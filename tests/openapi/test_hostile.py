@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.effort import tries
 from tests.openapi.small import made, operation, record, ref
 
-from restencil_generator.cli import run
-from restencil_generator.loading import load_text
+from restencil_generator.cli.main import run
 from restencil_generator.openapi.import_job import Imported, Job, prepare
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.openapi.documents import document
 
-from restencil_generator.cli import run
-from restencil_generator.loading import load_spec
+from restencil_generator.cli.main import run
 from restencil_generator.openapi.merge.resolve import split_files
+from restencil_generator.spec.load import load_spec
 
 
 def answer(schema: Any) -> dict[str, Any]:

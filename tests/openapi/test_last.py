@@ -10,12 +10,12 @@ import pytest
 from tests.openapi.documents import document
 from tests.openapi.imports import DOCUMENTS, NAMES, imported
 
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.document.files import Files
 from restencil_generator.openapi.document.reader import read
 from restencil_generator.openapi.infer.build import Made, make
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.options import Options
+from restencil_generator.spec.load import load_text
 
 
 def last_of(made: Made) -> PreviousChoices:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.openapi.documents import OK, document
 
-from restencil_generator.cli import run
-from restencil_generator.failure import Failure
+from restencil_generator.cli.main import run
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.model import Where
 from restencil_generator.openapi.document.overlays import Overlaid, apply
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.openapi.documents import OK, codes, document, read_tree, schema_of, swagger
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.files import Files
 from restencil_generator.openapi.document.model import Operation, Part
 from restencil_generator.openapi.document.reader import read

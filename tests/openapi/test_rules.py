@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.options import Options
 from restencil_generator.spec.load import load_text

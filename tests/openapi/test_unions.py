@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
-from restencil_generator.loading import load_text
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Finding, Where
+from restencil_generator.spec.load import load_text
 
 TEXT: dict[str, Any] = {"type": "string"}
 EMPTY: dict[str, Any] = {"type": "string", "enum": [""]}

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from restencil_generator.openapi.export.types import Version
     from restencil_generator.openapi.import_job import Imported, Job
     from restencil_generator.openapi.merge.upstream_changes import Class as Upstream
-    from restencil_generator.problems import Problem, Sources
-    from restencil_generator.progress import Step
-    from restencil_generator.project import Made
-    from restencil_generator.report import Format
+    from restencil_generator.output.drift import Difference
+    from restencil_generator.project.config import Project
+    from restencil_generator.project.packages import Made
 
 
 class Exit(enum.IntEnum):
@@ -802,8 +801,8 @@ def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, A
 
 def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
     """Writes what was imported, or shows it, and gives what `--format json` says of it."""
+    from restencil_generator.diagnostics.format import as_json
     from restencil_generator.openapi import import_job
-    from restencil_generator.report import as_json
 
     settlement = import_job.settle(imported, job)
     if settlement.refused:
@@ -864,10 +863,10 @@ def export_openapi(
       restencil export openapi specs/blog.yaml --openapi 3.0 --format yaml --plain
     """
     from restencil_generator.api import load_all
-    from restencil_generator.loading import written_values
     from restencil_generator.openapi.export.document import export as document_of
     from restencil_generator.openapi.export.document import text_of
     from restencil_generator.openapi.merge.state import write_file
+    from restencil_generator.spec.load import written_values
 
     paths = project().specs
     if len(paths) != 1:

@@ -87,9 +87,8 @@ class Documents:
         return HTMLResponse(_HTML.format(title=title), headers={"Content-Security-Policy": _POLICY})
 
     def _document(self, place: str, address: str) -> dict[str, Any]:
-        from restencil_generator.openapi.export.document import (
-            export,  # a server that nobody asks for documents starts without
-        )
+        # a server that nobody asks for documents starts without it
+        from restencil_generator.openapi.export.document import export
 
         document = export(self._spec, _VERSIONS[place], plain=True)
         document["servers"] = [{"url": address}]

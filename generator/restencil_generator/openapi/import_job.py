@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator.config import Import, find_imports
-from restencil_generator.failure import Failure
-from restencil_generator.loading import load_text
+from restencil_generator.cli.progress import Step
+from restencil_generator.diagnostics.model import Place, Problem, Sources, quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document import overlays
 from restencil_generator.openapi.document.fetch import Fetcher, is_address
 from restencil_generator.openapi.document.files import Files
@@ -33,8 +33,8 @@ from restencil_generator.openapi.merge.state import Record
 from restencil_generator.openapi.merge.three_way import Settled
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.summary import data_of, problems_of, text_of
-from restencil_generator.problems import Place, Problem, Sources, quoted
-from restencil_generator.progress import Step
+from restencil_generator.project.config import Import, find_imports
+from restencil_generator.spec.load import load_text
 
 _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.openapi.document.model import Finding, Where
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.infer.names.inflection import plural
 from restencil_generator.openapi.spec_tree import CHECK, shown
-from restencil_generator.problems import Place, Problem
 
 RULES: Final = {
     1: "named like the parameter",

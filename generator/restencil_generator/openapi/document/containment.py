@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.model import Finding, Where
-from restencil_generator.problems import quoted
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urljoin, urlsplit
 
-from restencil_generator.failure import Failure
-from restencil_generator.files import read_regular
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.fetch import Fetcher, NotThere, OtherOrigin, is_address
 from restencil_generator.openapi.document.parse import Text, Unreadable, read_text
+from restencil_generator.spec.source.files import read_regular
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeGuard, cast
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Part, Scalar, Schema, SchemaType, Where
 from restencil_generator.openapi.document.pointer import keys, token
-from restencil_generator.problems import quoted
 
 TYPES: Final = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from restencil_generator.diagnostics.model import Place, Problem, Source
 from restencil_generator.openapi.document.files import Files
 from restencil_generator.openapi.document.model import Where
 from restencil_generator.openapi.document.overlays import Overlaid
 from restencil_generator.openapi.document.parse import Text, places
-from restencil_generator.problems import Place, Problem, Source
 
 
 class Places:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote_plus
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.content import Contents
 from restencil_generator.openapi.document.json_schema import OneOf, shape
@@ -33,7 +34,6 @@ from restencil_generator.openapi.document.pointer import below, child
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 from restencil_generator.openapi.document.select import Asked, Choice
-from restencil_generator.problems import quoted
 
 _PLACES: Final[Mapping[str, ParameterPlace]] = {
     "path": "path", "query": "query", "header": "header", "cookie": "cookie", "querystring": "querystring"

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document import json_path
 from restencil_generator.openapi.document.json_path import BadPath
 from restencil_generator.openapi.document.json_schema import shape
@@ -20,7 +21,6 @@ from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Finding, Where
 from restencil_generator.openapi.document.parse import Text, places, read_text
 from restencil_generator.openapi.document.pointer import keys, pointer
-from restencil_generator.problems import quoted
 
 _VERSION: Final = re.compile(r"1\.([01])(?:\.\d+)?\Z")
 

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterable, Iterator
 from json import JSONDecodeError
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import Place, Source, visible
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.pointer import keys, token
-from restencil_generator.problems import Place, Source, visible
-from restencil_generator.tree import ScalarNode
-from restencil_generator.yaml_text import LINE_BREAK, NotYaml, parse
+from restencil_generator.spec.source.nodes import ScalarNode
+from restencil_generator.spec.source.yaml import LINE_BREAK, NotYaml, parse
 
 Form: TypeAlias = Literal["json", "yaml"]
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-from restencil_generator.failure import Failure
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.coverage import count, references_in
 from restencil_generator.openapi.document.files import File, Files
 from restencil_generator.openapi.document.json_schema import shape
@@ -33,7 +34,6 @@ from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 from restencil_generator.openapi.document.select import Choice
 from restencil_generator.openapi.options import Options
-from restencil_generator.problems import quoted
 
 _VERSION: Final = re.compile(r"3\.(\d+)(?:\.\d+)?(?:-.*)?\Z|3\Z")
 _NEWEST: Final = 2

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 from urllib.parse import unquote, urljoin
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.files import File, Files, Refused
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Finding, Part, Where
 from restencil_generator.openapi.document.pointer import keys, token
-from restencil_generator.problems import quoted
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+\Z")
 _TABLES: Final = ("components/schemas", "definitions")

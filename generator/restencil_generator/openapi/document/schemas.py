@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_schema import (
     DEEPEST,
@@ -56,7 +57,6 @@ from restencil_generator.openapi.document.model import (
 )
 from restencil_generator.openapi.document.pointer import below, child
 from restencil_generator.openapi.document.refs import References
-from restencil_generator.problems import quoted
 
 
 class Schemas:

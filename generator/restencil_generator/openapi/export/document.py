@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from restencil_generator import declaration as d
 from restencil_generator.openapi.export.embed import Placed, embed
 from restencil_generator.openapi.export.paths import Form, forms, renamed
 from restencil_generator.openapi.export.types import Schema, Types, Version
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
+from restencil_generator.spec import model as d
 
 VERSIONS: Final[Mapping[Version, str]] = {"3.0": "3.0.4", "3.1": "3.1.1"}
 """What a document of each version calls itself."""

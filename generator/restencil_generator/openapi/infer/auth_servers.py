@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.model import Document, Finding, Requirement, SecurityScheme, Server, Where
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.problems import quoted
 
 _PLACES: Final = ("header", "query", "cookie")
 _LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|\Z)")

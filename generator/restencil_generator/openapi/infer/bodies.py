@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from restencil_generator.language import HTTP_WORD
 from restencil_generator.openapi.document.model import Content, Part
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import snake_case
@@ -18,6 +17,7 @@ from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
 from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed
 from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.spec.grammar.keys import HTTP_WORD
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from restencil_generator.failure import Failure
-from restencil_generator.loading import load_text
+from restencil_generator.diagnostics.model import Problem
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.export.embed import KEY, Exported
 from restencil_generator.openapi.infer.pipeline import MEMBERS, Inferred, infer
@@ -18,7 +18,7 @@ from restencil_generator.openapi.infer.previous_choices import NOTHING, Previous
 from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import NodePath, Tree, Value, shown
 from restencil_generator.openapi.spec_writer import write_with_nodes
-from restencil_generator.problems import Problem
+from restencil_generator.spec.load import load_text
 
 ALONE: Final = frozenset(("search_params", "header_params", "errors", "examples", "fields"))
 """Tables whose members can be taken out one by one."""

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from typing import Final, get_args
 
-from restencil_generator import declaration as d
 from restencil_generator.openapi.document.model import Answer, Operation, Part
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
@@ -16,7 +15,8 @@ from restencil_generator.openapi.infer.resources import Call, Entity, Own, Resou
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.infer.routes import template
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.template import list_path
+from restencil_generator.spec import model as d
+from restencil_generator.spec.path_template import list_path
 
 READS: Final = frozenset(
     [

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.language import FORMS
 from restencil_generator.openapi.document.model import Part
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
@@ -17,6 +16,7 @@ from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Call, Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.spec.grammar.keys import FORMS
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from restencil_generator.declaration import WireNames
-from restencil_generator.names import wire_name
 from restencil_generator.openapi.infer.names.inflection import snake_case
+from restencil_generator.spec.model import WireNames
+from restencil_generator.spec.names import wire_name
 
 STYLES: Final[tuple[WireNames, ...]] = ("as_is", "camelCase", "PascalCase", "kebab-case")
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator.declaration import OBJECT_STYLES
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_types import is_list
 from restencil_generator.openapi.document.model import Document, Operation, Parameter, Part, Schema
@@ -18,7 +18,7 @@ from restencil_generator.openapi.infer.previous_choices import NOTHING, Previous
 from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.problems import quoted
+from restencil_generator.spec.model import OBJECT_STYLES
 
 DROPPED: Final = frozenset(
     ("accept", "content-type", "authorization", "cookie", "proxy-authorization", "host", "content-length")

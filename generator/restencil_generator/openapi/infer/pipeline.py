@@ -88,7 +88,6 @@ class _Writer:
         self._name_entities()
         resources: dict[str, Value] = {}
         written = {resource.name: self._resource(resource) for resource in self.context.resources}
-        self._needs_and_bodies()
         entities = self.table.entities()
         top = self._top(self.context.style)
         hoist.errors(tree, top, [each for _, endpoints in written.values() for each in endpoints], self.context.last)
@@ -263,30 +262,11 @@ class _Writer:
             top["search_params"] = self.context.parameters.client_search_params(headers)
         return top
 
-    def _needs_and_bodies(self) -> None:
-        """A list of summaries does not answer `get`."""
-        for resource in self.context.resources:
-            entity, summary = resource.entity, resource.summary
-            if entity is None or summary is None or "get" not in resource.members or entity.choices:
-                continue
-            detail = entity.records[0]
-            lacking = [
-                wire for wire, member in detail.members.items() if member.everywhere and wire not in summary.members
-            ]
-            if not lacking:
-                continue
-            names = self.context.entities[entity]
-            certain = [wire for wire in lacking if detail.members[wire].required]
-            self.context.needs[resource] = [names[wire] for wire in certain or lacking[:1]]
-
     def _finished(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> dict[str, Value]:
         """A resource as it is written, with its endpoints in order."""
         path: NodePath = ("resources", resource.name)
         if resource.kind != "group":
             self._of_list(resource, values, endpoints)
-            get = next((each for each in endpoints if each.name == "get" and each.member), None)
-            if get is not None and resource in self.context.needs:
-                get.values["needs"] = list(self.context.needs[resource])
         table: dict[str, Value] = {}
         for each in sorted(endpoints, key=lambda each: (MEMBERS.index(each.name) if each.member else 100, each.name)):
             at = (*path, "endpoints", each.name)

@@ -10,10 +10,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from restencil_generator.declaration import WireNames
-from restencil_generator.names import wire_name
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.infer.name_style import STYLES
+from restencil_generator.spec.model import WireNames
+from restencil_generator.spec.names import wire_name
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

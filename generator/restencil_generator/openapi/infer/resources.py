@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
+from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Operation, Part, Where
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
@@ -27,7 +28,6 @@ from restencil_generator.openapi.infer.response_layout import (
     keyed_by_path,
 )
 from restencil_generator.openapi.infer.routes import Route, is_below, parents, route, stem
-from restencil_generator.problems import quoted
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from restencil_generator.loading import MERGED
 from restencil_generator.openapi.merge import yaml_edit
 from restencil_generator.openapi.merge.merge_kinds import TYPE
 from restencil_generator.openapi.merge.source_map import ONE_LINE, Part, Side, SpecText, value_of
 from restencil_generator.openapi.merge.three_way import Choice, Comments
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.openapi.spec_writer import COMMENTS, one_line
-from restencil_generator.tree import Node, SequenceNode
+from restencil_generator.spec.load import MERGED
+from restencil_generator.spec.source.nodes import Node, SequenceNode
 
 NEAR: Final = 3
 """How far behind its line a comment stands that is in no column with others."""

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from restencil_generator.diagnostics.model import Problem
 from restencil_generator.openapi.merge.apply import merged_value, patched
 from restencil_generator.openapi.merge.renames import Move, as_renamed, moves, renamed
 from restencil_generator.openapi.merge.source_map import Side, equal, read_side
 from restencil_generator.openapi.merge.three_way import Merger, Path, Settled
-from restencil_generator.problems import Problem
 
 BASE: Final = "the last import"
 THEIRS: Final = "the import"

@@ -15,16 +15,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from restencil_generator import language
-from restencil_generator.kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
-from restencil_generator.names import wire_name
 from restencil_generator.openapi.merge import merge_kinds as shapes
 from restencil_generator.openapi.merge.merge_kinds import TOP, TYPE, Shape
 from restencil_generator.openapi.merge.source_map import Part, Side, equal, read_side, value_of
 from restencil_generator.openapi.merge.three_way import Path, Renamed
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.grammar import keys
+from restencil_generator.spec.grammar.value_kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
+from restencil_generator.spec.names import wire_name
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 TYPES: Final = ("enums", "objects", "entities")
 """The tables whose members are types."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from restencil_generator.failure import Failure, SpecError
-from restencil_generator.loading import load_spec, load_texts
+from restencil_generator.diagnostics.model import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
+from restencil_generator.exceptions import Failure, SpecError
 from restencil_generator.openapi.document.model import Where
 from restencil_generator.openapi.merge import state
 from restencil_generator.openapi.merge.apply import RESOURCES
@@ -20,7 +20,7 @@ from restencil_generator.openapi.merge.merge import Merged, merge
 from restencil_generator.openapi.merge.source_map import Side, read_side
 from restencil_generator.openapi.merge.three_way import Settled, names_of
 from restencil_generator.openapi.spec_tree import NodePath, Tree
-from restencil_generator.problems import Place, Problem, Source, has_errors, in_order, listed, nearest, quoted
+from restencil_generator.spec.load import load_spec, load_texts
 
 BOM: Final = "\ufeff"
 

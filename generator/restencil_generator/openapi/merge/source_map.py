@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from restencil_generator.loading import MERGED, read_tree
+from restencil_generator.diagnostics.model import Problem
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.openapi.spec_writer import one_line, scalar
-from restencil_generator.problems import Problem
-from restencil_generator.tree import MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.yaml_text import LINE_BREAK
+from restencil_generator.spec.load import MERGED, read_tree
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.source.yaml import LINE_BREAK
 
 ONE_LINE: Final = 1_000_000
 """How wide a line may be that cannot be broken."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from restencil_generator.failure import Failure
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.fetch import is_address
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.options import Options

@@ -10,13 +10,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from restencil_generator.loading import MERGED
+from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.openapi.merge import merge_kinds as shapes
 from restencil_generator.openapi.merge.merge_kinds import TOP, TYPE, Shape
 from restencil_generator.openapi.merge.source_map import Part, Side, equal, value_of
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.problems import Place, Problem
-from restencil_generator.tree import MappingNode, Node, SequenceNode
+from restencil_generator.spec.load import MERGED
+from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 Path: TypeAlias = tuple[str, ...]
 

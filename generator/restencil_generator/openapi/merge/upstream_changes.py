@@ -14,14 +14,13 @@ from typing import Any, Final, Literal, TypeAlias
 from restencil_generator.diagnostics.format import as_json, render, where
 from restencil_generator.diagnostics.model import Place, has_errors, visible
 from restencil_generator.diff import Finding, compare
-from restencil_generator.failure import Failure
-from restencil_generator.loading import load_text
+from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.merge import state
 from restencil_generator.openapi.merge.resolve import Settlement, Theirs, settle, where_of
 from restencil_generator.openapi.merge.three_way import Settled
 from restencil_generator.openapi.spec_writer import write_with_nodes
-from restencil_generator.problems import Place, has_errors, visible
-from restencil_generator.report import as_json, render, where
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.model import Spec
 
 Class: TypeAlias = Literal["breaking", "behaviour", "additive", "documentation"]
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from restencil_generator import names as python
 from restencil_generator.openapi.document.model import Finding, Where
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case, spelled, words
 from restencil_generator.openapi.infer.names.types import first_free
 from restencil_generator.openapi.infer.resources import Call, Resource, all_calls
 from restencil_generator.openapi.infer.routes import VERSION
+from restencil_generator.spec import names as python
 
 
 def name_resources(
