@@ -174,7 +174,7 @@ class Bodies:
         names = member_names(record.members)
         fields: dict[str, Value] = {}
         for wire, member in record.members.items():
-            part = self.context.types.without_empty(member.parts[0])
+            part = self.context.shapes.without_empty(member.parts[0])
             unset = part is not member.parts[0]
             if unset:
                 member = dataclasses.replace(member, parts=(part,))

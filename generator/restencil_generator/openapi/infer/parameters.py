@@ -120,7 +120,7 @@ class Parameters:
         return [unique[wire] for wire in dict.fromkeys(query.wire for query in found)]
 
     def _query(self, parameter: Parameter) -> list[Query]:
-        part = self.types.without_empty(parameter.schema)
+        part = self.shapes.without_empty(parameter.schema)
         schema = self.shapes.of(part)
         record = self.shapes.record(schema) if schema.type == "object" else None
         if record is not None and parameter.style == "deepObject" and any(_pages(name) for name in record.by_name):

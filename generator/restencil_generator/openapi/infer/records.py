@@ -50,6 +50,17 @@ class Shapes:
         """The schema of a part."""
         return self.document.schema(part)
 
+    def without_empty(self, part: Part) -> Part:
+        """The one alternative of a part that stands beside the empty string, by which forms unset a value.
+
+        The part itself where it is none of that.
+        """
+        schema = self.of(part)
+        if schema.type != "one_of":
+            return part
+        kept = [each for each in schema.alternatives if self.of(each).const != ""]
+        return kept[0] if len(kept) == 1 and len(schema.alternatives) > 1 else part
+
     def record(self, schema: Schema) -> Record | None:
         """The record that a schema is; None where it has no members."""
         if schema.at not in self._records:

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
-from restencil_generator.openapi.document.model import Document, Operation, Part, Where
+from restencil_generator.openapi.document.model import Document, Operation, Part, Schema, Where
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
 from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
 from restencil_generator.openapi.infer.records import Record, Shapes, merged, overlap
@@ -152,6 +152,11 @@ class Found:
         assert resource.place is not None
         return self.finder.located(call, resource.entity, resource.place)
 
+    def resource_of(self, schema: Schema) -> Resource | None:
+        """The resource of the entity that a component is."""
+        entity = self.by_schema.get(schema.at)
+        return next((each for each in self.resources if each.entity is entity), None)
+
     @property
     def answers(self) -> Answers:
         """What finds records and lists in answers."""
@@ -189,6 +194,26 @@ def _rank(candidate: _Candidate) -> tuple[object, ...]:
     return (key.rule in (6, 8), scoped, snake_case(key.alone) != "id", key.rule, len(candidate.route.segments))
 
 
+def _one_key_each(candidates: list[_Candidate], shapes: Shapes) -> None:
+    """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first."""
+    groups: dict[Where, list[_Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault(shapes.of(candidate.one.part).at, []).append(candidate)
+    for group in groups.values():
+        best = min(group, key=_rank).own_key
+        if all(part.wires for part in best.parts):
+            for candidate in group:
+                candidate.key = best
+
+
+def _list_calls(paths: Mapping[str, dict[str, Call]], found: Route) -> dict[str, Call]:
+    """The operations of the list of an item."""
+    for path in (found.list, found.list.rstrip("/"), f"{found.list}/"):
+        if path in paths and path.strip("/"):
+            return paths[path]
+    return {}
+
+
 class _Finder:
     def __init__(self, document: Document, shapes: Shapes) -> None:
         self.document = document
@@ -219,7 +244,7 @@ class _Finder:
         for unnamed, found in self.routes.items():
             if found.is_item:
                 self._contained(unnamed, functools.partial(self._candidate, unnamed, found, candidates))
-        self._one_key_each(candidates)
+        _one_key_each(candidates, self.shapes)
         for candidate in candidates:
             self._contained(candidate.route.unnamed, functools.partial(self._item, candidate))
         self.lists = {resource.list_segments for resource in self.found.resources}
@@ -238,7 +263,7 @@ class _Finder:
     def _candidate(self, unnamed: str, found: Route, candidates: list[_Candidate]) -> None:
         """Adds an item to the candidates if its records have a key."""
         at = self.paths[unnamed]
-        listed = self._list_calls(found)
+        listed = _list_calls(self.paths, found)
         get, get_list = at.get("GET"), listed.get("GET")
         place = _place(found)
         mutates = any(method in at for method in MUTATIONS)
@@ -260,17 +285,6 @@ class _Finder:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
         candidates.append(_Candidate(found, place, one, one.key, one.key, many, guess))
 
-    def _one_key_each(self, candidates: list[_Candidate]) -> None:
-        """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first."""
-        groups: dict[Where, list[_Candidate]] = {}
-        for candidate in candidates:
-            groups.setdefault(self.shapes.of(candidate.one.part).at, []).append(candidate)
-        for group in groups.values():
-            best = min(group, key=_rank).own_key
-            if all(part.wires for part in best.parts):
-                for candidate in group:
-                    candidate.key = best
-
     def _item(self, candidate: _Candidate) -> None:
         found, one, place = candidate.route, candidate.one, candidate.place
         at = {method: call for method, call in self.paths[found.unnamed].items() if call not in self.used}
@@ -283,14 +297,8 @@ class _Finder:
         if get is None:
             resource.envelope = ()
         self._entity(resource, dataclasses.replace(one, key=candidate.key), get is not None)
-        self._members(resource, at, self._list_calls(found), candidate.many)
+        self._members(resource, at, _list_calls(self.paths, found), candidate.many)
         self.found.resources.append(resource)
-
-    def _list_calls(self, found: Route) -> dict[str, Call]:
-        for path in (found.list, found.list.rstrip("/"), f"{found.list}/"):
-            if path in self.paths and path.strip("/"):
-                return self.paths[path]
-        return {}
 
     def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
         """The list of a resource: that of what its GET answers, else one whose items may have a key."""
@@ -600,7 +608,9 @@ class _Finder:
                 continue
             self.used.add(call)
             lookup = self.lookups.get(call)
-            resource = self._deepest(call) if lookup is None else self._of_component(lookup.one.part)
+            resource = (
+                self._deepest(call) if lookup is None else self.found.resource_of(self.shapes.of(lookup.one.part))
+            )
             if resource is None:
                 label, name = _group(call)
                 resource = groups.get(name)
@@ -611,11 +621,6 @@ class _Finder:
             field = "" if lookup is None else lookup.own_key.alone
             own = Own(call, expires, self._check(resource, call, expires), field=field)
             resource.own.append(own)
-
-    def _of_component(self, part: Part) -> Resource | None:
-        """The resource of the entity that a component is."""
-        entity = self.found.by_schema.get(self.shapes.of(part).at)
-        return next((each for each in self.found.resources if each.entity is entity), None)
 
     def _deepest(self, call: Call) -> Resource | None:
         """The resource below whose item or list a call lies, with the most segments."""

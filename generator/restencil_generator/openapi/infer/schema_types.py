@@ -230,17 +230,6 @@ class Types:
             return value in PARAMETERS or value in self.enums
         return isinstance(value, dict) and "enum" in value
 
-    def without_empty(self, part: Part) -> Part:
-        """The one alternative of a part that stands beside the empty string, by which forms unset a value.
-
-        The part itself where it is none of that.
-        """
-        schema = self.document.schema(part)
-        if schema.type != "one_of":
-            return part
-        kept = [each for each in schema.alternatives if self.document.schema(each).const != ""]
-        return kept[0] if len(kept) == 1 and len(schema.alternatives) > 1 else part
-
     # --------------------------------------------------------------------------------------------------------- choices
 
     def _one_of(self, schema: Schema, owner: str) -> Typed:
@@ -248,7 +237,7 @@ class Types:
         try:
             parts = [(part, self.document.schema(part)) for part in schema.alternatives]
             told = self._told_apart(schema, [each for _, each in parts])
-            as_data = not told and self._are_mixed([each for _, each in parts])
+            as_data = not told and Mixture(self).is_one([each for _, each in parts])
             typed: list[tuple[Typed, Schema]] = []
             for _, each in parts:
                 known = self.entities.get(each.at)
@@ -262,29 +251,6 @@ class Types:
         if told and isinstance(several.value, dict) and "one_of" in several.value:
             return self._with_attribute(schema, several, typed)
         return several
-
-    def _are_mixed(self, alternatives: list[Schema]) -> bool:
-        """Whether an entity stands beside other objects, and no constant tells them apart."""
-        objects = {self._identity_of(each): each for each in alternatives if each.type in ("object", "one_of")}
-        if len(objects) < 2 or not any(each.at in self.entities for each in objects.values()):
-            return False
-        constants = [self._constants(each) for each in objects.values()]
-        return any(
-            not any(one[wire] != other[wire] for wire in one.keys() & other.keys())
-            for one, other in itertools.combinations(constants, 2)
-        )
-
-    def _identity_of(self, schema: Schema) -> object:
-        known = self.entities.get(schema.at)
-        return schema.at if known is None else known.name
-
-    def _constants(self, schema: Schema) -> dict[str, Scalar]:
-        """The members of an object that have one value."""
-        found = {
-            wire: self.constant(Member((part,), wire in schema.required, True))
-            for wire, part in schema.properties.items()
-        }
-        return {wire: value for wire, value in found.items() if value is not None}
 
     def _told_apart(self, schema: Schema, alternatives: list[Schema]) -> bool:
         """Whether a discriminator tells all alternatives apart, which are objects that have it."""
@@ -320,19 +286,16 @@ class Types:
         entities = [each for each in found if each.entity]
         if len(found) == 1:
             return dataclasses.replace(found[0], nullable=nullable)
-        if len(entities) == 1 and all(each.entity or self._is_id(each.value) for each in found):
+        if len(entities) == 1 and all(each.entity or _is_id(each.value) for each in found):
             # Where it is the id alone, the record may not be known.
             return dataclasses.replace(entities[0], nullable=True)
         unions = [each for each in found if _is_form(each.value, "union")]
-        if len(unions) == 1 and all(each is unions[0] or self._is_id(each.value) for each in found):
+        if len(unions) == 1 and all(each is unions[0] or _is_id(each.value) for each in found):
             return dataclasses.replace(unions[0], nullable=True)
         others = [each for each in found if self.is_object(each.value) or _is_form(each.value, "values")]
         if unions or (entities and (others or len(entities) > 1) and not told_apart):
             return Typed("any", nullable)
         return Typed({"one_of": [self.item(each) for each in found]}, nullable)
-
-    def _is_id(self, value: Value) -> bool:
-        return isinstance(value, str) and value in IDS
 
     def _with_attribute(self, schema: Schema, several: Typed, typed: list[tuple[Typed, Schema]]) -> Typed:
         found = schema.discriminator
@@ -546,6 +509,36 @@ class Types:
         self.document.findings.append(Finding("object-cycle", message, member.parts[0].where, "note"))
 
 
+class Mixture:
+    """Whether an entity stands beside other objects that nothing tells from it."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+
+    def is_one(self, alternatives: list[Schema]) -> bool:
+        """Whether alternatives hold an entity and other objects, and no constant tells them apart."""
+        objects = {self._identity(each): each for each in alternatives if each.type in ("object", "one_of")}
+        if len(objects) < 2 or not any(each.at in self.types.entities for each in objects.values()):
+            return False
+        constants = [self._constants(each) for each in objects.values()]
+        return any(
+            not any(one[wire] != other[wire] for wire in one.keys() & other.keys())
+            for one, other in itertools.combinations(constants, 2)
+        )
+
+    def _identity(self, schema: Schema) -> object:
+        known = self.types.entities.get(schema.at)
+        return schema.at if known is None else known.name
+
+    def _constants(self, schema: Schema) -> dict[str, Scalar]:
+        """The members of an object that have one value."""
+        found = {
+            wire: self.types.constant(Member((part,), wire in schema.required, True))
+            for wire, part in schema.properties.items()
+        }
+        return {wire: value for wire, value in found.items() if value is not None}
+
+
 class Circles:
     """Which objects hold which others for certain, so that no object holds itself without an end."""
 
@@ -610,6 +603,10 @@ def _enum_values(schema: Schema) -> Value:
         named.update(zip(map(snake_case, schema.enum_names), schema.enum, strict=True))
         return named
     return list(schema.enum)
+
+
+def _is_id(value: Value) -> bool:
+    return isinstance(value, str) and value in IDS
 
 
 def _choices(value: Value) -> list[Value]:
