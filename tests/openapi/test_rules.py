@@ -9,6 +9,7 @@ from tests.openapi.small import made, many, operation, record, ref, spec
 
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.options import Options
+from restencil_generator.output.pipeline import build
 from restencil_generator.spec.load import load_text
 
 # ------------------------------------------------------------------------------------------------ paths to resources
@@ -333,15 +334,144 @@ def test_other_answers_make_endpoints_of_ones_own() -> None:
     assert found["create"]["expires"] == ["get_list"]
 
 
-def test_a_post_that_reads_has_no_side_effect() -> None:
-    """Its name begins or ends with a word of reading, and it answers 200 with a schema."""
-    paths = {
-        "/search": {"post": operation(many({"type": "string"}), body=record(text="string"), operationId="searchAll")}
-    }
-    found = made(paths)
-    endpoint = whole(found)["resources"]["search"]["endpoints"]["search_all"]
+def by_post(body: Any = None, status: str = "200", answer: Any = None, **more: Any) -> Any:
+    """What an import makes of `POST /flows/filter` beside the items of its list."""
+    flow = record("id", id="string", name="string")
+    post = operation(answer or many(ref("Flow")), body=body or record(names=many({"type": "string"})), status=status)
+    paths = {"/flows/{id}": {"get": operation(ref("Flow"))}, "/flows/filter": {"post": {**post, **more}}}
+    result = made(paths, {"Flow": flow})
+    assert not [each for each in result.document.findings if each.code.startswith("import-")]
+    (endpoint,) = whole(result)["resources"]["flows"]["endpoints"].items()
+    return endpoint[1], comment(result, f"resources.flows.endpoints.{endpoint[0]}.side_effect")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"operationId": "read_flows_flows_filter_post", "summary": "Read Flows"},
+        {"answer": record(count="integer", results=many(ref("Flow")))},
+    ],
+)
+def test_a_list_by_post_is_a_read_that_is_to_be_checked(more: dict[str, Any]) -> None:
+    """A POST that is called like a read and answers a list of entities has no side effect, and its body is its key."""
+    endpoint, said = by_post(**more)
     assert (endpoint["side_effect"], endpoint["request"]) == (False, {"in_key": True})
-    assert comment(found, "resources.search.endpoints.search_all.side_effect").startswith("check: ")
+    assert said == "check: its name says that it reads"
+    held = endpoint["schema"] if "answer" not in more else endpoint["schema"]["results"]
+    assert held == ["Flow"]  # nothing is added to a list that a body selects
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"operationId": "bulk_delete_flows"},
+        {"summary": "Find flows and update them"},
+        {"operationId": "listOrCreate"},
+        {"status": "201"},
+        {"answer": ref("Flow")},
+        {"answer": many({"type": "string"})},
+        {"body": ref("Flow")},
+    ],
+)
+def test_a_post_that_may_change_something_stays_a_change(more: dict[str, Any]) -> None:
+    """A changing verb, another status than 200, another answer than a list or an entity as body make it a change."""
+    endpoint, _ = by_post(**more)
+    assert "side_effect" not in endpoint
+
+
+def test_a_post_without_a_word_of_reading_stays_a_change() -> None:
+    """A POST that is not called like a read is a change, whatever it answers."""
+    paths = {
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+        "/flows/start": {"post": operation(many(ref("Flow")), body=record(a="string"))},
+    }
+    found = spec(paths, {"Flow": record("id", id="string")})
+    assert "side_effect" not in found["resources"]["flows"]["endpoints"]["start"]
+
+
+@pytest.mark.parametrize(
+    ("description", "vague"),
+    [
+        ("Whether it is done", False),
+        ("The owner, by its id", False),
+        ("Those whose title contains it", True),
+        ("A prefix of the name", True),
+        ("Rank of at least this", True),
+        ("Created after this day", True),
+        ("A regex", True),
+    ],
+)
+def test_a_filter_whose_description_is_no_equality_is_unknown(description: str, vague: bool) -> None:
+    """A filter that is called like a field says `filter: unknown` where its description names another comparison."""
+    done = {"name": "done", "in": "query", "schema": {"type": "boolean"}, "description": description}
+    other = {"name": "q", "in": "query", "schema": {"type": "string"}, "description": "Title contains it"}
+    answer = record("id", id="string", done="boolean")
+    paths = {
+        "/flows": {"get": operation(many(ref("Flow")), parameters=[done, other])},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    params = spec(paths, {"Flow": answer})["resources"]["flows"]["search_params"]
+    written = {"type": "boolean?", "description": description}
+    assert params["done"] == ({**written, "filter": "unknown"} if vague else written)
+    assert "filter" not in params["q"]  # it is no field, so it selects nothing exactly anyway
+
+
+def test_pages_of_django_rest_framework() -> None:
+    """`count`, `next`, `previous` and `results` say where pages end and how many items there are."""
+    page = record("count", "results", count="integer", next="string", previous="string", results=many(ref("Flow")))
+    paths = {
+        "/flows": {"get": operation(page, query={"page": "integer"})},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
+    assert (found["pagination_field"], found["pagination"]) == (
+        "page",
+        {"style": "page", "more": "next", "total": "count"},
+    )
+
+
+def test_of_two_totals_the_selected_one_counts() -> None:
+    """Where an answer tells all items and the selected ones, the latter are the total, which is to be checked."""
+    meta = record(total_count="integer", filter_count="integer")
+    paths = {
+        "/flows": {"get": operation(record(data=many(ref("Flow")), meta=meta), query={"page": "integer"})},
+        "/flows/{id}": {"get": operation(ref("Flow"))},
+    }
+    result = made(paths, {"Flow": record("id", id="string")})
+    assert whole(result)["resources"]["flows"]["pagination"] == {"style": "page", "total": "meta.filter_count"}
+    assert comment(result, "resources.flows.pagination") == "check: filter_count is taken for the total"
+
+
+def test_link_header_beside_a_page_parameter() -> None:
+    """A declared `Link` header names the next page, and the page parameter stays one."""
+    get = operation(many(ref("Flow")), query={"page": "integer", "per_page": "integer"})
+    get["responses"]["200"]["headers"] = {"Link": {"schema": {"type": "string"}}}
+    paths = {"/flows": {"get": get}, "/flows/{id}": {"get": operation(ref("Flow"))}}
+    found = spec(paths, {"Flow": record("id", id="string")})["resources"]["flows"]
+    assert (found["pagination_field"], found["pagination"]) == ("page", {"style": "link"})
+
+
+@pytest.mark.parametrize("name", ["True", "None", "typing", "restencil", "class", "_client", "Any", "list", "Client"])
+def test_names_that_generated_modules_use_give_way(name: str) -> None:
+    """Paths, tags, components and properties may be called like words of Python or like what modules import."""
+    schema = record("id", **{"id": "integer", f"{name}_": "string", "other": ref(name)})
+    paths = {
+        f"/{name}": {
+            "get": operation(many(ref(name)), query={name: "string"}),
+            "post": operation(ref(name), body=ref(name)),
+        },
+        f"/{name}/{{id}}": {"get": operation(ref(name)), "patch": operation(ref(name), body=ref(name))},
+        "/run": {"post": operation({"type": "string"}, body=record(a="string"), tags=[name])},
+    }
+    result = made(paths, {name: schema})
+    assert not [each for each in result.document.findings if each.code.startswith("import-")]
+    loaded = load_text(result.text, "small.yaml").declaration
+    assert loaded is not None
+    files = build(loaded, "small.yaml").files
+    for path, text in files.items():
+        if path.endswith(".py"):
+            compile(text, path, "exec")
 
 
 # --------------------------------------------------------------------------------------------------------- parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -220,6 +221,8 @@ def package_of(document: Document) -> str:
     """The name of a package after the title. Raises `Failure` where nothing of it is left."""
     words = [word for word in snake_case(document.title, "").split("_") if word and not _NO_NAME.match(word)]
     name = "_".join(words)
+    if name in sys.stdlib_module_names:
+        name = f"{name}_api"  # a package of that name would hide the module
     if not name or not name[0].isalpha():
         raise Failure(
             f"{document.source}: the title {quoted(document.title)} gives no name for the package; "
@@ -230,6 +233,11 @@ def package_of(document: Document) -> str:
 
 def _check_package(name: str, source: str) -> None:
     """Raises `Failure` for a name that no package can have."""
+    if name in sys.stdlib_module_names:
+        raise Failure(
+            f"{source}: a package {quoted(name)} would hide the module of Python of that name; "
+            "give another one by --package NAME"
+        )
     smallest = (
         f"restencil: 1\npackage: {quoted(name)}\nresources: {{a: {{endpoints: {{b: {{path: /b, schema: any}}}}}}}}\n"
     )

@@ -18,26 +18,6 @@ from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec import model as d
 from restencil_generator.spec.path_template import list_path
 
-READS: Final = frozenset(
-    [
-        "search",
-        "query",
-        "list",
-        "get",
-        "find",
-        "lookup",
-        "count",
-        "export",
-        "preview",
-        "validate",
-        "check",
-        "estimate",
-        "calculate",
-    ]
-)
-"""Words that the names of operations which only read begin or end with."""
-"""Words that the names of operations which only read begin or end with."""
-
 METHODS: Final = {
     "get": "GET",
     "get_list": "GET",
@@ -131,7 +111,8 @@ class Endpoints:
         if params := self._params(resource, own, names):
             values["params"] = params
         queries = self.context.parameters.of(operation)
-        python = self.lists.queries(endpoint, queries, set(names.values()))
+        listed = None if collection is None else collection[1]
+        python = self.lists.queries(endpoint, queries, set(names.values()), listed)
         self._headers(endpoint, operation, set(names.values()))
         if operation.body is not None and not (
             call.method in NO_BODY and not self.bodies.has_members(operation.body.content)
@@ -145,7 +126,7 @@ class Endpoints:
             values.pop("collection", None)
             if resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
-        self._reads(resource, endpoint)
+        self._reads(endpoint, lists=collection is not None)
         if own.expires and "side_effect" not in values:
             values["expires"] = list(own.expires)
             if own.check:
@@ -220,27 +201,21 @@ class Endpoints:
                 return inner.parts[0], (wire,)
         return part, ()
 
-    def _reads(self, resource: Resource, endpoint: Endpoint) -> None:
-        """A POST that reads: told by its name, where it answers 200 with a schema."""
-        call = endpoint.call
-        words = endpoint.name.split("_")
-        operation = call.operation
+    def _reads(self, endpoint: Endpoint, *, lists: bool) -> None:
+        """Says of a QUERY, and of a POST that `lists` records, that it reads."""
+        call, values = endpoint.call, endpoint.values
         if call.method == "QUERY":
-            endpoint.values["side_effect"] = False
-            if operation.body is not None:
-                endpoint.values.setdefault("request", {"in_key": True})
+            values["side_effect"] = False
+            if call.operation.body is not None:
+                values.setdefault("request", {"in_key": True})
             return
-        if call.method != "POST" or not READS & {words[0], words[-1]}:
-            return
-        if "200" not in operation.result.statuses or operation.result.schema is None:
-            return
-        if self._routes[operation.method, operation.path] > 1:
+        if call.method != "POST" or not lists or self._routes[call.method, call.operation.path] > 1:
             return  # headers alone tell such operations apart, and no key holds those
-        endpoint.values["side_effect"] = False
+        values["side_effect"] = False
         endpoint.comments[("side_effect",)] = "check: its name says that it reads"
-        if endpoint.values.get("body") is not None:
-            request = endpoint.values.get("request")
-            endpoint.values["request"] = {**(request if isinstance(request, dict) else {}), "in_key": True}
+        if values.get("body") is not None:
+            request = values.get("request")
+            values["request"] = {**(request if isinstance(request, dict) else {}), "in_key": True}
 
     def _headers(self, endpoint: Endpoint, operation: Operation, taken: set[str]) -> None:
         search = endpoint.values.get("search_params")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -18,6 +19,26 @@ from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.keys import FORMS
 
+READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history"))
+"""Words in what a POST is called that only reads."""
+
+CHANGES: Final = frozenset(
+    ("add", "append", "approve", "archive", "assign", "batch", "bulk", "cancel", "change", "clear", "clone", "complete",
+     "copy", "create", "delete", "disable", "duplicate", "edit", "enable", "execute", "import", "insert", "invite",
+     "mark", "merge", "modify", "move", "new", "patch", "publish", "put", "register", "reject", "remove", "replace",
+     "reset", "restore", "revoke", "save", "send", "set", "submit", "subscribe", "sync", "trigger", "unassign",
+     "update", "upload", "upsert", "write")
+)  # fmt: skip
+"""Words beside them that say that it changes something."""
+
+VAGUE: Final = re.compile(
+    r"contain|search|prefix|regex|regular expression|pattern|wildcard|fuzzy|partial|substring|begins? with|starts? with"
+    r"|ends? with|\b(?:after|before|since|until|greater|less|at least|at most|minimum|maximum|min|max|between|newer"
+    r"|older|earlier|later|like|ranges?|case[- ]insensitive(?:ly)?)\b",
+    re.IGNORECASE,
+)
+"""What descriptions of parameters say that do not select by equality."""
+
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""
 
@@ -28,8 +49,16 @@ class Lists:
     def __init__(self, context: ImportContext) -> None:
         self.context = context
 
-    def queries(self, endpoint: Endpoint, queries: list[Query], taken: set[str]) -> dict[str, str]:
+    def queries(
+        self, endpoint: Endpoint, queries: list[Query], taken: set[str], listed: Entity | None = None
+    ) -> dict[str, str]:
+        """Writes the search parameters of an endpoint; `listed` is the entity that they may select by its fields."""
         found, names = self.context.parameters.search_params(queries, taken)
+        fields = set() if listed is None else set(self.context.entities[listed].values())
+        for query in queries:
+            name = names[query.wire]
+            if name in fields and is_vague(query.description or self.context.shapes.of(query.part).description):
+                found[name] = _with(found[name], "filter", "unknown")
         if found:
             endpoint.values["search_params"] = found
         return names
@@ -41,17 +70,18 @@ class Lists:
         assert call.answer is not None
         operation = call.operation
         queries = self.context.parameters.of(operation)
-        names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()))
+        listed = None if resource.summary is None else entity
+        names = self.queries(endpoint, queries, set(self.context.path_names[resource].values()), listed)
         if resource.summary is None:
             typed = self.context.types.of(
                 many.items, self.context.owner(resource, endpoint.name), self.context.scope(call)
             )
             item = self.context.types.item(typed)
-            listed: Value = {"values": item} if many.values else [item]
-            endpoint.values["schema"] = listed
+            plain: Value = {"values": item} if many.values else [item]
+            endpoint.values["schema"] = plain
             endpoint.many = ".".join(many.path)
             if not many.bare:
-                endpoint.values["schema"] = self._around(resource, endpoint, many, listed)
+                endpoint.values["schema"] = self._around(resource, endpoint, many, plain)
                 endpoint.many, endpoint.one = None, ""
             return
         item = self.context.resource_schema(resource)
@@ -145,7 +175,7 @@ class Lists:
 
     def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
         """The list of entities that a reading call answers with."""
-        if call.method != "GET" or call.answer is None:
+        if call.answer is None or not (call.method == "GET" or is_list_by_post(call)):
             return None
         answers = self.context.found.answers
 
@@ -156,6 +186,11 @@ class Lists:
         many = answers.many(call.answer, fits, resource.name)
         if many is None or not fits(many.items):
             return None
+        body = call.operation.body
+        if call.method != "GET" and body is not None and body.content.schema is not None:
+            sent = self.context.shapes.of(body.content.schema)
+            if self.context.found.by_schema.get(sent.at) is not None:
+                return None  # it is sent records, so it may change them
         return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
 
     def collection(
@@ -163,10 +198,34 @@ class Lists:
     ) -> None:
         item = self.context.types.of(many.items, owner, scope).value
         self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
-        held: Value = {"collection": {"values": item} if many.values else [item]}
+        inner: Value = {"values": item} if many.values else [item]
+        # What a body selects is known to the server alone, so nothing is added to such a list here.
+        held: Value = {"collection": inner} if endpoint.call.method == "GET" else inner
         if many.bare:
             endpoint.values["schema"] = held
             endpoint.many = ".".join(many.path)
         else:
             endpoint.values["schema"] = self._around(resource, endpoint, many, held)
             endpoint.one = ""
+
+
+def is_vague(description: str) -> bool:
+    """Whether a parameter selects otherwise than by equality, as far as its description says."""
+    return VAGUE.search(description) is not None
+
+
+def is_list_by_post(call: Call) -> bool:
+    """Whether a POST only reads a list, told by the words of its id, path and summary and by its one success."""
+    operation = call.operation
+    if call.method != "POST" or operation.result.statuses != ("200",):
+        return False
+    path = "/".join(part for part in call.route.segments if "{}" not in part)
+    words = {word for text in (operation.operation_id, path, operation.summary) for word in snake_case(text).split("_")}
+    return bool(READS & words) and not CHANGES & words
+
+
+def _with(written: Value, key: str, value: Value) -> Value:
+    """What is written of a parameter, with one key more."""
+    if isinstance(written, dict) and "type" in written:
+        return {**written, key: value}
+    return {"type": written, key: value}

@@ -55,7 +55,9 @@ ORDERS: Final = frozenset(
     ]
 )
 MORE: Final = ("has_more", "has_next", "more", "has_next_page")
-TOTAL: Final = ("total_count", "total", "total_results", "total_items", "total_size", "count_total")
+FILTERED: Final = ("filter_count", "filtered_count", "total_filtered", "records_filtered")
+"""Totals of the items that are selected."""
+TOTAL: Final = (*FILTERED, "total_count", "total", "total_results", "total_items", "total_size", "count_total")
 AROUND: Final = frozenset(
     ["meta", "links", "paging", "pagination", "response_metadata", "page", "page_info", "cursors", "_links"]
 )
@@ -80,6 +82,8 @@ def pages_of(
     page = next((by_name[name] for name in PAGES if name in by_name), "")
     offset = next((by_name[name] for name in OFFSETS if name in by_name), "")
     around = list(_around(shapes, answer))
+    if any(header.lower() == "link" for header in operation.result.headers):
+        return Pages(cursor or page or offset, {"style": "link"})
     if cursor:
         return _cursor(shapes, cursor, page, around, pk)
     if page:
@@ -87,11 +91,9 @@ def pages_of(
         schema = parameters[page]
         if schema.default == 0 or schema.bounds.get("minimum") == 0:
             pagination["start"] = 0
-        return Pages(page, {**pagination, **_ends(around)})
+        return Pages(page, {**pagination, **_ends(around)}, _doubt(around))
     if offset:
-        return Pages(offset, {"style": "offset", **_ends(around)})
-    if any(header.lower() == "link" for header in operation.result.headers):
-        return Pages("", {"style": "link"})
+        return Pages(offset, {"style": "offset", **_ends(around)}, _doubt(around))
     url = next((path for path, schema in around if _is_url(path, schema)), ())
     return Pages("", {"style": "url", "next": _shown(url)}, url[-1]) if url else None
 
@@ -115,6 +117,9 @@ def _cursor(
 def _ends(around: list[tuple[tuple[str, ...], Schema]]) -> dict[str, Value]:
     """The members that say whether there is more, and how many items there are."""
     found: dict[str, Value] = {}
+    outer = {snake_case(path[0]) for path, _ in around if len(path) == 1}
+    if outer >= {"count", "next", "previous"}:  # Django REST framework
+        return {"more": "next", "total": "count"}
     for key, names, types in (("more", MORE, ("boolean",)), ("total", TOTAL, ("integer", "number"))):
         path = next(
             (
@@ -128,6 +133,13 @@ def _ends(around: list[tuple[tuple[str, ...], Schema]]) -> dict[str, Value]:
         if path:
             found[key] = _shown(path)
     return found
+
+
+def _doubt(around: list[tuple[tuple[str, ...], Schema]]) -> str:
+    """What is to be checked of the total, where an answer has one of all items and one of those that are selected."""
+    names = {snake_case(path[-1]) for path, _ in around}
+    filtered = [name for name in FILTERED if name in names]
+    return f"check: {filtered[0]} is taken for the total" if filtered and names & set(TOTAL) - set(FILTERED) else ""
 
 
 def _around(shapes: Shapes, answer: Part | None) -> Iterator[tuple[tuple[str, ...], Schema]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import keyword
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -135,7 +136,7 @@ class _Writer:
         self.context.class_names.clear()
         for resource in self.context.resources:
             name = pascal_case(resource.name)
-            while name in self.context.names.taken:
+            while name in self.context.names.taken or keyword.iskeyword(name):
                 name += "Resource"
             self.context.class_names[resource.name] = name
             self.context.names.reserve([name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -24,7 +25,7 @@ class TypeNames:
     def __init__(self, given: Mapping[str, str], held: Mapping[str, str] | None = None) -> None:
         self.given = given
         self.held = held or {}
-        self.taken: set[str] = {*RESERVED, BASE, *CLASSES}
+        self.taken: set[str] = {*RESERVED, BASE, *CLASSES, *keyword.kwlist}
 
     def reserve(self, names: Iterable[str]) -> None:
         """Takes names that others of the package have."""
