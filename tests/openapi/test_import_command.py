@@ -101,19 +101,21 @@ def test_a_summary_as_data(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_findings_are_told_with_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first fifty are shown, the rest is counted per code."""
+    """Those of one kind are told once, with their count and the first three places; `--verbose` tells each."""
     bad = {f"e{number:02}": {"type": "potato"} for number in range(60)}
     schemas = {"Order": {**ITEM, "properties": {**ITEM["properties"], **bad}}}  # type: ignore[dict-item]  # JSON
     Path("openapi.json").write_text(json.dumps(shop(components={"schemas": schemas}), indent=1))
     assert run(["import", "openapi.json"]) == 0
-    lines = capsys.readouterr().err.splitlines()
-    told = [line for line in lines if "warning[type-unknown]" in line]
-    assert len(told) == 50
+    (once,) = [line for line in capsys.readouterr().err.splitlines() if "warning[type-unknown]" in line]
+    assert run(["import", "openapi.json", "--again", "--verbose"]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "warning[type-unknown]" in line]
+    assert len(told) == 60
+    also = [line.split(": ")[0].removeprefix("openapi.json:") for line in told[1:3]]
+    assert once == f"{told[0]} (60 like this, also at {', '.join(also)}, …)"
     place, message = told[0].split(": ", 1)
     at = int(place.split(":")[1])
     assert Path("openapi.json").read_text().splitlines()[at - 1].strip().startswith('"type": "potato"')
     assert message == "warning[type-unknown]: the type 'potato' is none of JSON Schema; read as any"
-    assert lines[-1] == "not shown: 10 type-unknown"
 
 
 # ------------------------------------------------------------------------------------------------------- what is chosen
@@ -179,6 +181,42 @@ def test_the_title_gives_the_package(title: str, package: str) -> None:
     Path("openapi.json").write_text(json.dumps(shop(info={"title": title, "version": "1"})))
     assert run(["import", "openapi.json"]) == 0
     assert Path(f"{package}.yaml").is_file()
+
+
+def test_a_package_is_not_called_like_a_module_of_python(capsys: pytest.CaptureFixture[str]) -> None:
+    """A title that is the name of one gives `<name>_api`; such a `--package` is exit code 2."""
+    Path("openapi.json").write_text(json.dumps(shop(info={"title": "Calendar API", "version": "1"})))
+    assert run(["import", "openapi.json"]) == 0
+    assert Path("calendar_api.yaml").is_file()
+    assert run(["import", "openapi.json", "--package", "typing"]) == 2
+    assert "a package 'typing' would hide the module of Python of that name" in capsys.readouterr().err
+
+
+def test_a_spec_is_imported_again_by_its_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--out FILE` alone imports what wrote the file, as it was chosen; a file that no import wrote is exit code 2."""
+    Path("openapi.json").write_text(json.dumps(shop()))
+    assert run(["import", "openapi.json", "--package", "mine", "--out", "specs/a.yaml", "--exclude", "/none/**"]) == 0
+    assert run(["import", "--out", "specs/a.yaml"]) == 0
+    assert "nothing changed" in capsys.readouterr().err
+    Path("openapi.json").write_text(json.dumps(shop(servers=[{"url": "https://new.example"}])))
+    assert run(["import", "--out", "specs/a.yaml"]) == 0
+    text = Path("specs/a.yaml").read_text()
+    assert "package: mine" in text
+    assert "url_prefix: https://new.example" in text
+    assert run(["import", "openapi.json", "--out", "specs/a.yaml"]) == 0  # the package is that of the file
+    capsys.readouterr()
+    assert run(["import", "--out", "specs/b.yaml"]) == 2
+    assert "specs/b.yaml: no import is known that wrote it; name the document" in capsys.readouterr().err
+
+
+def test_the_summary_counts_what_was_guessed(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says how many primary keys the document states, and how many are to be checked."""
+    item = {"type": "object", "properties": {"name": {"type": "string"}}}
+    answer = {"200": {"description": "", "content": {"application/json": {"schema": item}}}}
+    paths = {**shop()["paths"], "/tags/{tag}": {"get": {"responses": answer}, "delete": {"responses": answer}}}
+    Path("openapi.json").write_text(json.dumps(shop(paths=paths)))
+    assert run(["import", "openapi.json"]) == 0
+    assert "primary keys: 1 stated, 1 guessed (check:)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("title", ["REST API v1", "", "2.0"])
@@ -325,6 +363,7 @@ def test_an_address_is_imported(capsys: pytest.CaptureFixture[str]) -> None:
     ("reply", "said"),
     [
         (Reply(404), "/openapi.json: 404"),
+        (Reply(401), "/openapi.json: 401; it asks for credentials, which import does not send: save the document"),
         (Reply(500), "/openapi.json: 500"),
         (Reply(body=b"<!doctype html>"), "openapi.json:1:1: no JSON and no YAML: it looks like HTML"),
         (Reply(302, headers={"Location": "http://127.0.0.1:1/x"}), "which is another origin"),
@@ -349,7 +388,7 @@ def test_no_other_origin_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
         with Server(lambda request: Reply(body=json.dumps(shop(components={"schemas": schemas})).encode())) as server:
             assert run(["import", f"{server.url}/openapi.json"]) == 0
         assert other.arrived == []
-    assert capsys.readouterr().err.count("warning[ref-remote]") == 2
+    assert "(2 like this, also at " in capsys.readouterr().err
 
 
 def test_swagger_is_imported_too() -> None:

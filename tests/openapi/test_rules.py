@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -1131,3 +1132,41 @@ def test_examples() -> None:
     assert {name: each.get("examples") for name, each in found.items()} == {
         "a": {"get": {"response": {"id": "1", "made_on": "2024-01-31"}}}, "b": None, "c": None, "d": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scheme", "prefix", "checked"),
+    [
+        ({"x-fern-header": {"name": "api_key", "prefix": "Token "}}, "Token ", False),
+        ({"description": "Send `Authorization: Token <your-token>` with each request."}, "Token ", False),
+        ({"description": "curl -H 'Authorization: Bearer abc'"}, "Bearer ", False),
+        ({"description": "The key, after the prefix `Token `"}, "Token ", False),
+        ({"bearerFormat": "Bearer"}, "Bearer ", False),
+        ({"x-example": "Authorization: Bearer 123"}, "Bearer ", False),
+        ({"description": "Your personal key. Tokens expire."}, None, True),
+        ({}, None, True),
+        ({"name": "X-API-Key", "description": "Your key"}, None, False),
+    ],
+)
+def test_the_prefix_of_a_key_in_a_header(scheme: dict[str, Any], prefix: str | None, checked: bool) -> None:
+    """It is what the description, an extension or an example says; else that is to be checked of `Authorization`."""
+    found = {"type": "apiKey", "in": "header", "name": "Authorization", **scheme}
+    result = made({"/a": {"get": operation()}}, security=[{"key": []}], components={"securitySchemes": {"key": found}})
+    assert whole(result)["auth"].get("prefix") == prefix
+    assert ("check: " in comment(result, "auth")) is checked
+
+
+def test_operations_that_mostly_say_nothing_of_authentication() -> None:
+    """Where the document and most operations say nothing, they use the scheme, which is to be checked once."""
+    schemes = {"key": {"type": "http", "scheme": "bearer"}}
+    paths = {f"/a{index}": {"get": operation({"type": "string"})} for index in range(9)}
+    paths["/b"] = {"get": operation({"type": "string"}, security=[{"key": []}])}
+    for security in ([{"key": []}], None):
+        if security is None:
+            del paths["/b"]["get"]["security"]
+        result = made(copy.deepcopy(paths), components={"securitySchemes": schemes})
+        assert "auth: none" not in result.text
+        assert comment(result, "auth").count("check: ") == 1
+    few = {**{f"/b{index}": {"get": operation({"type": "string"}, security=[{"key": []}])} for index in range(9)}}
+    few["/login"] = {"get": operation({"type": "string"})}
+    assert "auth: none" in made(few, components={"securitySchemes": schemes}).text  # here it says that it is open

@@ -186,11 +186,15 @@ class _Console:
         for line in text.splitlines():
             self.say(self.style(line, colours[line[0]]) if line[:1] in colours else line)
 
-    def remarks(self, problems: Sequence[Problem]) -> None:
-        """Prints what is told beside a result, one line each: the first of them, and how many more there are."""
+    def remarks(self, problems: Sequence[Problem], *, every: bool) -> None:
+        """Prints what is told beside a result, one line each: `every` one, or the first and how many more there are."""
         from restencil_generator.diagnostics.format import brief
+        from restencil_generator.diagnostics.model import LIMIT
 
-        click.echo(brief(problems, color=_colours(sys.stderr)), nl=False, err=True, color=_colours(sys.stderr))
+        limit = len(problems) if every else LIMIT
+        click.echo(
+            brief(problems, color=_colours(sys.stderr), limit=limit), nl=False, err=True, color=_colours(sys.stderr)
+        )
 
     def refused(self, problems: Sequence[Problem], sources: Sources) -> None:
         """Prints why an import wrote nothing: conflicts, or mistakes of the merged spec."""
@@ -705,6 +709,7 @@ def diff(
     click.option("--ours", multiple=True, metavar="NODE", help="Settle a conflict: keep what the spec says. * is all."),
     click.option("--theirs", multiple=True, metavar="NODE", help="Settle a conflict: take what the document says."),
     click.option("--again", is_flag=True, help="Import although nothing changed."),
+    click.option("--verbose", is_flag=True, help="List every finding, those of one kind too."),
     click.option("--diff", is_flag=True, help="Print what would change as a unified diff; write nothing."),
     click.option("--check", is_flag=True, help="Say what the document changed since the last import; write nothing."),
     click.option(
@@ -725,6 +730,7 @@ def import_(
     diff: bool,
     check: bool,
     fail_on: Upstream | None,
+    verbose: bool,
     **given: Any,
 ) -> Exit:
     """Write a spec from an OpenAPI document (2.0 to 3.2, JSON or YAML): a file, an address, or - for stdin.
@@ -753,13 +759,13 @@ def import_(
     if check:
         found = [_check_import(console, job, fail_on or "documentation") for job in jobs]
     else:
-        found = [_import(console, job, stdout=out == "-", diff=diff) for job in jobs]
+        found = [_import(console, job, stdout=out == "-", diff=diff, verbose=verbose) for job in jobs]
     if console.prints_documents:
         _print_imports(console, found, several=len(jobs) > 1)
     return NO if any("refused" in one or one.get("fails") for one in found) else YES
 
 
-def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[str, Any]:
+def _import(console: _Console, job: Job, *, stdout: bool, diff: bool, verbose: bool) -> dict[str, Any]:
     """Carries out one import, and gives what `--format json` says of it."""
     from restencil_generator.openapi import import_job
 
@@ -772,11 +778,11 @@ def _import(console: _Console, job: Job, *, stdout: bool, diff: bool) -> dict[st
             console.note(f"{same}: nothing changed in {job.source}")
         return {"file": same.as_posix(), "source": job.source, "unchanged": True}
     if not stdout:
-        return _settle(console, job, imported, diff=diff)
+        return _settle(console, job, imported, diff=diff, verbose=verbose)
     console.say(imported.text, end="")
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
-        console.remarks(imported.findings)
+        console.remarks(imported.shown(verbose=verbose), every=verbose)
     return imported.data()
 
 
@@ -799,7 +805,7 @@ def _check_import(console: _Console, job: Job, fail_on: Upstream) -> dict[str, A
     return {**upstream_changes.data_of(found, imported.out.as_posix(), job.source), "fails": found.fails(fail_on)}
 
 
-def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> dict[str, Any]:
+def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool, verbose: bool) -> dict[str, Any]:
     """Writes what was imported, or shows it, and gives what `--format json` says of it."""
     from restencil_generator.diagnostics.format import as_json
     from restencil_generator.openapi import import_job
@@ -815,7 +821,7 @@ def _settle(console: _Console, job: Job, imported: Imported, *, diff: bool) -> d
         import_job.publish(imported, settlement)
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
-        console.remarks([*settlement.told, *imported.findings])
+        console.remarks([*settlement.told, *imported.shown(verbose=verbose)], every=verbose)
     return {**imported.data(), "told": [as_json(problem) for problem in settlement.told]}
 
 

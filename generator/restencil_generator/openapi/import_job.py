@@ -33,10 +33,11 @@ from restencil_generator.openapi.merge.resolve import Settlement, Theirs
 from restencil_generator.openapi.merge.state import Record
 from restencil_generator.openapi.merge.three_way import Settled
 from restencil_generator.openapi.options import Options
-from restencil_generator.openapi.summary import data_of, problems_of, text_of
+from restencil_generator.openapi.summary import counted, data_of, problems_of, text_of
 from restencil_generator.project.config import Import, find_imports
 from restencil_generator.spec.load import load_text
 
+_PACKAGE: Final = re.compile(r"^package: *([A-Za-z_]\w*) *(?:#.*)?$", re.MULTILINE)
 _NO_NAME: Final = re.compile(r"(?:api|rest|service|[vn]?\d+[a-z]?\d*)\Z")
 
 
@@ -112,6 +113,10 @@ class Imported:
         """What is merged into the spec that stands there."""
         return Theirs(self.package, self.made.tree, self.text, self.made.document.source, self.places)
 
+    def shown(self, *, verbose: bool) -> Sequence[Problem]:
+        """The findings as they are printed: those of one kind once, with their count, or every one."""
+        return self.findings if verbose else counted(self.findings)
+
     def summary(self) -> str:
         """What was made of what, in a few lines."""
         return text_of(self.made, self.out.as_posix())
@@ -128,8 +133,9 @@ def unchanged(job: Job) -> Path | None:
     """
     if job.again or job.settles or job.source == "-":
         return None
-    record = _last(job)
-    if record is None:
+    record = recorded(job.out) if job.out is not None and not job.options.package else None
+    record = record or _last(job)
+    if record is None or record.source != state.named(job.source, job.target(record.package).parent):
         return None
     out = job.target(record.package)
     folder = out.parent
@@ -168,7 +174,9 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
         document.findings.append(Finding("exclude-unused", message, Where(document.source, "/paths")))
     chosen = job.options.include or job.options.exclude or job.options.tags
     exported = None if chosen else restored(files.source.value)
-    package = job.options.package or (package_of(document) if exported is None else exported.package)
+    before = recorded(job.out)
+    package = job.options.package or ("" if before is None else before.package)
+    package = package or (package_of(document) if exported is None else exported.package)
     _check_package(package, document.source)
     step(f"making the spec of {package}")
     out = job.target(package)
@@ -252,6 +260,8 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
     `given` is what the command line says. Raises `Failure` where there is nothing to import.
     """
     imports = find_imports(config)
+    if source is None and not imports and out not in (None, "-"):
+        return [_job_before(Path(str(out)), given)]
     changed = {**given, "out": None if out in (None, "-") else Path(str(out))}
     if source is not None and source not in imports:
         return [job_of(Import("", Path(), source), **changed)]
@@ -262,6 +272,41 @@ def jobs(source: str | None, config: Path | None, out: str | None, given: Mappin
         )
     chosen = imports.values() if source is None else [imports[source]]
     return [job_of(each, **changed) for each in chosen]
+
+
+def recorded(out: Path | None) -> Record | None:
+    """The record of the import that wrote a spec, which names its package; None where no import did."""
+    if out is None:
+        return None
+    try:
+        found = _PACKAGE.search((out / "spec.yaml" if out.is_dir() else out).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else state.read_record(state.beside(out), found[1])
+
+
+def _job_before(out: Path, given: Mapping[str, Any]) -> Job:
+    """The import that wrote a spec, once more. Raises `Failure` where none did."""
+    record = recorded(out)
+    if record is None or record.source == "-":
+        raise Failure(
+            f"{out}: no import is known that wrote it; name the document (`restencil import openapi.json --out {out}`)"
+        )
+    folder = out.parent
+    named = dict(record.options)
+    options = Import(
+        record.package,
+        folder,
+        record.source if is_address(record.source) else str(folder / record.source),
+        include=tuple(named.get("include", ())),
+        exclude=tuple(named.get("exclude", ())),
+        tags=tuple(named.get("tags", ())),
+        overlays=tuple(folder / overlay for overlay in named.get("overlays", ())),
+        required=named.get("required"),
+        root=None if named.get("root") is None else folder / named["root"],
+        split=bool(named.get("split")),
+    )
+    return job_of(options, **{**given, "out": out})
 
 
 def diff(settlement: Settlement) -> str:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from restencil_generator.diagnostics.model import Place, Problem
+from restencil_generator.diagnostics.model import Place, Problem, in_order
 from restencil_generator.openapi.document.model import Finding, Where
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.infer.names.inflection import plural
 from restencil_generator.openapi.spec_tree import CHECK, shown
-
-RULES: Final = {
-    1: "named like the parameter",
-    2: "the parameter's last word",
-    3: "the id",
-    4: "counting per parent",
-    5: "named after the thing",
-    6: "guessed",
-    7: "inside an object",
-    8: "from the path",
-}
-"""How a primary key was found, by rule."""
 
 
 def text_of(made: Made, file: str) -> str:
@@ -37,9 +26,10 @@ def text_of(made: Made, file: str) -> str:
     )
     found = made.inferred.found
     if found.items:
-        rules = [f"{count} {RULES[rule]}" for rule, count in sorted(found.rules.items()) if rule in RULES]
-        told = f": {', '.join(rules)}" if rules else ""
-        lines.append(f"  {sum(found.rules.values())} of {_count(found.items, 'primary key', shown=True)} found{told}")
+        keys = sum(found.rules.values())
+        without = f"; {_count(found.items - keys, 'item')} without one" if found.items > keys else ""
+        stated = f"{keys - found.guessed} stated, {found.guessed} guessed (check:)"
+        lines.append(f"  {_count(keys, 'primary key')}: {stated}{without}")
     lines.append(
         f"  {_count(counts['entities'], 'entity')}, {_count(counts['objects'], 'object')}, "
         f"{_count(counts['enums'], 'enum')}; {len(_checks(made))} to check"
@@ -65,7 +55,11 @@ def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[s
             "resources": counts["resources"],
             "groups": counts["groups"],
         },
-        "pks": {"items": found.items, "by_rule": {str(rule): count for rule, count in sorted(found.rules.items())}},
+        "pks": {
+            "items": found.items,
+            "guessed": found.guessed,
+            "by_rule": {str(rule): count for rule, count in sorted(found.rules.items())},
+        },
         "left_out": [
             {"operation": each.operation, "reason": each.reason, "place": _at(place_of(each.where))}
             for each in document.left_out
@@ -80,6 +74,23 @@ def problems_of(findings: Iterable[Finding], place_of: Callable[[Where], Place])
     return [
         Problem(each.code, each.message, place_of(each.where), each.hint, severity=each.severity) for each in findings
     ]
+
+
+def counted(problems: Sequence[Problem]) -> list[Problem]:
+    """Findings with those of one kind as one: the first, with how many there are and the first three places."""
+    kinds: dict[tuple[str, str], list[Problem]] = {}
+    for problem in in_order(problems):
+        kinds.setdefault((problem.code, problem.severity), []).append(problem)
+    return [_as_one(each) for each in kinds.values()]
+
+
+def _as_one(problems: list[Problem]) -> Problem:
+    first = problems[0]
+    if len(problems) == 1:
+        return first
+    also = ", ".join(_at(each.place).removeprefix(f"{first.place.file}:") for each in problems[1:3])
+    more = ", …" if len(problems) > 3 else ""
+    return dataclasses.replace(first, message=f"{first.message} ({len(problems)} like this, also at {also}{more})")
 
 
 def _covered(made: Made) -> tuple[int, int]:

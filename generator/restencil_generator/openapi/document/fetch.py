@@ -55,6 +55,12 @@ def origin(address: str) -> Origin:
     return scheme, split.hostname.lower(), port or _PORTS[scheme]
 
 
+_CREDENTIALS: Final = (
+    "; it asks for credentials, which import does not send: save the document "
+    "(curl -H 'Authorization: Bearer …' -o openapi.json ADDRESS), and import the file"
+)
+
+
 class Fetcher:
     """Fetches files of the origin of one address; what it has fetched counts towards its limits."""
 
@@ -97,7 +103,8 @@ class Fetcher:
                 if error.code in (301, 302, 303, 307, 308):
                     return b"", error.headers.get("Location", "")
                 kind = NotThere if 400 <= error.code < 500 else Failure
-                raise kind(f"{address}: {error.code}") from error
+                hint = _CREDENTIALS if error.code in (401, 403) else ""
+                raise kind(f"{address}: {error.code}{hint}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             raise Failure(f"{address}: cannot be fetched: {reason or type(error).__name__}") from error

@@ -249,6 +249,7 @@ class SecurityScheme:
     parameter: str = ""
     place: str = ""
     scheme: str = ""
+    bearer_format: str = ""
     description: str = ""
     flows: tuple[Flow, ...] = ()
     extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])

@@ -287,6 +287,7 @@ def _scheme(name: str, part: Part) -> SecurityScheme:
         parameter=_plain(value.get("name")),
         place=_plain(value.get("in")),
         scheme=scheme,
+        bearer_format=_plain(value.get("bearerFormat")),
         description=_plain(value.get("description")),
         flows=tuple(_flows(value)),
         extensions={key: inner for key, inner in value.items() if key.startswith("x-")},

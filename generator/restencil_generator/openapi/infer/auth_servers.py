@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from restencil_generator.diagnostics.model import quoted
+from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.document.model import Document, Finding, Requirement, SecurityScheme, Server, Where
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
@@ -15,6 +16,8 @@ from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.spec_tree import Value
 
 _PLACES: Final = ("header", "query", "cookie")
+_WORD: Final = re.compile(r"(Token|Bearer|Api-?Key|Key|JWT|Bot|OAuth|SSWS|GenieKey)", re.IGNORECASE)
+"""Words that stand before keys in headers."""
 _LOOPBACK: Final = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:|/|\Z)")
 
 Use = tuple[tuple[str, ...], ...]
@@ -35,6 +38,12 @@ class Access:
         if not used and document.schemes and not self.top and not document.security:
             used = list(document.schemes)
             self.check = "check: no operation asks for it"
+        self.asked_by_none = bool(self.check)
+        said = sum(operation.security is not None for operation in document.operations)
+        self.silent = not document.security and 0 < said < len(document.operations) - said
+        """Whether most operations say nothing of who asks, and the document neither: then that says nothing."""
+        if self.silent and not self.check:
+            self.check = f"check: {len(document.operations) - said} operations do not say whether they ask for it"
         self._undeclared(used)
         kept = [scheme for scheme in document.schemes if scheme in used]
         for scheme in kept:
@@ -45,7 +54,7 @@ class Access:
         self.names = {
             scheme: f"{name}_auth" if name in CLIENT_NAMES - {"token"} else name for scheme, name in taken.items()
         }
-        if self.check:
+        if self.asked_by_none:
             self.top = tuple((scheme,) for scheme in self.forms)
 
     def _top(self) -> Use:
@@ -66,7 +75,8 @@ class Access:
         """A scheme in the words of the language; None where it has none, which is a finding."""
         signed = _is_signed(scheme)
         if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and not signed:
-            return {scheme.place: scheme.parameter}
+            prefix = self._prefix(scheme) if scheme.place == "header" else ""
+            return {scheme.place: scheme.parameter, **({"prefix": prefix} if prefix else {})}
         if scheme.type == "http" and scheme.scheme in ("basic", "bearer"):
             return {scheme.scheme: True}
         if scheme.type == "oauth2":
@@ -89,6 +99,24 @@ class Access:
         message = f"the scheme '{scheme.name}' {does}; use an `endpoint: python:`"
         self.document.findings.append(Finding("auth-not-carried", message, scheme.where))
         return None
+
+    def _prefix(self, scheme: SecurityScheme) -> str:
+        """What stands before the key in a header: told by an extension, by the format, or by what is said of it."""
+        fern = scheme.extensions.get("x-fern-header")
+        if is_table(fern) and isinstance(fern.get("prefix"), str):
+            return _spaced(fern["prefix"])
+        if _WORD.fullmatch(scheme.bearer_format):
+            return _spaced(scheme.bearer_format)
+        examples = [value for key, value in scheme.extensions.items() if "example" in key and isinstance(value, str)]
+        for text in (scheme.description, *examples):
+            found = re.search(rf"{re.escape(scheme.parameter)}\W{{1,8}}{_WORD.pattern}\s+\W*\w", text) or (
+                re.search(rf"[`'\"]{_WORD.pattern}(?:\s+[<{{$\[\w]|\s*[`'\"])", text)
+            )
+            if found is not None:
+                return _spaced(found[1])
+        if scheme.parameter.lower() == "authorization" and not self.check:
+            self.check = "check: does a word such as 'Bearer ' stand before the key?"
+        return ""
 
     def _undeclared(self, used: Iterable[str]) -> None:
         """Tells which schemes are asked for, but declared nowhere."""
@@ -141,7 +169,9 @@ class Access:
     def own(self, security: tuple[Requirement, ...] | None) -> Value:
         """What an operation writes where it differs from the whole; an empty text where it does not."""
         whole, use = self.carried(self.top), self.carried(_use(security or ()))
-        missing = security is None and not self.document.security and bool(self.top) and not self.check
+        missing = security is None and not self.document.security and bool(self.top)
+        if missing and (self.silent or self.asked_by_none):
+            return ""
         if (security is None and not missing) or not self.forms:
             return ""
         if use == whole and not missing:
@@ -152,6 +182,10 @@ class Access:
         if len(self.forms) == 1 and "oauth2" not in next(iter(self.forms.values())) and () not in whole:
             return ""
         return self.names[use[0][0]] if len(use) == 1 and len(use[0]) == 1 else self.written(use)
+
+
+def _spaced(prefix: str) -> str:
+    return f"{prefix.rstrip()} " if prefix.strip() else ""
 
 
 def _is_signed(scheme: SecurityScheme) -> bool:

@@ -28,6 +28,7 @@ from restencil_generator.openapi.infer.response_layout import (
     keyed_by_path,
 )
 from restencil_generator.openapi.infer.routes import Route, is_below, parents, route, stem
+from restencil_generator.openapi.spec_tree import CHECK
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 
@@ -145,6 +146,8 @@ class Found:
     """How many items there are whose GET answers an object."""
     rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
     """How many of them have a key by each rule."""
+    guessed: int = 0
+    """How many of these keys are to be checked."""
 
     def locate(self, call: Call, resource: Resource) -> One | None:
         """Where the entity of a resource stands in the answer of a call; None where it does not."""
@@ -283,6 +286,7 @@ class _Finder:
             return
         if get is not None:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
+            self.found.guessed += CHECK in one.key.comment
         candidates.append(_Candidate(found, place, one, one.key, one.key, many, guess))
 
     def _item(self, candidate: _Candidate) -> None:
