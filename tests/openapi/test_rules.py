@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.openapi.small import made, many, operation, record, ref, spec
 
+from restencil_generator.mock import create_app
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.openapi.options import Options
 from restencil_generator.output.pipeline import build
@@ -1170,3 +1171,32 @@ def test_operations_that_mostly_say_nothing_of_authentication() -> None:
     few = {**{f"/b{index}": {"get": operation({"type": "string"}, security=[{"key": []}])} for index in range(9)}}
     few["/login"] = {"get": operation({"type": "string"})}
     assert "auth: none" in made(few, components={"securitySchemes": schemes}).text  # here it says that it is open
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        {"id": "one", "at": "2020-01-01T00:00:00Z"},
+        {"at": "2020-01-01T00:00:00Z"},
+        {"id": 1, "at": "yesterday"},
+        {"id": 1, "state": "gone"},
+        [1],
+        {"id": 1, "owner": {"name": "no id"}},
+    ],
+)
+def test_an_example_that_does_not_fit_is_a_finding(example: Any) -> None:
+    """It is left out of the spec, whose mock starts, and is told with its operation."""
+    owner = record("id", id="integer", name="string")
+    at = {"type": "string", "format": "date-time"}
+    schema = record("id", id="integer", at=at, state={"type": "string", "enum": ["new", "old"]}, owner=ref("Owner"))
+    get = operation(ref("Item"))
+    get["responses"]["200"]["content"]["application/json"]["example"] = example
+    paths = {"/items/{id}": {"get": get}, "/owners/{id}": {"get": operation(ref("Owner"))}}
+    result = made(paths, {"Item": schema, "Owner": owner})
+    assert "examples" not in whole(result)["resources"]["items"]
+    (finding,) = [each for each in result.document.findings if each.code == "example-misfit"]
+    assert finding.message.startswith("the example of the response of 'GET /items/{id}' does not fit: ")
+    assert finding.where.pointer == "/paths/~1items~1{id}/get"
+    loaded = load_text(result.text, "small.yaml").declaration
+    assert loaded is not None
+    create_app(loaded, auth=False)

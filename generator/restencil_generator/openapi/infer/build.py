@@ -13,6 +13,7 @@ from restencil_generator.diagnostics.model import Problem
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.export.embed import KEY, Exported
+from restencil_generator.openapi.infer.example_check import without_misfits
 from restencil_generator.openapi.infer.pipeline import MEMBERS, Inferred, infer
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.options import Options
@@ -72,8 +73,12 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
     remover, text = _Remover(document, inferred), ""
     for count in range(ROUNDS * 2):
         text, nodes = write_with_nodes(inferred.tree)
-        problems = [problem for problem in load_text(text, f"{package}.yaml").problems if problem.severity == "error"]
+        loaded = load_text(text, f"{package}.yaml")
+        problems = [problem for problem in loaded.problems if problem.severity == "error"]
         if not problems:
+            assert loaded.declaration is not None
+            if without_misfits(document, inferred.tree, inferred.operations, loaded.declaration):
+                text, _ = write_with_nodes(inferred.tree)
             break
         for problem in problems:
             remover.remove(nodes[problem.place.line - 1] if problem.place.line else (), problem, count >= ROUNDS)

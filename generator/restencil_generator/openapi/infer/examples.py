@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from restencil_generator.openapi.document.json_types import is_list, is_table
-from restencil_generator.openapi.document.model import Content, Part, Schema
+from restencil_generator.openapi.document.model import Content, Operation, Part, Schema
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
+from restencil_generator.openapi.infer.example_check import misfit_of
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.schema_types import STRINGS
 from restencil_generator.openapi.spec_tree import Value
@@ -46,14 +47,14 @@ class Examples:
         operation = endpoint.call.operation
         found: dict[str, Value] = {}
         if operation.body is not None and endpoint.values.get("body", "") is not None:
-            self._put(found, "body", operation.body.content, endpoint.request or "")
+            self._put(found, "body", operation, operation.body.content, endpoint.request or "")
         result = operation.result
         if result.content is not None and not endpoint.ignore and endpoint.name != "delete":
             path = endpoint.one if endpoint.one is not None else endpoint.many
-            self._put(found, "response", result.content, path or "")
+            self._put(found, "response", operation, result.content, path or "")
         return found
 
-    def _put(self, found: dict[str, Value], key: str, content: Content, path: str) -> None:
+    def _put(self, found: dict[str, Value], key: str, operation: Operation, content: Content, path: str) -> None:
         if content.kind != "json" or content.schema is None or not content.examples:
             return
         value, part = content.examples[0], content.schema
@@ -62,6 +63,7 @@ class Examples:
                 value, part = self._step(value, part, step)
             written = self._value(value, part, 0)
         except _Misfit:
+            self.context.document.findings.append(misfit_of(operation, key, "it is not what the schema says"))
             return
         if len(json.dumps({**found, key: written}, default=str)) <= MOST:
             found[key] = written
