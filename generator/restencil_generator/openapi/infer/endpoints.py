@@ -126,7 +126,7 @@ class Endpoints:
             values.pop("collection", None)
             if resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
-        self._reads(endpoint, lists=collection is not None)
+        self._reads(endpoint, lists=call.method == "POST" and self.lists.reads(call))
         if own.expires and "side_effect" not in values:
             values["expires"] = list(own.expires)
             if own.check:

@@ -9,7 +9,7 @@ from typing import Final
 
 from restencil_generator.openapi.document.model import Part
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
-from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, pascal_case, snake_case
 from restencil_generator.openapi.infer.names.types import member_names
 from restencil_generator.openapi.infer.pagination import ORDERS, SIZES, pages_of
 from restencil_generator.openapi.infer.parameters import Query
@@ -186,12 +186,24 @@ class Lists:
         many = answers.many(call.answer, fits, resource.name)
         if many is None or not fits(many.items):
             return None
-        body = call.operation.body
-        if call.method != "GET" and body is not None and body.content.schema is not None:
-            sent = self.context.shapes.of(body.content.schema)
-            if self.context.found.by_schema.get(sent.at) is not None:
-                return None  # it is sent records, so it may change them
+        if call.method != "GET" and not self.reads(call):
+            return None
         return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
+
+    def reads(self, call: Call) -> bool:
+        """Whether a POST reads: it is called so, is sent no record, and answers a list of records that have an id."""
+        shapes, body = self.context.shapes, call.operation.body
+        if not is_list_by_post(call) or call.answer is None:
+            return False
+        sent = None if body is None else body.content.schema
+        if sent is not None and shapes.of(sent).at in self.context.found.by_schema:
+            return False
+        answers = self.context.found.answers
+        many = answers.many(call.answer, lambda part: shapes.record_of(part) is not None)
+        if many is None or not answers.is_page(call.answer):
+            return False
+        record = shapes.record_of(many.items)
+        return record is not None and any(shapes.has_scalar(record, name) for name in (*GLOBAL, "name"))
 
     def collection(
         self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]
