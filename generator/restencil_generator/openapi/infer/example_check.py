@@ -8,7 +8,7 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.model import Document, Finding, Operation
 from restencil_generator.openapi.spec_tree import NodePath, Tree
 from restencil_generator.spec import model as d
-from restencil_generator.spec.validate_value import misfits
+from restencil_generator.spec.validate_value import validation_errors
 
 CODE = "example-misfit"
 """The code of findings about examples that are left out."""
@@ -48,7 +48,7 @@ def _misfits(spec: d.Spec) -> Iterator[tuple[str, str, str, str]]:
             ):
                 if value is d.MISSING or type is None:
                     continue
-                first = next(misfits(spec, type, value, "example"), None)
+                first = next(validation_errors(spec, type, value, "example"), None)
                 if first is not None:
                     at = ".".join(map(str, first.where))
                     yield resource.name, name, part, f"{at}: {first.message}" if at else first.message
