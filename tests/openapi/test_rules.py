@@ -1200,3 +1200,27 @@ def test_an_example_that_does_not_fit_is_a_finding(example: Any) -> None:
     loaded = load_text(result.text, "small.yaml").declaration
     assert loaded is not None
     create_app(loaded, auth=False)
+
+
+def test_members_that_are_read_only_are_not_in_bodies() -> None:
+    """What a body holds by itself has no members that are never sent."""
+    body = record("id", id={"type": "string", "readOnly": True}, title="string")
+    paths = {"/x": {"post": operation({"type": "string"}, body=body)}}
+    assert spec(paths)["resources"]["x"]["endpoints"]["x"]["body"] == {"title": "string?"}
+
+
+def test_an_example_of_what_adds_to_a_list_may_not_fit_either() -> None:
+    """The example of a `push` is left out as any other."""
+    post = operation(ref("Item"), body=record(title="string"), status="201")
+    post["responses"]["201"]["content"]["application/json"]["example"] = {"id": 1, "owner": {"name": "no id"}}
+    owner = record("id", id="integer", name="string")
+    paths = {
+        "/items": {"get": operation(many(ref("Item"))), "post": post},
+        "/items/{id}": {"get": operation(ref("Item"))},
+        "/owners/{id}": {"get": operation(ref("Owner"))},
+    }
+    result = made(
+        paths, {"Item": record("id", id="integer", owner={"anyOf": [{"type": "string"}, ref("Owner")]}), "Owner": owner}
+    )
+    assert not [each for each in result.document.findings if each.code == "import-internal"]
+    assert load_text(result.text, "small.yaml").declaration is not None
