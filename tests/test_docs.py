@@ -64,7 +64,7 @@ README = ROOT / "README.md"
 WITH_BLOCKS = [page for page in (README, *PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
 
 
-LONGER = {"tests"}
+LONGER = {"testing"}
 """Pages that start processes which take long, and so wait for `make docs-test`."""
 
 
@@ -170,7 +170,7 @@ def test_the_page_of_exit_codes_has_them_all() -> None:
 
 def test_each_habit_of_the_table_has_its_test() -> None:
     """What the table says of restencil is tested where this list says."""
-    table = (ROOT / "docs" / "explanation" / "sdk-habits.md").read_text("utf-8")
+    table = (ROOT / "docs" / "explanation" / "sdk-comparison.md").read_text("utf-8")
     rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")][1:]
     assert [re.sub(r"\[(.*)\]\(.*\)", r"\1", row) for row in rows] == list(HABITS)
     for test in filter(None, HABITS.values()):
@@ -186,7 +186,7 @@ def test_figures_are_those_of_the_last_run() -> None:
         for row in results.splitlines()
         if len(cells := row.strip("| ").split(" | ")) == 7
     }
-    page = (ROOT / "docs" / "explanation" / "speed.md").read_text("utf-8")
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text("utf-8")
     told = [
         tuple(row.strip("| ").split(" | "))
         for row in page.splitlines()
