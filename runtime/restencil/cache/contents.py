@@ -22,7 +22,7 @@ from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .request_log import Answered, RequestLog
 from .staleness import EVICTED, NEVER, StaleMarks, StaleSet
-from .tables import EMPTY, Cell, Change, KeyMeta, Stamp, State, Tables
+from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables
 from .tags import Tags
 from .witness import Witness
 
@@ -53,8 +53,6 @@ class Effects:
     """The fetch whose optimistic update is queued."""
     keys: Mapping[str, KeyMeta] = _NO_KEYS
     """What is recorded of keys from now on."""
-    stamp: Stamp | None = None
-    """A change of many keys that is carried out for each when that is next looked at."""
     removed: tuple[Collection[Cell], Collection[str]] | None = None
     """Entities and keys that are taken out of the tables."""
     starts_over: bool = False
@@ -234,11 +232,6 @@ class Contents:
 
         return is_needed
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether it matters at once when something changes: to an optimistic update, a snapshot, or the bound."""
-        return bool(self.optimistic.updates or self.asides or self.retention.active)
-
     # -- changing ------------------------------------------------------------------------------------------------------
 
     def commit(self, effects: Effects) -> None:
@@ -263,8 +256,6 @@ class Contents:
             self.optimistic.push(effects.begun)
         elif effects.keys:
             self._record(effects.keys, drops_results=effects.drops_results)
-        elif effects.stamp is not None:
-            self.base.stamp(effects.stamp)
         elif effects.removed is not None:
             self._remove(*effects.removed)
         elif effects.starts_over:
@@ -377,7 +368,7 @@ class Contents:
             if drops_results:
                 base.results.pop(key, None)
                 self.witnesses.pop(key, None)
-            base.put_meta(key, meta)
+            base.key_metas[key] = meta
         if drops_results:
             over = self.retention.named(keys)
             if over:

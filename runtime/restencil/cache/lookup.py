@@ -412,10 +412,6 @@ def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tup
     to another type.) Over a storage that is only so where all of it is known.
     """
     key, schema = request.key, request.rules.schema
-    if base.stamps:
-        meta = base.key_metas.get(key)
-        if meta is not None and meta.seen != base.stamped:
-            return None
     stored = base.results.get(key)
     node: Node | None = None
     if type(schema) is EntitySchema:

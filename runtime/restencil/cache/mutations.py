@@ -414,7 +414,6 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     writer.expire_tests.append(test)
     if everywhere and writer.brought is not None:
         writer.brought.expires(test)
-    base.settle()
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):
             writer.change.key_metas[key] = meta.with_expiry(1)

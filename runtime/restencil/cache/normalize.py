@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..base.lazy import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
@@ -16,8 +16,8 @@ from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .brought import Brought, Items, Joins
-from .staleness import NEVER
-from .tables import EMPTY, Change, State, Tables, Whole
+from .tables import EMPTY, Change, State, Tables
+from .wholeness import note_whole
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
@@ -232,36 +232,11 @@ class Normalization:
         else:
             stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
             if before is not INVALID and stored is not INVALID:
-                self.note_whole(schema, pk, record, stored)
+                note_whole(self.change, self.rules, schema, pk, record, stored)
         change.write(table, pk, stored, meta)
         if schema.indexes and stored is not INVALID:
             for name in change.write_index(table, schema.indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
-
-    def note_whole(self, schema: EntityNode, pk: str, record: Mapping[str, Any], stored: Any) -> None:
-        """Notes which response last brought a record whole, where it is merged with the one that is stored."""
-        table, below = schema.table_key, self.below
-        if type(below) is not Tables:
-            return  # what is only expected makes nothing fresh
-        before = below.whole(table, pk)
-        if before is None:
-            return
-        covers = len(record) == len(record_of(stored)) or self._has_needed(schema, record.keys())
-        is_older = self.meta.fetched_at < before.number
-        if covers and (not is_older or not self._has_needed(schema, before.fields)):
-            before = Whole(self.meta.fetched_at, self.meta.expires_at, record.keys())
-        if before.number != self.meta.fetched_at or len(before.fields) != len(record_of(stored)):
-            self.change.partial.setdefault(table, {})[pk] = before
-
-    def keep_whole(self) -> None:
-        """Leaves records as whole as they were: what was written is not what the server said of them."""
-        if type(self.below) is not Tables:
-            return
-        for table, written in self.change.entities.items():
-            if table not in self.change.collections:
-                wholes = self.change.partial.setdefault(table, {})
-                for pk in written:
-                    wholes[pk] = self.below.whole(table, pk) or Whole(NEVER, 1, frozenset())
 
     def brought_whole(self, table: str, pk: str) -> bool:
         """Whether this response brought a record with all members that its endpoint says it needs."""
@@ -272,10 +247,6 @@ class Normalization:
         names = self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
         models = rules.reach.models.get(table, ())
         return names is not None and any(rules.demands(model)[0] <= names.keys() for model in models)
-
-    def _has_needed(self, schema: EntityNode, names: AbstractSet[str]) -> bool:
-        """Whether a record with these members is whole for the endpoint that was answered."""
-        return self.rules is not None and self.rules.demands(cast("EntitySchema", schema).model)[0] <= names
 
     def _brought(self, table: str, pk: str) -> Any:
         """What this response brought of an entity before, None where it is new in it."""

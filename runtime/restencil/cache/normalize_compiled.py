@@ -23,6 +23,7 @@ from ..schema.record import new_instance, set_members
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .normalize import Normalization
 from .tables import EMPTY, Tables
+from .wholeness import note_whole
 
 if TYPE_CHECKING:
     from .tables import State
@@ -176,7 +177,7 @@ class CompiledNormalization(Normalization):
         unchanged = len(merged) != len(record) and same_json(existing, merged)
         written[pk] = before if unchanged else model.stored(merged)
         if len(merged) != len(record):
-            self.note_whole(model.node, pk, record, merged)
+            note_whole(self.change, self.rules, model.node, pk, record, merged)
         self.passed(model.key)[pk] = record if self.adopts or model.relations else {**record}
 
     def _write_many(

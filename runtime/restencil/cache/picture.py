@@ -24,7 +24,6 @@ def picture(contents: Contents) -> dict[str, Any]:
     """
     contents.refresh()
     top, base = contents.view, contents.base
-    base.settle()
     above = _changes(top)
     tables = _each(base.entities, *(change.entities for change in above))
     keys = _each(base.results, *(change.results for change in above))

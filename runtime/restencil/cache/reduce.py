@@ -67,7 +67,8 @@ from .request import own_args
 from .snapshot import Snapshot
 from .staleness import StaleSet
 from .stored_staleness import write_staleness
-from .tables import Change, KeyMeta, Stamp, Tables
+from .tables import Change, KeyMeta, Tables
+from .wholeness import keep_whole
 from .witness import witnessed
 
 if TYPE_CHECKING:
@@ -379,9 +380,6 @@ def invalidate(lookup: Lookup, action: actions.Invalidate) -> Effects:
 def invalidate_all(lookup: Lookup, action: actions.InvalidateAll) -> Effects:
     """The results of all keys that the test accepts go; keys that only have an error are left alone."""
     contents = lookup.contents
-    stamp = _stamp(contents, action.test, invalidates=True)
-    if stamp is not None:
-        return stamp
     with contents.hooks:
         keys = [key for key in contents.base.answered() if action.test(key)]
     return _invalidated(contents, keys)
@@ -390,12 +388,9 @@ def invalidate_all(lookup: Lookup, action: actions.InvalidateAll) -> Effects:
 def expire_all(lookup: Lookup, action: actions.ExpireAll) -> Effects:
     """Every key of which anything is recorded and that the test accepts turns stale, errors as well."""
     contents = lookup.contents
-    stamp = _stamp(contents, action.test, invalidates=False)
-    effects = stamp or Effects()
+    effects = Effects()
     effects.stale = StaleSet("it was expired")
     effects.stale.tests.append(action.test)
-    if stamp is not None:
-        return stamp
     with contents.hooks:
         effects.keys = {
             key: meta.with_expiry(1) for key, meta in list(contents.base.key_metas.items()) if action.test(key)
@@ -588,7 +583,7 @@ def _normalized(
     if rules.side_effect and response is not None:
         writer.followed = follow(writer, request, schema, result)
     if not writer.is_certain and placeholder is None:
-        writer.keep_whole()
+        keep_whole(writer.change)
     if rules.list_key is not None:
         _extend_list(request, schema, result, rules.list_key(*args), writer)
     if rules.expires and placeholder is None:
@@ -878,18 +873,3 @@ def _invalidated(contents: Contents, keys: list[str]) -> Effects:
     effects.keys = metas
     effects.drops_results = True
     return effects
-
-
-def _stamp(contents: Contents, test: Callable[[str], bool], *, invalidates: bool) -> Effects | None:
-    """A change of all matching keys, left to the moment when each is looked at; None where it has to be made now.
-
-    Only an endpoint's own test is sure to say then what it says now, and no one may depend on the keys meanwhile.
-    (Benchmark: invalidate_all over 10,000 keys.)
-    """
-    owner: Any = getattr(test, "__self__", None)
-    if getattr(owner, "lasting_test", False) and not contents.is_watched and contents.base.takes_stamps:
-        effects = Effects()
-        effects.stamp = Stamp(test, invalidates, owner.rules if owner.rules.knows_keys else None)
-        return effects
-    contents.base.settle()
-    return None

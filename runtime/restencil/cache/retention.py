@@ -184,7 +184,6 @@ def _first(number: int, places: Iterable[T], held: Container[object]) -> list[T]
 def _referenced(cells: Iterable[Cell], base: Tables) -> set[Cell]:
     """Those of the cells whose primary key stands anywhere in what is stored."""
     texts: set[str] = set()
-    base.settle()
     for stored in base.results.values():
         _collect_texts(stored, texts)
     for table in base.entities.values():

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
-_UNSAID: Final = frozenset({"brought", "is_complete", "rules", "seen", "terms"})
+_UNSAID: Final = frozenset({"brought", "is_complete", "rules", "terms"})
 
 
 class Whole(NamedTuple):
@@ -56,7 +56,6 @@ class KeyMeta:
         "is_complete",
         "prev_expires_at",
         "rules",
-        "seen",
         "terms",
     )
 
@@ -86,8 +85,6 @@ class KeyMeta:
         self.invalidated = invalidated
         self.rules = rules
         """Those of the endpoint that was answered, as far as it is known here."""
-        self.seen = 0
-        """How many stamps it has seen (`Tables.stamp`)."""
 
     def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
         """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
@@ -99,7 +96,6 @@ class KeyMeta:
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
         made.rules, made.brought, made.is_complete = self.rules, self.brought, self.is_complete
-        made.seen = 0
         made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
 
@@ -207,15 +203,6 @@ class Listing(NamedTuple):
         return tuple(dict.fromkeys(kind.table_key for kind in kinds if isinstance(kind, EntitySchema)))
 
 
-class Stamp(NamedTuple):
-    """A change of all keys that match a test. (Benchmarks: `invalidate_all` and `expire_all` over 10,000 keys.)"""
-
-    test: Callable[[str], bool]
-    invalidates: bool
-    rules: Rules | None = None
-    """Those of an endpoint, of which all keys match that were answered by them; None where that is not sure."""
-
-
 _NAMES: Final = 1_000
 """A table whose records have more names than this has no shape worth knowing."""
 
@@ -224,10 +211,6 @@ _RECORDS: Final = 20_000
 
 _LISTINGS: Final = 64
 """A list that is held under more keys than this is looked through for those that are gone."""
-
-_STAMPS: Final = 32
-"""After so many stamps they are carried out, so that a look at a key costs little."""
-
 
 class Tables:
     """The base state: built from real data only, edited in place."""
@@ -254,10 +237,6 @@ class Tables:
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
         self._listings: dict[str, dict[Cell, dict[str, Listing]]] = {}
         """Under which keys the lists of a table's entities are held."""
-        self.stamps: list[Stamp] = []
-        self.stamped = 0
-        """How many stamps there ever were."""
-        self._bare: set[str] = set()
 
     def get(self, table: str, pk: str) -> Any:
         found = self.entities.get(table)
@@ -268,47 +247,10 @@ class Tables:
         return None if found is None else found.get(pk)
 
     def result(self, key: str) -> Any:
-        if self.stamps:
-            self._settle(key)
         return self.results.get(key, UNDEFINED)
 
     def key_meta(self, key: str) -> KeyMeta | None:
-        if self.stamps:
-            self._settle(key)
         return self.key_metas.get(key)
-
-    def put_meta(self, key: str, meta: KeyMeta) -> None:
-        """Replaces what is known of a key besides its result."""
-        meta.seen = self.stamped
-        self.key_metas[key] = meta
-
-    # A change of many keys is one stamp: it is carried out for a key when that is next looked at.
-
-    @property
-    def takes_stamps(self) -> bool:
-        """Whether all keys have a meta, which tells how many stamps they have seen."""
-        return not self._bare
-
-    def stamp(self, stamp: Stamp) -> None:
-        """Invalidates or expires all keys that match, whose test must always say the same."""
-        if len(self.stamps) >= _STAMPS:
-            self.settle()
-        if not (self.stamps and self.stamps[-1] is stamp):
-            self.stamps.append(stamp)
-            self.stamped += 1
-
-    def _settle(self, key: str) -> None:
-        meta = self.key_metas.get(key)
-        if meta is None or meta.seen == self.stamped:
-            return
-        for test, invalidates, rules in self.stamps[meta.seen - self.stamped :]:
-            if (rules is not None and rules is meta.rules) or test(key):
-                if not invalidates:
-                    meta = meta.with_expiry(1)
-                elif self._answered(key, meta):
-                    self.results.pop(key, None)
-                    meta = meta.with_expiry(0, invalidated=True)
-        self.put_meta(key, meta)
 
     def _answered(self, key: str, meta: KeyMeta | None) -> bool:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
@@ -316,13 +258,6 @@ class Tables:
     def answered(self) -> list[str]:
         """The keys of all responses that are stored; that of an `All` leaves its times and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
-
-    def settle(self) -> None:
-        """Carries all stamps out, for those who look at all keys."""
-        if self.stamps:
-            for key in list(self.key_metas):
-                self._settle(key)
-            self.stamps.clear()
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         return self.indexes.get(table, EMPTY).get(field, EMPTY).get(value)
@@ -425,7 +360,8 @@ class Tables:
         for listing in change.noted:
             self._note_listing(listing)
         self._commit_whole(change)
-        self._commit_keys(change)
+        self.results.update(change.results)
+        self.key_metas.update(change.key_metas)
         for (table, name), entries in change.indexes.items():
             index = self.indexes.setdefault(table, {}).setdefault(name, {})
             for text, found in entries.items():
@@ -491,19 +427,6 @@ class Tables:
         size = len(stored)
         stored.update(written)
         return len(stored) != size
-
-    def _commit_keys(self, change: Change) -> None:
-        """Takes over results and what is known of their keys; all stamps so far are carried out for them before."""
-        for key in change.results if not self.stamps else {**change.results, **change.key_metas}:
-            if self.stamps:
-                self._settle(key)
-            if key not in change.key_metas and key not in self.key_metas:
-                self._bare.add(key)
-        self.results.update(change.results)
-        for key, meta in change.key_metas.items():
-            self.put_meta(key, meta)
-        if self._bare:
-            self._bare.difference_update(change.key_metas)
 
     def remove(self, cells: Iterable[Cell]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""

@@ -21,6 +21,7 @@ from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
+from .references import stale_requests, with_references
 from .sharing import WHAT_IS_FRESH
 from .subscription import SubscriptionManager
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from ..base.steps import Step, Steps
     from ..cache.reading import Reading
     from ..cache.request import Asker, Request
-    from ..cache.tables import Cell
     from ..endpoint.calls import CallOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
@@ -339,7 +339,11 @@ class Core(ABC):
         if decision is Decision.RAISE:
             raise recorded(reading)
         resets = self.store.resets
-        reading = yield from self.with_references(request, reading)
+
+        def look() -> Generator[Step, Any, Reading]:
+            return looking_for_call(self.store, request)
+
+        reading = yield from with_references(self, request, reading, look)
         if reading.decision is Decision.GIVE and self.store.resets == resets:
             return reading.data
         failure: Exception | None = None
@@ -357,8 +361,8 @@ class Core(ABC):
         except BaseException:
             self.forsake(in_flight)
             raise
-        reading = yield from looking_for_call(self.store, request)
-        reading = yield from self.with_references(request, reading)
+        reading = yield from look()
+        reading = yield from with_references(self, request, reading, look)
         if self.store.resets != resets:
             # Whatever is there now is not what was asked for: another user may have logged in.
             raise ResetError(f"the store was reset while {request.asked!r} was being read")
@@ -370,51 +374,10 @@ class Core(ABC):
             return value  # its own response, of which the store may know better by now
         raise failure or unusable_data(request)
 
-    def with_references(self, request: Request, reading: Reading) -> Generator[Step, Any, Reading]:
-        """Steps: fetches the records that alone make a reading stale; what a read finds then.
-
-        Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
-        """
-        asked: set[Cell] = set()
-        while not asked.issuperset(reading.references):
-            for cell in reading.references:
-                reference = None if cell in asked else self._get_of(request, cell)
-                asked.add(cell)
-                if reference is None:
-                    continue
-                in_flight: Any = None
-                try:
-                    in_flight = self.start(reference, WHAT_IS_FRESH)
-                    yield Completion(self, in_flight)
-                except (AbortError, ResetError):
-                    raise
-                except Exception:
-                    return reading
-                except BaseException:
-                    self.forsake(in_flight)
-                    raise
-            reading = yield from looking_for_call(self.store, request)
-        return reading
-
-    def _get_of(self, request: Request, cell: Cell) -> Request | None:
-        """The request of `get` for a record that a result refers to, with the options of its call."""
-        siblings = request.rules.siblings
-        found = None if siblings is None else siblings.get_request(*cell)
-        options: CallOptions | None = cast("Any", request.endpoint).call_options
-        if found is None or options is None:
-            return found
-        made: Request = options.of(found.endpoint).request(found.args)
-        return made
-
     def fetch_stale(self, request: Request, reading: Reading) -> None:
         """Fetches in the background what makes a reading stale: the records that it refers to, or all of it."""
-        for one in self.stale_requests(request, reading):
+        for one in stale_requests(request, reading):
             self.fetch_in_background(one)
-
-    def stale_requests(self, request: Request, reading: Reading) -> list[Request]:
-        """The requests that make a stale reading fresh: those of the records that it refers to, or its own."""
-        references = [self._get_of(request, cell) for cell in reading.references]
-        return [reference for reference in references if reference is not None] or [request]
 
     def was_overtaken(self, request: Request, reading: Reading) -> bool:
         """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""

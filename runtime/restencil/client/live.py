@@ -16,6 +16,7 @@ from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
+from .references import stale_requests
 from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class WatchedRead(AnyLiveRead[R]):
         """Fetches in the background if the data is stale. Errors are recorded and logged, never raised."""
         reading = self._read()
         if not self._closed and reading.needs_fetch:
-            for request in self._core.stale_requests(self._request, reading):
+            for request in stale_requests(self._request, reading):
                 self._core.refetch(request)
 
     @abstractmethod

@@ -333,6 +333,15 @@ def fields_of(path_params: Any) -> dict[str, str]:
     return {name: kind for name, kind in given.items() if isinstance(kind, str) and kind not in _KINDS}
 
 
+def outer_params_of(endpoint: Any) -> frozenset[str]:
+    """Path parameters before the last one, none of which is the primary key unless a field says so."""
+    path: str | None = getattr(endpoint, "path", None)
+    if path is None:
+        return frozenset()
+    *outer, _ = [part.name for part in path_template(path).parts if isinstance(part, Param)] or [""]
+    return frozenset(outer) - fields_of(endpoint.path_params).keys()
+
+
 def encode_value(value: Any, name: str, template: str) -> str:
     """A parameter's text, percent-encoded. Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)

@@ -11,7 +11,7 @@ from ..base.errors import ResetError
 from ..base.lazy import logger
 from ..base.values import UNDEFINED
 from ..cache.contents import Effects
-from ..cache.tables import WHOLE, Stamp
+from ..cache.tables import WHOLE
 from ..storage.protocol import MOST_PLACES
 from .asking import Asking, Question
 
@@ -246,12 +246,8 @@ class Changes:
             self._writer.give_up()
         self._intake.doubt(is_epoch=is_epoch)
         base = contents.base
-        base.settle()
         effects = Effects()
-        if base.takes_stamps and not contents.is_watched:
-            effects.stamp = Stamp(_any_key, invalidates=False)
-        else:
-            effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
+        effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
         contents.commit(effects)
         contents.ready.clear()
         self._store.changed()
@@ -403,7 +399,3 @@ def _places(entry: Entry) -> Iterable[Cell | str]:
 
 def _wall_over_monotonic() -> float:
     return (time.time() - time.monotonic()) * 1000
-
-
-def _any_key(key: str) -> bool:
-    return True

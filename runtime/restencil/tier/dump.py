@@ -119,7 +119,6 @@ class _Dumping:
         self._shapes = shapes = Shapes(contents.secrets)
         if tier is not None:
             tier.below.settle()
-        self._base.settle()
         for meta in self._base.key_metas.values():
             if meta.rules is not None:
                 shapes.meet(meta.rules.schema)

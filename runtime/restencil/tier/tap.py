@@ -63,8 +63,8 @@ class Tap:
         each call is felt. (Benchmark: write of one entity over a storage.)
         """
         base = self._contents.base
-        if change.growing or base.stamps:
-            _make_ready(change, base)
+        for cell in [*change.growing]:
+            change.spread(cell)  # it would grow in place, and is needed as it is now
         brought = None if effects.writer is None else effects.writer.brought
         request, is_stored = None, True
         if type(action) in _ANSWERS:
@@ -116,8 +116,6 @@ class Tap:
             pending = Pending(Meta(moment, moment, moment))
             pending.is_reset = True
             return pending
-        if effects.stamp is not None:
-            return _swept(effects.stamp.test, effects.stamp.invalidates, moment)
         if isinstance(action, InvalidateAll | ExpireAll):
             return _swept(action.test, isinstance(action, InvalidateAll), moment)
         results = {
@@ -261,15 +259,6 @@ class Tap:
         is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
         is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
         return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
-
-
-def _make_ready(change: Change, base: Tables) -> None:
-    """Nothing that a change has is edited any more, and changes of many keys are carried out for those it writes."""
-    for cell in [*change.growing]:
-        change.spread(cell)  # it would grow in place, and is needed as it is now
-    if base.stamps:
-        for key in change.key_metas:
-            base.key_meta(key)
 
 
 def _nothing(pending: Pending, handed: Handed) -> None:

@@ -1,0 +1,49 @@
+"""Which response last brought a record whole: with every field that its entity declares, or those that it needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..schema.entity import EntitySchema
+from ..schema.stored import record_of
+from .staleness import NEVER
+from .tables import Tables, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from ..schema.protocol import EntityNode
+    from .request import Rules
+    from .tables import Change
+
+
+def note_whole(
+    change: Change, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
+) -> None:
+    """Notes which response last brought a record whole, where it is merged with the one that is stored."""
+    below, meta = change.below, change.times
+    before = below.whole(node.table_key, pk) if type(below) is Tables else None
+    if before is None:
+        return  # it is new, or what is only expected, which makes nothing fresh
+
+    def has_needed(names: AbstractSet[str]) -> bool:
+        return rules is not None and isinstance(node, EntitySchema) and rules.demands(node.model)[0] <= names
+
+    covers = len(record) == len(record_of(stored)) or has_needed(record.keys())
+    if covers and (meta.fetched_at >= before.number or not has_needed(before.fields)):
+        before = Whole(meta.fetched_at, meta.expires_at, record.keys())
+    if before.number != meta.fetched_at or len(before.fields) != len(record_of(stored)):
+        change.partial.setdefault(node.table_key, {})[pk] = before
+
+
+def keep_whole(change: Change) -> None:
+    """Leaves records as whole as they were: what a change writes is not what the server said of them."""
+    below = change.below
+    if type(below) is not Tables:
+        return
+    for table, written in change.entities.items():
+        if table not in change.collections:
+            wholes = change.partial.setdefault(table, {})
+            for pk in written:
+                wholes[pk] = below.whole(table, pk) or Whole(NEVER, 1, frozenset())
