@@ -199,13 +199,17 @@ class Lookup:
             contents.refresh()
             if not is_known:
                 return self._unknown(contents.base, request)
-            base, view, holds = contents.base, contents.view, contents.optimistic.holds
+            return self.reading_in(self.reader_of_base(request.args), request)
 
-            def differs(table: str, pk: str) -> bool:
-                return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
+    def reader_of_base(self, args: tuple[Any, ...]) -> Denormalization:
+        """A reader of the state without optimistic updates, which takes from the view what is the same in both."""
+        contents = self.contents
+        base, view, holds = contents.base, contents.view, contents.optimistic.holds
 
-            reader = Denormalization(base, request.args, shared=contents.memo, differs=differs)
-            return self.reading_in(reader, request)
+        def differs(table: str, pk: str) -> bool:
+            return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
+
+        return Denormalization(base, args, shared=contents.memo, differs=differs)
 
     def reader_beside(self, state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
         """A reader of a state beside the view, which takes what they have in common from what the view has built."""
@@ -254,10 +258,15 @@ class Lookup:
         tier = self.contents.tier
         if tier is not None and not tier.know(request, reader.state):
             return self._unknown(reader.state, request)
-        return self.reading_in(reader, request)
+        return self.reading_in(reader, request, is_past=True)
 
-    def reading_in(self, reader: Denormalization, request: Request, *, uses: bool = False) -> Reading:
-        """What a read of the endpoint finds in the state that the reader sees (locked)."""
+    def reading_in(
+        self, reader: Denormalization, request: Request, *, uses: bool = False, is_past: bool = False
+    ) -> Reading:
+        """What a read of the endpoint finds in the state that the reader sees (locked).
+
+        Of a state that is past, what became stale since does not count.
+        """
         schema, state = request.rules.schema, reader.state
         stored, meta = state.result(request.key), state.key_meta(request.key)
         now = self._clock()
@@ -274,7 +283,7 @@ class Lookup:
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.contents.hooks:
-                assembled = self._assembled(reader, schema, stored, meta, request, uses=uses)
+                assembled = self._assembled(reader, schema, stored, meta, request, uses=uses, is_past=is_past)
         except BaseException as error:
             self.contents.interrupted(error)
             raise
@@ -325,6 +334,7 @@ class Lookup:
         request: Request,
         *,
         uses: bool,
+        is_past: bool,
     ) -> Assembled:
         """What the tables give for a stored result, or without one for the arguments."""
         base = self.contents.base
@@ -354,14 +364,14 @@ class Lookup:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
             return UNDEFINED, LACKING, _STALE
-        if meta is not None and is_certain:
+        if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif is_complete:
             shown = cells
             if reader.state is not base:
                 shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
                 shown = {cell: places for cell, places in cells.items() if shows(base, reader.state, cell)}
-            if len(shown) < len(cells) and (meta is None or not meta.expires_at):
+            if (is_past or len(shown) < len(cells)) and (meta is None or not meta.expires_at):
                 freshness = Freshness(_first_expiry(reader.state, cells))  # what is only expected is shown in between
             else:
                 freshness = freshness_of(base, request, meta, stored, shown, self._clock())

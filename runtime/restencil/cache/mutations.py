@@ -380,6 +380,8 @@ def expire_named(request: Request, writer: Normalization) -> None:
         expire_self(request, writer)
         item, params = schema_of(siblings.item_schema), _params(request)
         _expire_records(_named(item, params, params, writer) or _known(item, request, writer), writer)
+    if request.rules.strict:
+        writer.stale_tables |= siblings.stale_tables([name for name in names if name != SELF], request.locator)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
 

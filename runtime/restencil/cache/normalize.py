@@ -17,7 +17,7 @@ from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
 from .brought import Brought, Items, Joins
 from .tables import EMPTY, Change, State, Tables
-from .wholeness import note_whole
+from .wholeness import merged_by_field, note_whole
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
@@ -67,6 +67,8 @@ class Normalization:
         """The lists that certainly follow what the response of a change says."""
         self.stale_records: set[tuple[str, str]] = set()
         """The records that the endpoint's `expires` names, or that an empty response may be about."""
+        self.stale_tables: set[str] = set()
+        """The entities all of whose records the endpoint's `expires` names."""
         self.outdated: set[str] = set()
         """The keys of results that say something of a list which has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []
@@ -230,7 +232,12 @@ class Normalization:
             if self.brought is not None:
                 self.brought.replaces((table, pk))
         else:
-            stored, meta = schema.merged(before, self.below.meta(table, pk) or meta, record, meta)
+            times = self.below.meta(table, pk) or meta
+            stored, meta = schema.merged(before, times, record, meta)
+            is_older = meta is times and self.meta.fetched_at < times.fetched_at
+            if is_older and type(self.below) is Tables and not schema.has_merge and before is not INVALID:
+                merged = merged_by_field(self.below, schema, pk, self.meta.fetched_at, record, record_of(before))
+                stored = stored if same_json(record_of(stored), merged) else schema.to_store(merged)
             if before is not INVALID and stored is not INVALID:
                 note_whole(self.change, self.rules, schema, pk, record, stored)
         change.write(table, pk, stored, meta)

@@ -263,6 +263,7 @@ def _note_change(
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = effects.stale = made.stale
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
+    stale.tables |= writer.stale_tables
     for cell in writer.stale_records:
         mark_record(stale, contents.base, cell, existence=False)
     brought = frozenset(cell for cell in writer.change.cells() if cell[0] not in writer.change.collections)
@@ -709,7 +710,10 @@ def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any)
         stored = base.get(schema.model.key, writer.result)
         if type(stored) is schema.model.cls:
             return stored
-    reader = reader_of(view, request.args, contents.memo)
+    if request.rules.strict and view is not base:  # a call gives the state before a change that is under way
+        reader = lookup.reader_of_base(request.args)
+    else:
+        reader = reader_of(view, request.args, contents.memo)
     with contents.hooks:
         value = Echo(writer, reader).visit(schema, response)
     return None if isinstance(value, Sentinel) else value

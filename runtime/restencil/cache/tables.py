@@ -36,6 +36,8 @@ class Whole(NamedTuple):
     number: float
     expires_at: float
     fields: AbstractSet[str]
+    later: Mapping[str, float] = {}
+    """The numbers of later requests whose responses brought some of its fields."""
 
 
 Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"

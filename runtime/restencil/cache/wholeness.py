@@ -30,11 +30,29 @@ def note_whole(
     def has_needed(names: AbstractSet[str]) -> bool:
         return rules is not None and isinstance(node, EntitySchema) and rules.demands(node.model)[0] <= names
 
+    number = meta.fetched_at
     covers = len(record) == len(record_of(stored)) or has_needed(record.keys())
-    if covers and (meta.fetched_at >= before.number or not has_needed(before.fields)):
-        before = Whole(meta.fetched_at, meta.expires_at, record.keys())
-    if before.number != meta.fetched_at or len(before.fields) != len(record_of(stored)):
+    if covers and (number >= before.number or not has_needed(before.fields)):
+        later = {name: since for name, since in before.later.items() if since > number}
+        before = Whole(number, meta.expires_at, record.keys(), later)
+    else:
+        brought = {name: number for name in record if number > before.later.get(name, before.number)}
+        before = before._replace(later={**before.later, **brought})
+    if before.later or before.number != number or len(before.fields) != len(record_of(stored)):
         change.partial.setdefault(node.table_key, {})[pk] = before
+
+
+def merged_by_field(
+    base: Tables, node: EntityNode, pk: str, number: float, record: Mapping[str, Any], stored: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A record and one that comes with an earlier request than the last: of each field, the later request counts."""
+    whole = base.whole(node.table_key, pk)
+    merged = {**record, **stored}
+    if whole is not None and whole.later:
+        for name, value in record.items():
+            if number >= whole.later.get(name, whole.number):
+                merged[name] = value
+    return merged
 
 
 def keep_whole(change: Change) -> None:

@@ -239,6 +239,12 @@ class Siblings:
             for endpoint in found or ():
                 yield _agreeing(endpoint, given)
 
+    def stale_tables(self, names: Sequence[str], locator: Locator | None) -> set[str]:
+        """The entities of which one record is read by endpoints under these names, whether it was ever requested."""
+        found = (endpoint for name in names for endpoint in self._reading(name, locator) or ())
+        single = (schema_of(endpoint.schema) for endpoint in found)
+        return {schema.model.key for schema in single if isinstance(schema, EntitySchema)}
+
     def _reading(self, name: str, locator: Locator | None) -> list[RestEndpoint[..., Any]] | None:
         """The reading endpoints that a name means; None where it means nothing."""
         own = _rest_member(self._resource, name)

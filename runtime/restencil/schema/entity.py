@@ -195,6 +195,10 @@ class EntitySchema(EntityNode):
         writer.write_invalid(self.table_key, pk)
         return pk
 
+    @property
+    def has_merge(self) -> bool:  # type: ignore[override]  # it is the class's, which is known by then
+        return self.model.merges
+
     def to_store(self, record: dict[str, Any]) -> Any:
         return self.model.stored(record)
 

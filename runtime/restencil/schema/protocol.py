@@ -218,6 +218,9 @@ class Schema:
     reads: int = 0
     """How many values were denormalized before it was compiled."""
 
+    has_merge: bool = False
+    """Whether users' code has a say in merging records."""
+
     def drop_compiled(self) -> None:
         """A schema was redefined, perhaps one that was compiled into this one."""
         self.normalizer = self.denormalizer = None
@@ -293,6 +296,9 @@ class EntityNode(Schema):
     """The compiled function that builds an entity of the class with all that is nested in it."""
     ends: bool = False
     """Whether that function needs no help of the interpreter's: nothing in the schema leads back to the class."""
+
+    has_merge: bool = False
+    """Whether users' code has a say in merging records."""
 
     def drop_compiled(self) -> None:
         """A schema was redefined, perhaps one that was compiled into this one."""
