@@ -382,6 +382,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
         _expire_records(_named(item, params, params, writer) or _known(item, request, writer), writer)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
+        writer.outdated.update(key for key in writer.below.key_metas if test(key))  # also where its record is whole
 
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:

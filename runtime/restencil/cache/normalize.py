@@ -68,7 +68,7 @@ class Normalization:
         self.stale_records: set[tuple[str, str]] = set()
         """The records that the endpoint's `expires` names, or that an empty response may be about."""
         self.outdated: set[str] = set()
-        """The keys of results that say something of a list which has changed."""
+        """The keys of results that `expires` names, or that say something of a list which has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []
         """Results whose keys one of these accepts turn stale."""
         self.renamed: list[tuple[EntitySchema, str]] = []
