@@ -750,7 +750,7 @@ def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> No
         controller.set_response(endpoint, {"id": "1"}, {"id": "1"})
         controller.expire_all(endpoint)
         shown = str(controller.explain(endpoint, {"id": "1"}))
-        assert "it was expired, so it counts as stale" in shown and "stale for" not in shown
+        assert "it is stale: it was expired" in shown and "stale for" not in shown
 
 
 def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:

@@ -395,29 +395,38 @@ def answering(request: Any) -> Any:
     return [{"id": 1}] if path == "/articles" else {"id": int(path.split("/")[2]), "number": int(number or 0)}
 
 
-def stale(controller: Any) -> set[str]:
+READS: dict[str, Callable[[News], Any]] = {
+    "/articles/1": lambda news: news.articles.get.get_response(id=1),
+    "/articles/2": lambda news: news.articles.get.get_response(id=2),
+    "/articles": lambda news: news.articles.get_list.get_response(),
+    "/articles/1/drafts/3": lambda news: news.drafts.get.get_response(id=1, number=3),
+    "/articles/2/drafts/4": lambda news: news.drafts.get.get_response(id=2, number=4),
+}
+
+
+def stale(news: News) -> set[str]:
     """The paths of what is shown still and fetched by the next read."""
-    metas = controller.store.state["meta"]
-    return {key.removeprefix(f"GET {ROOT}") for key, meta in metas.items() if meta["expires_at"] == 1}
+    found = {path: read(news) for path, read in READS.items()}
+    return {path for path, reading in found.items() if reading.found and reading.needs_fetch}
 
 
-def test_what_a_change_names_turns_stale_where_the_paths_agree(caplog: Any) -> None:
-    """Itself, members, and all that a resource reads; what nothing has is told to the log."""
+def test_expires_names_what_a_change_makes_stale_where_the_paths_agree(caplog: Any) -> None:
+    """`expires` names the record itself, members, and all that a resource reads; unknown names are logged (3.4)."""
     with Server(answering).client(News) as news, caplog.at_level(logging.WARNING, "restencil"):
         news.articles.get(id=1)
         news.articles.get(id=2)
         news.articles.get_list()
         news.drafts.get(id=1, number=3)
         news.drafts.get(id=2, number=4)
+        assert stale(news) == set()
         news.articles.read(id=1)
         assert stale(news) == {"/articles/1", "/articles", "/articles/1/drafts/3"}
         assert news.articles.get.cached(id=1).id == 1
-        assert news.store.state["entities_meta"]["Article"]["1"]["expires_at"] == 1
     assert "expires of articles.read names 'lost', which is no member or resource" in caplog.text
 
 
-def test_a_member_of_another_resource_is_named_with_it() -> None:
-    """`articles.get` of the article in the path, and of no other."""
+def test_expires_names_a_member_of_another_resource() -> None:
+    """`articles.get` is that of the article in the path, and of no other."""
     with Server(answering).client(News) as news:
         for number in (1, 2):
             news.articles.get(id=number)
@@ -425,14 +434,17 @@ def test_a_member_of_another_resource_is_named_with_it() -> None:
         assert stale(news) == {"/articles/1"}
 
 
-def test_a_change_that_fails_leaves_nothing_stale() -> None:
-    """Only success counts."""
-    refused = Server(lambda request: httpx.Response(500) if request.method == "POST" else answering(request))
+@pytest.mark.parametrize(("status", "path"), [(500, {"/articles/1"}), (422, set[str]())])
+def test_change_that_fails_makes_stale_what_it_may_have_changed(status: int, path: set[str]) -> None:
+    """After a 5xx the record that the path names is stale; `expires` and a 4xx count for nothing (3.6)."""
+    refused = Server(lambda request: httpx.Response(status) if request.method == "POST" else answering(request))
     with refused.client(News) as news:
-        news.articles.get(id=1)
-        with pytest.raises(Exception, match="500"):
+        for number in (1, 2):
+            news.articles.get(id=number)
+        news.drafts.get(id=1, number=3)
+        with pytest.raises(Exception, match=str(status)):
             news.articles.read(id=1)
-        assert stale(news) == set()
+        assert stale(news) - {"/articles/1/drafts/3"} == path
 
 
 # -- forms and parts ---------------------------------------------------------------------------------------------------

@@ -269,12 +269,13 @@ class Shop:
         return answer
 
     def shown(self, number: int, language: str) -> dict[str, Any]:
-        return article(number, title=f"{language} {self.articles[number]}")
+        author = {"id": number, "username": "ada", "email": None, "address": None, "joinedAt": "1843-07-10T09:00:00Z"}
+        return article(number, title=f"{language} {self.articles[number]}", author=author)
 
 
 @BOTH
-def test_after_a_change_other_partitions_ask_anew(asynchronous: bool) -> None:
-    """What it wrote turns stale where the credential is the same, what it deleted is gone there."""
+def test_partition_asks_after_a_change_through_another_one(asynchronous: bool) -> None:
+    """What a change wrote is stale where the credential is the same, and what it deleted is gone there."""
     shop = Shop()
     with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
         german, french = news.with_options(**GERMAN), news.with_options(headers={"Accept-Language": "fr"})
@@ -287,7 +288,8 @@ def test_after_a_change_other_partitions_ask_anew(asynchronous: bool) -> None:
         assert german.articles.get.cached(id=1).title == "de C"
         stale = [view.articles.get.state(id=1).expires_at <= view.store.now() for view in views]
         assert stale == [True, False, True, False]
-        assert [view.articles.get_list.get_response().needs_fetch for view in views] == [True, False, True, False]
+        # The list comes in pages, so it is stale where the change was made, too (rule 3.2).
+        assert [view.articles.get_list.get_response().needs_fetch for view in views] == [True, True, True, False]
         assert news.articles.get.cached(id=1).title == "en A"
         assert [run(view.articles.get.fetch_if_stale(id=2)).title for view in views] == ["en B", "de B", "fr B", "en B"]
         assert run(news.articles.get.fetch_if_stale(id=1)).title == "en C"
@@ -299,8 +301,8 @@ def test_after_a_change_other_partitions_ask_anew(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_change_through_the_client_is_heard_by_its_partitions(asynchronous: bool) -> None:
-    """And lists that something new could have joined are asked for anew."""
+def test_partition_asks_for_all_lists_after_a_creation_through_the_client(asynchronous: bool) -> None:
+    """There a creation counts as one that brought nothing, so every list of its entity is stale (rules 2 and 3.3)."""
     shop = Shop()
     with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
         german = news.with_options(**GERMAN)
@@ -308,7 +310,7 @@ def test_a_change_through_the_client_is_heard_by_its_partitions(asynchronous: bo
         run(german.articles.get_list(author="bob"))
         run(news.articles.create(body={"title": "C"}))
         assert german.articles.get_list.get_response().needs_fetch
-        assert not german.articles.get_list.get_response(author="bob").needs_fetch
+        assert german.articles.get_list.get_response(author="bob").needs_fetch
         assert [entry.title for entry in run(german.articles.get_list.fetch_if_stale())] == ["de A", "de B", "de C"]
 
 
@@ -323,18 +325,27 @@ def test_a_live_read_of_a_partition_follows_changes_elsewhere() -> None:
     assert shop.asked == ["de GET /articles/1", "en PATCH /articles/1", "de GET /articles/1"]
 
 
-def test_a_failed_change_is_not_heard() -> None:
-    """Nor are reads, values by hand, or what is only expected of a change."""
+@pytest.mark.parametrize(("status", "is_heard"), [(422, False), (400, False), (404, True), (409, True), (500, True)])
+def test_partition_hears_of_a_failed_change_that_may_have_been_made(status: int, is_heard: bool) -> None:
+    """A 5xx may have been made, 404 and 409 say that the record is another one; any other 4xx changes nothing (3.6)."""
     shop = Shop()
 
     def answer(request: Arrived) -> Reply:
-        return as_json({}, status=500) if request.method == "PATCH" else shop(request)
+        return as_json({}, status=status) if request.method == "PATCH" else shop(request)
 
     with Server(answer) as server, Blog(token="x", url_prefix=server.url) as news:
         german = news.with_options(**GERMAN)
         german.articles.get(id=1)
         with pytest.raises(NetworkError):
             news.articles.partial_update(id=1, body={"title": "C"})
+        assert german.articles.get.get_response(id=1).needs_fetch is is_heard
+
+
+def test_partition_hears_of_no_read_and_no_value_by_hand() -> None:
+    """Reads, values by hand and `invalidate` through the client leave its partitions as they are."""
+    with Server(Shop()) as server, Blog(token="x", url_prefix=server.url) as news:
+        german = news.with_options(**GERMAN)
+        german.articles.get(id=1)
         news.articles.get.fetch(id=1)
         news.articles.get.set_response(article(1), id=1)
         news.set(Article, {"id": 1, "title": "by hand"})

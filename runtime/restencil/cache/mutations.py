@@ -384,6 +384,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
         writer.stale_tables |= siblings.stale_tables([name for name in names if name != SELF], request.locator)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
+        writer.outdated.update(key for key in writer.below.key_metas if test(key))  # also where its record is whole
 
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:

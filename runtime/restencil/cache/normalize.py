@@ -70,7 +70,7 @@ class Normalization:
         self.stale_tables: set[str] = set()
         """The entities all of whose records the endpoint's `expires` names."""
         self.outdated: set[str] = set()
-        """The keys of results that say something of a list which has changed."""
+        """The keys of results that `expires` names, or that say something of a list which has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []
         """Results whose keys one of these accepts turn stale."""
         self.renamed: list[tuple[EntitySchema, str]] = []

@@ -426,7 +426,7 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     if isinstance(answer, actions.SetError):
         if request.rules.strict:
             failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
-            if failure is not None:
+            if failure is not None and failure.stale:
                 return _heard_of(effects, request, _looking(contents, request, answer.meta))
         return effects
     try:
