@@ -21,7 +21,7 @@ from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
-from .references import stale_requests, with_references
+from .references import fetch_stale, with_references
 from .sharing import WHAT_IS_FRESH
 from .subscription import SubscriptionManager
 
@@ -334,7 +334,7 @@ class Core(ABC):
         if decision is Decision.GIVE:
             return reading.data
         if decision is Decision.GIVE_AND_REFETCH:
-            self.fetch_stale(request, reading)
+            fetch_stale(self, request, reading)
             return reading.data
         if decision is Decision.RAISE:
             raise recorded(reading)
@@ -373,11 +373,6 @@ class Core(ABC):
         if failure is None and (self.was_overtaken(request, reading) or (request.rules.strict and value is not None)):
             return value  # its own response, of which the store may know better by now
         raise failure or unusable_data(request)
-
-    def fetch_stale(self, request: Request, reading: Reading) -> None:
-        """Fetches in the background what makes a reading stale: the records that it refers to, or all of it."""
-        for one in stale_requests(request, reading):
-            self.fetch_in_background(one)
 
     def was_overtaken(self, request: Request, reading: Reading) -> bool:
         """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""

@@ -16,7 +16,7 @@ from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
-from .references import stale_requests
+from .references import fetch_stale, stale_requests
 from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class WatchedRead(AnyLiveRead[R]):
         """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
         reading = self._read()
         if self._decide(reading) in _FETCHES:
-            self._core.fetch_stale(self._request, reading)
+            fetch_stale(self._core, self._request, reading)
         state: EndpointState[R] = self._core.state(self._request)
         return state
 
@@ -180,7 +180,7 @@ class WatchedRead(AnyLiveRead[R]):
             decision = self._decide(reading)
             self._watch_expiry(reading)
             if decision is Decision.GIVE_AND_REFETCH or (decision is Decision.WAIT and self._shows_stale(reading)):
-                self._core.fetch_stale(self._request, reading)
+                fetch_stale(self._core, self._request, reading)
                 break
             if decision is not Decision.WAIT:
                 break

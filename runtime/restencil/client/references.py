@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..base.errors import AbortError, ResetError
 from .in_flight import Completion
@@ -16,11 +16,30 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.staleness import Cell
     from ..endpoint.calls import CallOptions
-    from .core import Core
+
+
+class Fetcher(Protocol):
+    """Who sends requests: the core of a controller."""
+
+    def start(self, request: Request, within: float | None = None) -> Any:
+        """Starts a request, or joins one that is under way."""
+        ...
+
+    def forsake(self, in_flight: Any) -> None:
+        """Fails a request whose sender was interrupted before sending."""
+        ...
+
+    def complete(self, in_flight: Any, /) -> Any:
+        """The value of the request, once it is in the store."""
+        ...
+
+    def fetch_in_background(self, request: Request, within: float = ...) -> None:
+        """Sends a request that nobody waits for."""
+        ...
 
 
 def with_references(
-    core: Core, request: Request, reading: Reading, look: Callable[[], Generator[Step, Any, Reading]]
+    core: Fetcher, request: Request, reading: Reading, look: Callable[[], Generator[Step, Any, Reading]]
 ) -> Generator[Step, Any, Reading]:
     """Steps: fetches the records that alone make a reading stale; what a read finds then, by `look`.
 
@@ -52,6 +71,12 @@ def stale_requests(request: Request, reading: Reading) -> list[Request]:
     """The requests that make a stale reading fresh: those of the records that it refers to, or its own."""
     references = [_request_of(request, cell) for cell in reading.references]
     return [reference for reference in references if reference is not None] or [request]
+
+
+def fetch_stale(core: Fetcher, request: Request, reading: Reading) -> None:
+    """Fetches in the background what makes a reading stale: the records that it refers to, or all of it."""
+    for one in stale_requests(request, reading):
+        core.fetch_in_background(one)
 
 
 def _request_of(request: Request, cell: Cell) -> Request | None:
