@@ -164,7 +164,7 @@ class Writer:
         # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
         self._is_refused = below.state != "on"
         self.thread.wake(hurries=True)
-        if asyncio._get_running_loop() is None:
+        if self.thread.runs and asyncio._get_running_loop() is None:
             self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
             self._is_refused = self._is_resetting
         if self._is_refused:
