@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from restencil import StorageDown, StorageOff
 from restencil.storage import StoredResult, StoredRow, lua
@@ -174,8 +174,9 @@ def _committed(members: Any) -> float | None:
 
 def _pairs(reply: Any) -> dict[bytes, bytes]:
     """Names and values, as a client library gives them: as a dict, or one after the other."""
-    pairs: dict[bytes, bytes] = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
-    return pairs
+    if isinstance(reply, dict):
+        return cast("dict[bytes, bytes]", reply)
+    return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _used(text: bytes) -> float:

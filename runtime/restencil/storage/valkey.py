@@ -210,8 +210,8 @@ class ValkeyStorage:
         set_by = [int(number or 0) for number in stale]
         texts = parted(joined, lengths)
         lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
-        lost |= self._lost(
-            names, [cell for cell, text in zip(cells, texts, strict=False) if not text], {*tables} - lost
+        lost |= _lost(
+            self._server, names, [cell for cell, text in zip(cells, texts, strict=False) if not text], {*tables} - lost
         )
         known_as = self._parted.known_as
         rows = (
@@ -242,30 +242,6 @@ class ValkeyStorage:
             },
             {mark: at for mark, at in zip(marks, set_by[count:], strict=True) if at},
         )
-
-    def _lost(self, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
-        """Those of some tables of which one of the absent rows was stored once."""
-        by_table: dict[str, list[str]] = {}
-        for table, pk in absent:
-            if table in tables:
-                by_table.setdefault(table, []).append(pk)
-        return {
-            table
-            for table, pks in by_table.items()
-            if any(self._sifted(names, table, some)[1] for some in _portions(pks))
-        }
-
-    def _sifted(self, names: Keys, table: str | None, members: list[str]) -> tuple[list[str], int]:
-        """Which of these rows or results are there, and how many others were taken out of their list."""
-        if table is None:
-            places, told = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
-        else:
-            places = [names.table(table), *(names.row(table, pk) for pk in members)]
-            told = [names.epoch, "rows", encoded(part(table))]
-        reply = self._server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, members)])
-        if len(reply) <= 3:  # the epoch is over, and with it all that was listed
-            return [], 0
-        return [member for member, is_there in zip(members, reply[4], strict=True) if is_there], int(reply[5])
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said.
@@ -447,7 +423,7 @@ class ValkeyStorage:
         members = [decoded(item) for item in items[: each * limit : each]]
         living: list[str] = []
         for some in _portions(members):
-            living += self._sifted(names, table, some)[0]
+            living += _sifted(self._server, names, table, some)[0]
         return Page(living, last), len(members) - len(living)
 
     def _sift_all(self) -> Iterator[int]:
@@ -682,6 +658,32 @@ class Server:
         if word:
             return StorageDown(f"{word}: the server at {self.where} {_REFUSED.get(word, _REFUSED['ERR'])}")
         return StorageDown(f"the server at {self.where} does not answer ({_reason_of(error)})")
+
+
+def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
+    """Those of some tables of which one of the absent rows was stored once."""
+    by_table: dict[str, list[str]] = {}
+    for table, pk in absent:
+        if table in tables:
+            by_table.setdefault(table, []).append(pk)
+    return {
+        table
+        for table, pks in by_table.items()
+        if any(_sifted(server, names, table, some)[1] for some in _portions(pks))
+    }
+
+
+def _sifted(server: Server, names: Keys, table: str | None, members: list[str]) -> tuple[list[str], int]:
+    """Which of these rows or results are there, and how many others were taken out of their list."""
+    if table is None:
+        places, told = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
+    else:
+        places = [names.table(table), *(names.row(table, pk) for pk in members)]
+        told = [names.epoch, "rows", encoded(part(table))]
+    reply = server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, members)])
+    if len(reply) <= 3:  # the epoch is over, and with it all that was listed
+        return [], 0
+    return [member for member, is_there in zip(members, reply[4], strict=True) if is_there], int(reply[5])
 
 
 def _client_of(url: str) -> Any:

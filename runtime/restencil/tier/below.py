@@ -16,7 +16,7 @@ from ..base.values import Meta
 if TYPE_CHECKING:
     from threading import RLock
 
-    from ..storage.protocol import Batch, Opened, Outcome, Page, Storage, StoredRow
+    from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage, StoredRow
     from .rows import Left
 
 T = TypeVar("T")
@@ -184,6 +184,8 @@ class Below:
         self.writer = ""
         """The random id of this store in this process."""
         self._commits = 0
+        self.given_up: set[int] = set()
+        """Ids of commits that got no answer and are not sent again."""
         self.is_open = False
         self.is_resetting = False
         """Whether a reset has still to reach it: until then nothing is read from it."""
@@ -217,6 +219,7 @@ class Below:
         """This store in this process is someone new to the storage."""
         self.writer = uuid.uuid4().hex
         self._commits = 0
+        self.given_up.clear()
         self.turn = threading.RLock()
 
     # -- asking
@@ -279,6 +282,10 @@ class Below:
                 self.let_go()
         self._answered(writes=True)
         return epoch
+
+    def is_own(self, entry: Entry) -> bool:
+        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
+        return entry.writer == self.writer and entry.commit_id not in self.given_up
 
     def next_commit_id(self) -> int:
         """An id for a commit, higher than all that this writer gave before."""

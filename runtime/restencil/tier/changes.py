@@ -105,7 +105,7 @@ class Changes:
         known = self._below.known
         if found.lost:
             return True
-        if any(entry.everything and not self._writer.is_own(entry) for entry in entries):
+        if any(entry.everything and not self._below.is_own(entry) for entry in entries):
             return True
         numbers = [entry.number for entry in entries]
         return numbers != list(range(known.number + 1, known.number + 1 + len(numbers)))
@@ -156,12 +156,12 @@ class Changes:
     def _number_own(self, entries: Iterable[Entry]) -> None:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
         for entry in entries:
-            if self._writer.is_own(entry):
+            if self._below.is_own(entry):
                 self._writer.number(entry)
 
     def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
         known, below, intake = self._below.known, self._below, self._intake
-        is_own = self._writer.is_own
+        is_own = self._below.is_own
         for entry in entries:
             if not is_own(entry):
                 below.count.entries += 1
@@ -313,7 +313,7 @@ class _Plan:
         self.writers: dict[str, str] = {}
         """Who wrote results last, by these entries."""
         for entry in entries:
-            if not writer.is_own(entry):
+            if not below.is_own(entry):
                 self._take(entry)
             for key in (*entry.keys, *entry.same_keys):
                 if self._holds_key(key):

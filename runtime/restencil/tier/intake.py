@@ -58,12 +58,6 @@ class Intake(Origin):
         """Rows that were loaded of what waits for its commit."""
         shapes.grew = self._may_be_read
 
-    def dangle(self, cells: list[Cell]) -> None:
-        """A response of this process refers to these, of which nothing is known."""
-        if len(self.dangling) > MOST_ABSENT:
-            self.dangling.clear()
-        self.dangling.update(cells)
-
     # -- times -----------------------------------------------------------------------------------------------------
 
     def times(self, meta: Meta) -> Meta | None:

@@ -9,6 +9,7 @@ from ..cache.lookup import named_pk
 from ..cache.tables import EMPTY
 from ..schema.collection import Collection
 from ..schema.entity import EntitySchema
+from .intake import MOST_ABSENT
 from .rows import is_kept_cell, is_kept_key, kept_pks
 from .walk import Walk
 
@@ -125,7 +126,9 @@ class Lacking:
         node, from_storage, pks = references
         table, intake = node.table_key, self._intake
         if absent and not from_storage:  # a response of this process refers to them: from now on they are no holes
-            intake.dangle([(table, pk) for pk in absent])
+            if len(intake.dangling) > MOST_ABSENT:
+                intake.dangling.clear()
+            intake.dangling.update([(table, pk) for pk in absent])
         if intake.left:
             get = self._contents.base.get
             for pk in pks:

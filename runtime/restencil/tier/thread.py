@@ -88,6 +88,11 @@ class StorageThread:
         if self._thread is None:
             self.start()
 
+    @property
+    def runs(self) -> bool:
+        """Whether it takes turns by itself."""
+        return self._thread is not None and not self._is_over
+
     def start(self) -> None:
         """It runs from now on."""
         if self._thread is None and not self._is_over:

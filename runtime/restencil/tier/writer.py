@@ -75,8 +75,6 @@ class Writer:
         self.tend: Callable[[], object] = bool
         """Called (without the lock) by the thread after what it wrote, and now and then."""
         self._draft: Draft | None = None
-        self._given_up: set[int] = set()
-        """Ids of commits that got no answer and are not sent again."""
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
         self._is_committing = False
@@ -136,10 +134,6 @@ class Writer:
                 result = self._sweeping.swept(sweep, result) or result
         return result
 
-    def is_own(self, entry: Entry) -> bool:
-        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
-        return entry.writer == self.below.writer and entry.commit_id not in self._given_up
-
     def number(self, entry: Entry) -> None:
         """Numbers the draft of which the log has the commit, also where the storage's reply has not come (locked)."""
         draft = self._draft
@@ -150,7 +144,7 @@ class Writer:
         """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
         draft = self._draft
         if draft is not None and draft.sent is not None:
-            self._given_up.add(draft.sent.entry.commit_id)
+            self.below.given_up.add(draft.sent.entry.commit_id)
             self._draft = None
 
     # -- a reset
@@ -170,7 +164,7 @@ class Writer:
         # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
         self._is_refused = below.state != "on"
         self.thread.wake(hurries=True)
-        if asyncio._get_running_loop() is None:
+        if self.thread.runs and asyncio._get_running_loop() is None:
             self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
             self._is_refused = self._is_resetting
         if self._is_refused:
