@@ -24,7 +24,7 @@ SEED: Final = 20261123
 FLOOR: Final = 1.0
 """CPU seconds that any document may take."""
 
-TYPES: Final = (
+TYPES: Final[tuple[Any, ...]] = (
     "string",
     "integer",
     "number",

@@ -1162,6 +1162,7 @@ def test_operations_that_mostly_say_nothing_of_authentication() -> None:
     schemes = {"key": {"type": "http", "scheme": "bearer"}}
     paths = {f"/a{index}": {"get": operation({"type": "string"})} for index in range(9)}
     paths["/b"] = {"get": operation({"type": "string"}, security=[{"key": []}])}
+    security: list[dict[str, list[str]]] | None
     for security in ([{"key": []}], None):
         if security is None:
             del paths["/b"]["get"]["security"]

@@ -342,14 +342,15 @@ def test_what_was_let_go_of_is_asked_for_whole() -> None:
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_not_modified_counts_as_the_same_response_brought_again(tells: bool) -> None:
-    """A read that started after an optimistic change wins over it, whether it is answered by 304 or in full (rule 2)."""
+    """A read that started after an optimistic change wins over it, answered by 304 or in full (rule 2)."""
     origin = Origin(tells=tells)
     mutate = _get(method="PATCH", get_optimistic_response=lambda snapshot, params, body: {"id": params["id"], **body})
     inner: list[Any] = []
 
     def serve(request: httpx.Request) -> httpx.Response:
         if request.method == "PATCH":
-            inner.append(controller.cached(Notes.get, {"id": "1"}).text)
+            shown: Any = controller.cached(Notes.get, {"id": "1"})
+            inner.append(shown.text)
             inner.append(controller.fetch(Notes.get, {"id": "1"}).text)
         return origin(request)
 

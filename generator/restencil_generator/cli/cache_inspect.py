@@ -15,7 +15,6 @@ from restencil_generator.exceptions import Failure
 
 if TYPE_CHECKING:
     from restencil.storage import StoredResult, StoredRow
-
     from restencil_generator.cache_inspect import NamespaceSummary, StoredNamespace
 
 SHORT: Final = 6

@@ -357,6 +357,13 @@ class Core(ABC):
         except BaseException:
             self.forsake(in_flight)
             raise
+        return (yield from self._after_fetch(request, resets, value, failure))
+
+    def _after_fetch(self, request: Request, resets: int, value: Any, failure: Exception | None) -> Steps:
+        """Steps: what a call gives after its fetch, which gave a value or failed.
+
+        `resets` is how often the store had been reset when the call began.
+        """
         reading = yield from looking_for_call(self.store, request)
         reading = yield from self.with_references(request, reading)
         if self.store.resets != resets:
