@@ -29,6 +29,7 @@ class Talk:
         self.clock = FakeClock()
         self.server = MockServer(self.clock, respond=self._respond)
         self.store = self.clock.store()
+        self.store.watch_overlaps()
         self.answers: dict[tuple[str, str], list[Answer]] = {}
         self.controller: Any
         if world == "sync":
