@@ -83,7 +83,7 @@ docs-test: setup docs
 	$(PY) -m pytest -n 0 -q -m "slow or not slow" tests/test_docs.py
 
 corpus: setup
-	PYTHONPATH=. $(PY) tests/openapi/corpus.py $(DIR)
+	PYTHONPATH=. $(PY) tests/openapi/corpus.py $(DIR) $(if $(TABLE),--table $(TABLE))
 
 servers: setup
 	@.ci/servers python

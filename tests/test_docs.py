@@ -36,16 +36,16 @@ OUTSIDE = {
 
 HABITS = {
     "errors by status": "status_errors: each_status_from_300_to_599_has_its_class",
-    "raw answer": "responses: an_answer_has_the_value_and_what_http_says",
+    "raw response": "responses: an_answer_has_the_value_and_what_http_says",
     "options per call": "views: timeout_and_retries_are_those_of_the_view",
     "retries by default": "network: retries_are_off_unless_asked_for_and_an_endpoint_s_own_come_first",
     "idempotency key": "network: posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key",
     "timeout": "timeout: steps_that_a_timeout_says_nothing_of_are_the_clients_own_but_for_the_total",
     "own HTTP client": "libraries: a_client_that_is_given_brings_its_library",
-    "paging": "controller_iterate: after_an_error_another_run_goes_on_where_it_stopped",
+    "pagination": "controller_iterate: after_an_error_another_run_goes_on_where_it_stopped",
     "server-sent events, WebSocket": "responses: a_stream_is_handed_over_unread",
     "conditional requests, `If-Match`": "concurrency: a_change_carries_the_etag_of_the_last_answer",
-    "undocumented calls": "responses: a_request_to_another_origin_is_refused",
+    "requests that are not in the spec": "responses: a_request_to_another_origin_is_refused",
     "request ids": "status_errors: the_api_may_name_the_header_of_its_request_ids",
     "telemetry headers": "agent: nothing_but_what_is_said_here_is_sent_along",
     "log switch": "logs: the_variable_is_the_level_and_shows_it_on_standard_error",
@@ -64,7 +64,7 @@ README = ROOT / "README.md"
 WITH_BLOCKS = [page for page in (README, *PAGES, *sorted(OUTSIDE)) if page != MADE and "```" in page.read_text("utf-8")]
 
 
-LONGER = {"tests"}
+LONGER = {"testing"}
 """Pages that start processes which take long, and so wait for `make docs-test`."""
 
 
@@ -170,7 +170,7 @@ def test_the_page_of_exit_codes_has_them_all() -> None:
 
 def test_each_habit_of_the_table_has_its_test() -> None:
     """What the table says of restencil is tested where this list says."""
-    table = (ROOT / "docs" / "explanation" / "sdk-habits.md").read_text("utf-8")
+    table = (ROOT / "docs" / "explanation" / "sdk-comparison.md").read_text("utf-8")
     rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")][1:]
     assert [re.sub(r"\[(.*)\]\(.*\)", r"\1", row) for row in rows] == list(HABITS)
     for test in filter(None, HABITS.values()):
@@ -186,7 +186,7 @@ def test_figures_are_those_of_the_last_run() -> None:
         for row in results.splitlines()
         if len(cells := row.strip("| ").split(" | ")) == 7
     }
-    page = (ROOT / "docs" / "explanation" / "speed.md").read_text("utf-8")
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text("utf-8")
     told = [
         tuple(row.strip("| ").split(" | "))
         for row in page.splitlines()

@@ -28,7 +28,7 @@ from processes import OPENAI, PEERS
 from storage_table import STORAGE_PEERS
 from valkey_table import VALKEY_PEERS
 
-PAGE: Final = PLACES.parent.parent / "docs" / "explanation" / "speed.md"
+PAGE: Final = PLACES.parent.parent / "docs" / "explanation" / "performance.md"
 """Tells readers some of the figures."""
 
 HEAD: Final = """# How fast

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -171,6 +173,7 @@ def package(variant: Variant) -> ModuleType:
 def generated(spec: str, name: str) -> ModuleType:
     """The package that the generator makes of this spec, imported under its name."""
     folder = Path(tempfile.mkdtemp(prefix="freshness-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # its modules are imported when they are first used
     file = folder / f"{name}.yaml"
     file.write_text(spec, "utf-8")
     restencil_generator.write(file, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.effort import IS_NIGHT
+from tests.effort import tries
 from tests.freshness.driver import run
 from tests.freshness.run import random_program, shown, shrunk
 
@@ -13,12 +13,11 @@ MODES = ("memory", "memory-async", "bounded", "bounded-async")
 
 @pytest.mark.parametrize("mode", MODES)
 def test_programs_fresh_values_are_what_the_server_says(mode: str) -> None:
-    """Some programs in each mode, the same ones each time."""
-    try_programs(mode, 60)
+    """Fifty programs in each mode, the same ones each time, and more at night."""
+    try_programs(mode, tries(300, 6))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not IS_NIGHT, reason="takes minutes; `make nightly` runs it")
 @pytest.mark.parametrize("mode", MODES)
 def test_programs_fresh_values_are_what_the_server_says_for_long(mode: str) -> None:
     """Five thousand more programs in each mode."""

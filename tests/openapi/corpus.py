@@ -2,7 +2,7 @@
 
 Each document is imported, its spec linted, its package generated, called against its own mock, and its spec exported
 and imported again; the packages are then checked by mypy, pyright and ruff in one run each. Nothing of the folder is
-changed, and nothing is kept. Usage: corpus.py DIR [--no-types] [--verbose].
+changed, and nothing is kept. Usage: corpus.py DIR [--no-types] [--verbose] [--table FILE].
 
 A line for each document, then the sums. What should never be (a traceback, a spec that the check refuses, a package
 that does not pass) is listed, and makes the exit code 1.
@@ -66,6 +66,8 @@ class Sums:
     calls: int = 0
     seconds: float = 0.0
     bytes: int = 0
+    rows: list[str] = dataclasses.field(default_factory=list[str])
+    """The lines of the table, one for each document."""
     wrong: list[str] = dataclasses.field(default_factory=list[str])
     """What should never be."""
 
@@ -89,6 +91,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--no-types", action="store_true", help="leave out mypy, pyright and ruff")
     parser.add_argument("--verbose", action="store_true", help="show what is left out, and tracebacks whole")
+    parser.add_argument("--table", type=Path, help="write the documents as a Markdown table")
     asked = parser.parse_args()
     sums = Sums()
     with tempfile.TemporaryDirectory() as there:
@@ -107,6 +110,9 @@ def main() -> int:
         if packages and not asked.no_types:
             _types(out, packages, sums)
     _print(sums, asked.verbose)
+    if asked.table is not None:
+        head = "| document | MB | operations | resources | keys stated | guessed | `check:` | seconds |"
+        asked.table.write_text("\n".join([head, "|---|--:|--:|--:|--:|--:|--:|--:|", *sums.rows, ""]), "utf-8")
     return 1 if sums.wrong else 0
 
 
@@ -134,6 +140,15 @@ def _document(path: Path, out: Path, sums: Sums, verbose: bool) -> list[str]:
     _count(imported, sums)
     data = imported.data()
     operations = data["operations"]
+    pks = data["pks"]
+    sums.rows.append(
+        f"| {path.stem} | {path.stat().st_size / 1e6:.1f} | {operations['covered']} of {operations['found']} "
+        f"| {operations['resources']} | {sum(pks['by_rule'].values()) - pks['guessed']} | {pks['guessed']} "
+        f"| {len(data['checks'])} | {took:.1f} |"
+    )
+    for finding in data["findings"]:
+        if finding["code"] in ("import-internal", "import-mistake"):
+            _wrong(sums, path, finding["message"][:300])
     print(
         f"{path}: {operations['covered']} of {operations['found']} operations, {len(data['checks'])} to check, "
         f"{len(data['findings'])} findings, {took:.1f} s",

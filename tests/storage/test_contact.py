@@ -71,5 +71,5 @@ def test_contact_lost_by_stopped_process_is_noticed(tmp_path: Path) -> None:
         process.send_signal(signal.SIGSTOP)
         time.sleep(4)
         process.send_signal(signal.SIGCONT)
-        eventually(lambda: breaks() == 1)
+        eventually(lambda: breaks() > 0)
         process.communicate()

@@ -150,8 +150,8 @@ def test_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
         assert reader.cached(items.get, {"id": 1}) is None
         reader.set_response(items.get, {"id": 2}, {"id": 2})
     with Store(storage=SQLiteStorage(tmp_path, principal=None)) as last:
-        found: Any = Controller(last).cached(items.get, {"id": 2})
-        assert found.id == 2
+        found = Controller(last).cached(items.get, {"id": 2})
+        assert found is not None and found.id == 2
 
 
 def test_reset_where_nothing_can_be_stored_is_no_error(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -78,7 +78,7 @@ class Tracer:
 
 
 @contextmanager
-def traced(tracer: Tracer) -> Iterator[None]:
+def traced(tracer: Tracer) -> Generator[None]:
     """Traces what this thread does; a strike ends the block."""
     try:
         sys.settrace(tracer)

@@ -38,18 +38,20 @@ _FIRST: Final = "SELECT coalesce(min(number), 0) FROM log"
 _LAST: Final = "SELECT entry FROM log ORDER BY number DESC LIMIT 1"
 _LEASES: Final = "SELECT name, owner, until FROM lease WHERE until > ? ORDER BY name"
 _ROWS: Final = (
-    "SELECT rev, born, fetched_at, date, expires_at, shape, value, pk, used FROM row"
+    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole, pk, used FROM row"
     " WHERE kind = (SELECT id FROM kind WHERE name = ?) AND born > ? ORDER BY born LIMIT 500"
 )
 _ROW: Final = (
-    "SELECT rev, born, fetched_at, date, expires_at, shape, value, used FROM row"
+    "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole, used FROM row"
     " WHERE kind = (SELECT id FROM kind WHERE name = ?) AND pk = ?"
 )
 _ALL_RESULTS: Final = (
-    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, key, used FROM result"
+    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested, key, used FROM result"
     " WHERE key > ? ORDER BY key LIMIT 500"
 )
-_RESULT: Final = "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, used FROM result WHERE key = ?"
+_RESULT: Final = (
+    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested, used FROM result WHERE key = ?"
+)
 
 
 def namespaces_of(path: str) -> Sequence[StoredNamespace]:

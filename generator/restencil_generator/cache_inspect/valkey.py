@@ -174,7 +174,8 @@ def _committed(members: Any) -> float | None:
 
 def _pairs(reply: Any) -> dict[bytes, bytes]:
     """Names and values, as a client library gives them: as a dict, or one after the other."""
-    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
+    pairs: dict[bytes, bytes] = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2], strict=True))
+    return pairs
 
 
 def _used(text: bytes) -> float:

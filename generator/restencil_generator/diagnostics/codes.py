@@ -165,6 +165,7 @@ IMPORTED: Final = {
     "auth-not-carried": "A security scheme has a form in the language.",
     "no-resources": "An API has resources.",
     "import-mistake": "What an import writes passes the check.",
+    "import-internal": "Import reads every part of a document without an error of its own.",
     "import-conflict": "What is changed upstream was not changed here in another way.",
     "import-rename-lost": "What has another name here is still there upstream.",
     "removed-upstream": "What was edited here is still there upstream.",

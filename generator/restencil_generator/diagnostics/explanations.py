@@ -257,6 +257,9 @@ MORE: Final = {
         "What it needs (a person who says yes, a signature) is not for a spec. Give your own HTTP client."
     ),
     "no-resources": "Without any path with a record there is nothing to cache; the operations stand in groups.",
+    "import-internal": (
+        "The part that it names is read as `any` or left out, and the rest is imported. Please report it with that part."
+    ),
     "import-mistake": "This is a mistake of the importer, not of the document. Please report it, with the document.",
     "import-conflict": (
         "Both changed since the last import. Edit the spec, or settle it by `--ours NODE` or `--theirs NODE`."

@@ -236,7 +236,8 @@ class Declared:
                 yield Change("field-removed", field.name, "removed", shown(field.type), field.place)
         for field in pairing.added:
             if field.name in own[1]:
-                yield Change("field-added", field.name, f"added, {shown(field.type)}", new_place=field.place)
+                rule, required = ("body-member-required", ", required") if field.must else ("field-added", "")
+                yield Change(rule, field.name, f"added, {shown(field.type)}{required}", new_place=field.place)
 
     @staticmethod
     def _lacking(change: Change, entity: d.Entity) -> Change:

@@ -179,8 +179,10 @@ class Fields:
         for field in pairing.removed:
             yield Change(role.removed, _below(sub, field.name), "removed", shown(field.type), field.place)
         for field in pairing.added:
-            rule = role.needed if role.needed and field.required else role.added
-            text = f"added, {shown(field.type)}" + (", required" if rule == role.needed and role.needed else "")
+            required = bool(role.needed) and field.required
+            # Whoever sends an object that is declared on its own sends it without the new member.
+            rule = role.needed if required else "body-member-required" if field.must else role.added
+            text = f"added, {shown(field.type)}" + (", required" if required or field.must else "")
             yield Change(rule, _below(sub, field.name), text, new_place=field.place)
 
     def field(self, role: Role, old: d.Field, new: d.Field, sub: str = "") -> Iterator[Change]:

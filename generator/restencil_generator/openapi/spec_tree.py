@@ -64,6 +64,14 @@ class Tree:
                 raise KeyError(shown(path)) from None
         return value
 
+    def has(self, path: NodePath) -> bool:
+        """Whether there is a node of a path."""
+        try:
+            self.get(path)
+        except KeyError:
+            return False
+        return True
+
     def remove(self, path: NodePath) -> None:
         """Takes a node out, and the comments and origins of all below it. Raises `KeyError` where there is none."""
         parent: Any = self.get(path[:-1])

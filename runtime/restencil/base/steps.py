@@ -42,6 +42,8 @@ class Receiver(Protocol):
 
     transport: Any
     answer: Any
+    own_response: tuple[Any, Any] | None
+    """The response and its parsed body, where hooks of the endpoint make them."""
     condition: tuple[str, str] | None
     """A header that is sent unless the user set a condition: on it depends whether there is an answer at all."""
 

@@ -135,7 +135,7 @@ class _Effects:
         if not present:
             if not gone:
                 return self.of_nothing(is_certain=True)
-            self._same_address((), ())
+            self._same_address(gone=gone)
             return self.done(gone)
         whole = frozenset(cell for cell in present if self._writer.brought_whole(*cell))
         for table in self.tables:
@@ -151,7 +151,7 @@ class _Effects:
         for cell in self._named:
             if cell not in brought:
                 self.mark_record(cell, existence=False)
-        self._same_address(whole, followed)
+        self._same_address(whole, followed, gone)
         return self.done(brought)
 
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
@@ -167,7 +167,7 @@ class _Effects:
                 self._mark_lists(table, ())
         elif not self._named:
             self._all()
-        self._same_address((), ())
+        self._same_address()
         return self.done()
 
     def _all(self) -> None:
@@ -186,7 +186,7 @@ class _Effects:
             self._removed(cell)
         if not deleted:
             self._all()
-        self._same_address((), ())
+        self._same_address(gone=deleted)
         return self.done(deleted)
 
     def _removed(self, cell: Cell) -> None:
@@ -205,10 +205,12 @@ class _Effects:
             if path is not None:
                 self.stale.trees.add(path)
 
-    def _same_address(self, whole: Sized[Cell], followed: Sized[Cell]) -> None:
+    def _same_address(
+        self, whole: Sized[Cell] = (), followed: Sized[Cell] = (), gone: Sized[Cell] = ()
+    ) -> None:
         """What stands at the path of the change is stale, and so are the records at that path and above it.
 
-        Exempt is what is certain: records that were brought whole, and lists that followed.
+        Exempt is what is certain: records that were brought whole or are `gone`, and lists that followed.
         """
         path = self._path
         if path is None:
@@ -224,7 +226,7 @@ class _Effects:
             stale.spared[listing.key] = number if meta is None else meta.fetched_at
         for place in (path, *paths_above(path)):
             for cell in self._records_at(place):
-                if cell not in whole:
+                if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
 
     def _followed(self, followed: Sized[Cell]) -> Iterator[Listing]:

@@ -18,7 +18,7 @@ from .memo import Composed, Memo, Node, args_text, linked
 from .tables import WHOLE, Cell, State
 
 if TYPE_CHECKING:
-    from .freshness import Shown
+    from .tables import Shown
 
 
 class _Restart(Exception):

@@ -7,7 +7,7 @@ requested: it is made of records and lists that other responses brought.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.values import DICT, INVALID, UNDEFINED, is_mapping, text_of
 from ..schema.collection import Collection
@@ -16,35 +16,20 @@ from ..schema.entity import EntitySchema, value_at
 from ..schema.one_of import OneOf
 from ..schema.stored import record_of
 from .reach import tables_of
-from .reading import INFINITE
+from .reading import INFINITE, STALE, Freshness
 from .staleness import NEVER, NO_MARK, Mark
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection as Sized
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from ..schema.protocol import Schema
     from .request import Request
-    from .tables import Cell, KeyMeta, Tables
+    from .staleness import Cell
+    from .tables import KeyMeta, Shown, Tables
 
 _GONE: Final = frozenset({404, 410})
-
-STALE: Final = 1.0
-"""When something expires that is stale by a mark."""
-
-
-Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
-"""The records and lists that a result shows, each with those in which it stands; None for the result itself."""
-
-
-class Freshness(NamedTuple):
-    """When a result turns stale (ms; STALE: it is), by which event, and the references alone that make it so."""
-
-    expires_at: float
-    mark: Mark = NO_MARK
-    references: tuple[Cell, ...] = ()
 
 
 class _Part(NamedTuple):
@@ -139,6 +124,7 @@ class _Judge:
             return Freshness(STALE, mark)
         if self._is_another():
             return Freshness(STALE, Mark(NEVER, "its record has another value by now in the field that it was found by"))
+        own_expiry = expires_at
         references: list[Cell] = []
         first = NO_MARK
         beyond = self._beyond(root, brought)
@@ -157,7 +143,9 @@ class _Judge:
                 references.append(cell)
                 first = max(first, part.mark)
             expires_at = min(expires_at, part.expires_at)
-        return Freshness(STALE, first, tuple(references)) if references else Freshness(expires_at)
+        if references and own_expiry >= self._now:
+            return Freshness(STALE, first, tuple(references))
+        return Freshness(min(expires_at, own_expiry))
 
     def _is_another(self) -> bool:
         """Whether a lookup by another field than the primary key shows a record that has another value there by now."""

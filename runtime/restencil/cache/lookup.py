@@ -26,7 +26,7 @@ from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .freshness import STALE, Freshness, freshness_of, unmarked
+from .freshness import freshness_of, unmarked
 from .memo import args_text
 from .policy import (
     BROKEN,
@@ -42,7 +42,7 @@ from .policy import (
     shows_error,
     status_of,
 )
-from .reading import INFINITE, Reading, inactive
+from .reading import INFINITE, STALE, Freshness, Reading, inactive
 from .staleness import NO_MARK
 from .tables import EMPTY, WHOLE
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from ..schema.protocol import Schema
     from .contents import Contents, Ready
-    from .freshness import Shown
+    from .tables import Shown
     from .memo import Memo, Node
     from .policy import Found
     from .request import Request
@@ -306,7 +306,8 @@ class Lookup:
             return data, None
         else:
             stored = base.results.get(request.key)
-            stored = named_pk(schema, request.args) if stored is None and type(schema) is EntitySchema else stored
+            if stored is None and type(schema) is EntitySchema:
+                stored = named_pk(schema, request.rules.told_args(request.args))
             freshness = freshness_of(base, request, meta, stored, cells, self._clock())
         if isinstance(schema, _OWN_PLACE):
             ready = self._ready
@@ -334,7 +335,8 @@ class Lookup:
             if _unanswered(reader.state, request, schema, stored) is not None:
                 stored = UNDEFINED
             is_complete = _is_complete(stored)
-            if request.rules.strict and isinstance(schema, Object) and schema.plain_members:
+            needs_response = request.rules.strict or request.rules.total
+            if needs_response and isinstance(schema, Object) and schema.plain_members:
                 stored, is_complete = UNDEFINED, False  # a count beside a list came with no response
         try:
             data = reader.read(schema, stored, key)
@@ -418,7 +420,7 @@ def _built(base: Tables, memo: Memo, request: Request, tier: Tier | None) -> tup
     node: Node | None = None
     if type(schema) is EntitySchema:
         model = schema.model
-        pk = named_pk(schema, request.args) if stored is None else stored
+        pk = named_pk(schema, request.rules.told_args(request.args)) if stored is None else stored
         if type(pk) is not str:
             return None
         data = base.entities.get(model.key, EMPTY).get(pk)

@@ -15,7 +15,7 @@ from ..schema.protocol import definitions
 from .tables import Cell
 
 if TYPE_CHECKING:
-    from .freshness import Shown
+    from .tables import Shown
 
 MAX_RESULTS: Final = 4096
 """How many composed results are kept; the oldest goes first."""

@@ -54,6 +54,8 @@ def delete(schema: Invalidate, response: Any, request: Request, writer: Normaliz
     else the only one whose fields have their values. Where there is none, the lists under the path turn stale.
     """
     params = _params(request)
+    if response == _own_params(request):
+        response = params  # the server said nothing: what its parameters name
     found = (
         _named(schema.item, response, params, writer)
         or _named(schema.item, params, params, writer)

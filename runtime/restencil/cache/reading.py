@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from ..base.struct import Struct
-from .staleness import EVICTED
-
-if TYPE_CHECKING:
-    from .freshness import Freshness
-    from .tables import Cell
+from .staleness import EVICTED, NO_MARK, Cell, Mark
 
 R = TypeVar("R")
 
@@ -40,8 +36,19 @@ class Decision(Enum):
 
 
 INFINITE: Final = float("inf")
+STALE: Final = 1.0
+"""When something expires that is stale by a mark."""
+
 _WAIT: Final = Decision.WAIT
 _GIVE_AND_REFETCH: Final = Decision.GIVE_AND_REFETCH
+
+
+class Freshness(NamedTuple):
+    """When a result turns stale (ms; STALE: it is), by which event, and the references alone that make it so."""
+
+    expires_at: float
+    mark: Mark = NO_MARK
+    references: tuple[Cell, ...] = ()
 
 
 class Reading:

@@ -344,7 +344,7 @@ class Request:
     An `inactive` request wants nothing: its only argument is None. It has no key. `locator` is the client that asks.
     """
 
-    __slots__ = ("_url", "answer", "args", "endpoint", "inactive", "key", "locator", "rules")
+    __slots__ = ("_url", "answer", "args", "endpoint", "inactive", "key", "locator", "needs_body", "rules")
 
     def __init__(
         self,
@@ -363,6 +363,8 @@ class Request:
         self.locator: Locator | None = None
         self.answer: Any = None
         """The HTTP answer that is being written; None where a response is written by hand."""
+        self.needs_body = False
+        """Whether the caller reads the HTTP response itself, so that it is never sent on condition of a change."""
         self._url = url
 
     @property

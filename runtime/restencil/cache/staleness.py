@@ -8,10 +8,10 @@ request that brought it. A mark never falls; a later request outruns it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from .tables import Cell
+Cell: TypeAlias = tuple[str, str]
+"""One place of the state: the table and the primary key of an entity or collection."""
 
 MAX_MARKS: Final = 1_000
 """So many marks of one kind are kept; beyond that the oldest one becomes a mark on everything."""

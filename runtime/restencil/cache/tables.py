@@ -8,13 +8,15 @@ tables as an optimistic layer. Both answer the same questions, so normalization 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Collection as Sized
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema
 from ..schema.stored import Growth, record_of
+from .staleness import Cell as Cell
 from .staleness import StaleMarks
 
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from .request import Rules
     from .terms import Terms
 
-Cell = tuple[str, str]
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -35,6 +36,10 @@ class Whole(NamedTuple):
     number: float
     expires_at: float
     fields: AbstractSet[str]
+
+
+Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
+"""The records and lists that a result shows, each with those in which it stands; None for the result itself."""
 
 
 class KeyMeta:

@@ -133,7 +133,7 @@ class Conditions:
         self._reads = request.rules.conditional and store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
         self._queue: list[InFlight] | None = None
         self._is_lost = False
-        self.asks_whole = False
+        self.asks_whole = request.needs_body
         """Whether an answer is wanted in any case."""
         self.known: Told | None = None
         """What the answer said that the server is asked about."""

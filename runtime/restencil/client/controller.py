@@ -791,5 +791,8 @@ def _key_test(test: Any) -> Callable[[str], bool]:
 
 
 def _is_list(endpoint: Endpoint[..., Any]) -> bool:
-    """The endpoint's schema holds a Collection, so that there is something to push to and to page through."""
-    return endpoint.schema is not None and find_collection(endpoint.schema) is not None
+    """Whether there is something to push to or to page through: a collection, or a list of plain values in pages."""
+    if endpoint.schema is not None and find_collection(endpoint.schema) is not None:
+        return True
+    has_pages = endpoint.pagination_field is not None or getattr(endpoint, "pagination", None) is not None
+    return has_pages and not endpoint.side_effect

@@ -65,6 +65,7 @@ class InFlight(Promise[Any]):
         "identity",
         "mark",
         "mutation",
+        "own_response",
         "request",
         "resets",
         "seen",
@@ -102,6 +103,8 @@ class InFlight(Promise[Any]):
         self.transport: Any = None
         self.answer: Any = None
         """The HTTP answer that came last through the transport, for all who wait; None as long as there is none."""
+        self.own_response: tuple[Any, Any] | None = None
+        """The response and its parsed body, where hooks of the endpoint make them; for paging."""
         self.attempts = 1
         self.seen: str | None = None
         """The ETag of the entity that a change is of, as it was known when the change was called."""

@@ -12,8 +12,7 @@ from ..base.errors import AbortError, ResetError
 from ..base.lazy import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
-from ..cache.freshness import STALE
-from ..cache.reading import INFINITE, Decision, ExpiryStatus, Reading
+from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion

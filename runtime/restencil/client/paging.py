@@ -11,18 +11,20 @@ from urllib.parse import urljoin, urlsplit
 
 from ..base.errors import NetworkError
 from ..base.lazy import logger
-from ..base.steps import is_awaitable
+from ..base.steps import HookCall
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of, same_json
 from ..cache.reading import Decision
 from ..endpoint.envelopes import at_path
 from ..endpoint.headers import HeaderedArguments, headed
+from ..endpoint.lifecycle import NOT_MODIFIED
 from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
+from ..schema.protocol import is_plain
 from ..schema.record import class_record, identity_of, to_wire
 from .core import looking
-from .in_flight import Completion, page_of
+from .in_flight import Completion, InFlight, page_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -164,6 +166,8 @@ class Pages:
         self._params: dict[str, Any] = params
         self._args: tuple[Any, ...] = (params, *args[1:]) if params or args else ()
         self._home = _Home(core, endpoint, self._args)
+        self._is_plain = find_collection(endpoint.schema) is None
+        """No collection holds the items, so that each page is a result of its own, and equal items are not one."""
         self._path = collection_path(endpoint.schema)
         self._page: Any = None
         self._response: Any = None
@@ -176,6 +180,10 @@ class Pages:
         self._ended = False
         self._last: Any = None
         given = params.get(self._field, endpoint.first_page) if self._field is not None else None
+        self._handed_out = 0
+        """How many items of the current page were handed out."""
+        self._count = 0
+        """How many items of plain values all pages had."""
         self._position: int = _number(given, self._pagination.first) if self._pagination.is_counted else 0
         self._sent = 0
         """How many items the server sent with the current page, whether they show or not."""
@@ -293,8 +301,12 @@ class Pages:
         """Notes what the current page had; False where it is the end, as it brought nothing that was not met."""
         items = self._page_items()
         raw = self._items_of(self._raw)
+        if raw is None and self._is_plain:
+            raw = list(items)
         self._sent = len(items) if raw is None else len(raw)
         self._longest = max(self._longest, self._sent)
+        self._count += self._sent
+        self._handed_out = 0
         before, self._sent_before = self._sent_before, raw
         if not self._sent:
             return False
@@ -309,7 +321,8 @@ class Pages:
         if items:
             self._last = items[-1]
         # Items that do not show may have gone meanwhile; the same ones again are of a server that has no other page.
-        is_all = len(items) == self._sent or (before is not None and same_json(raw, before))
+        is_repeated = before is not None and same_json(raw, before)
+        is_all = is_repeated if self._is_plain else len(items) == self._sent or is_repeated
         if len(self._brought) == brought and is_all and not may_bring_nothing:
             return False
         self._gone = self._missing()
@@ -322,7 +335,7 @@ class Pages:
         if pagination.more and not self._told(pagination.more):
             return True
         total = self._told(pagination.total) if pagination.total else None
-        if isinstance(total, int) and len(self._met) - self._gone >= total:
+        if isinstance(total, int) and (self._count if self._is_plain else len(self._met) - self._gone) >= total:
             return True
         length = self._told(pagination.length) if pagination.length else None
         return isinstance(length, int) and self._sent < length
@@ -340,10 +353,13 @@ class Pages:
         return collection.table_key, identity_text(collection.args_key(*self._args))
 
     def items(self) -> Iterator[Any]:
-        """The items of the current page as the view has them now, each item once in all pages."""
-        for item in self._page_items():
+        """The items of the current page as the view has them now, each entity once in all pages."""
+        items = self._page_items()
+        while self._handed_out < len(items):
+            item = items[self._handed_out]
+            self._handed_out += 1
             identity = _identity(item)
-            if identity in self._yielded:
+            if identity in self._yielded and not (self._is_plain and identity_of(item) is None):
                 continue
             self._yielded.add(identity)
             current = _current(self._core.store, item)
@@ -372,7 +388,10 @@ class Pages:
     @property
     def is_yielded(self) -> bool:
         """Every item of the current page was yielded."""
-        return all(_identity(item) in self._yielded for item in self._page_items())
+        items = self._page_items()
+        if self._is_plain:
+            return self._handed_out == len(items)
+        return all(_identity(item) in self._yielded for item in items)
 
     def _first(self) -> Generator[Step, Any, Any]:
         core, endpoint = self._core, self._endpoint
@@ -386,6 +405,8 @@ class Pages:
 
     def _stands_as_answered(self, page: Any) -> bool:
         """Whether a list shows what its last answer had; with page numbers, also what further pages had."""
+        if self._is_plain and is_plain(schema_of(self._endpoint.schema)):
+            return True  # nothing but its own responses changes it
         cell = self._list_cell()
         answered = None if cell is None else self._core.store.answered(cell)
         if answered is None:
@@ -405,39 +426,45 @@ class Pages:
             raise
 
     def _asking(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
+        """Steps: send the request of a page, or join the same one in flight; its value."""
         self._response = self._raw = self._answer = None
         self._asked_url = self._core.locate(endpoint.request_url(args))
-        parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
-        endpoint = endpoint.extend(parse_response=self._noting(parse))
-        self._in_flight = self._core.start(endpoint.request(args, located=True))
-        page = yield Completion(self._core, self._in_flight)
-        if self._response is None:
-            # The fetch was joined to one already in flight, whose response was not seen here.
-            self._in_flight = self._core.start(endpoint.request(args, located=True))
-            page = yield Completion(self._core, self._in_flight)
+        page = yield from self._sent_or_joined(endpoint, args)
+        if self._needs_body and not self._in_flight_has_body():
+            # It was settled by something that has no headers and no body: a 304, or another process.
+            page = yield from self._sent_or_joined(endpoint, args)
+        response, self._answer = yield from _parsed(endpoint, self._in_flight)
+        self._response = response
+        self._raw = self._answer if self._envelope is None else at_path(self._answer, self._envelope)
         return page
 
-    def _noting(self, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def noted(response: Any) -> Any:
-            self._response = response
-            value = parse(response)
-            return self._noted_later(value) if is_awaitable(value) else self._note(value)
+    @property
+    def _needs_body(self) -> bool:
+        """Whether the next page is found in the HTTP response itself."""
+        return self._pagination.needs_headers or self._envelope is not None
 
-        return noted
+    def _sent_or_joined(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Generator[Step, Any, Any]:
+        """Steps: send a request, or join the same one in flight; its value."""
+        request = endpoint.request(args, located=True)
+        request.needs_body = self._needs_body
+        self._in_flight = self._core.start(request)
+        return (yield Completion(self._core, self._in_flight))
 
-    async def _noted_later(self, value: Any) -> Any:
-        return self._note(await value)
-
-    def _note(self, value: Any) -> Any:
-        self._answer = value
-        self._raw = value if self._envelope is None else at_path(value, self._envelope)
-        return value
+    def _in_flight_has_body(self) -> bool:
+        in_flight = self._in_flight
+        if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
+            return True  # nobody can tell, and the next one would be the same
+        return in_flight.own_response is not None or (
+            in_flight.answer is not None and in_flight.answer.status_code != NOT_MODIFIED
+        )
 
     def _page_items(self) -> Sequence[Any]:
         return self._items_of(self._page) or ()
 
     def _items_of(self, page: Any) -> Sequence[Any] | None:
         """The items of a page, as it was answered or as it is handed out; None where there is no list."""
+        if self._is_plain:
+            return _list_in(page)
         found, schema = page, schema_of(self._endpoint.schema)
         for name in self._path:
             members: Mapping[str, Any] = schema.members if isinstance(schema, Object) else {}
@@ -459,11 +486,17 @@ class Pages:
         return found
 
     def _page_endpoint(self, value: Any) -> Endpoint[..., Any]:
+        """The endpoint of a further page: it adds to the collection, or is the list itself where there is none."""
+        endpoint = self._endpoint
         if not self._pagination.is_url(value):
-            endpoint: Endpoint[..., Any] = getattr(self._endpoint, "get_page")  # noqa: B009 - of lists only
-            return endpoint
-        paginated: Callable[..., Endpoint[..., Any]] = getattr(self._endpoint, "paginated")  # noqa: B009 - as above
-        return paginated(_unchanged).extend(url=_always(self._home.with_user(value)))
+            if self._is_plain:
+                return endpoint
+            page: Endpoint[..., Any] = getattr(endpoint, "get_page")  # noqa: B009 - of lists only
+            return page
+        if not self._is_plain:
+            paginated: Callable[..., Endpoint[..., Any]] = getattr(endpoint, "paginated")  # noqa: B009 - as above
+            endpoint = paginated(_unchanged)
+        return endpoint.extend(url=_always(self._home.with_user(value)))
 
     def _page_args(self, value: Any) -> tuple[Any, ...]:
         if self._pagination.is_url(value):
@@ -746,6 +779,30 @@ def next_link(header: str) -> str | None:
         if _NEXT.search(match.group(2)):
             return match.group(1)
     return None
+
+
+def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
+    """Steps: the HTTP response of a request in flight, and its parsed body; None for what there is not.
+
+    The body is parsed once more, as the store may have taken over the objects of the first time.
+    """
+    if not isinstance(in_flight, InFlight):
+        return None, None
+    if in_flight.own_response is not None:
+        return in_flight.own_response
+    response = in_flight.answer
+    if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
+        return response, None
+    parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
+    return response, (yield HookCall(endpoint.name, "parse_response", parse, (response,)))
+
+
+def _list_in(page: Any) -> Sequence[Any] | None:
+    """The list that a page without a collection is, or the first one among its members; None if there is none."""
+    if isinstance(page, list | tuple):
+        return cast("Sequence[Any]", page)
+    members = cast("Mapping[str, Any]", page).values() if isinstance(page, Mapping) else ()
+    return next((cast("Sequence[Any]", value) for value in members if isinstance(value, list | tuple)), None)
 
 
 def _number(value: Any, default: int) -> int:

@@ -19,7 +19,7 @@ from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
 from ..base.transport import BlockingTransport, ImpliedHeader
-from ..base.values import UNCHANGED, Repeated
+from ..base.values import UNCHANGED, Repeated, copy_in
 from .bodies import check_no_null, is_json_body, json_text
 from .direct import transport_for
 from .envelopes import enclosed, opened
@@ -106,6 +106,10 @@ def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
     if not endpoint.plan.answers_itself and response.status_code == NOT_MODIFIED:
         return UNCHANGED
     value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
+    if endpoint.plan.answers_itself:
+        recipient = receiver.get()
+        if recipient is not None:
+            recipient.own_response = response, copy_in(value) if endpoint.plan.decodes else value
     if endpoint.unwrap is not None or endpoint.ignore:
         value = opened(endpoint, value, response)
     value = yield from _outcome(endpoint, "process", endpoint.process(value, *args))

@@ -37,16 +37,19 @@ def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
-def _fitting_body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+def _fitting_body(endpoint: Endpoint[..., Any], snapshot: Any, args: tuple[Any, ...]) -> Any:
     """The body without members of another shape than the entity's fields have: these fields stay as they were."""
     body, model = _body(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
         return body
     from ..schema.validation import fitting_members
 
+    def is_known(schema: EntitySchema, pk: Any) -> bool:
+        return snapshot is None or snapshot.get(schema, str(pk)) is not None
+
     if is_sequence(body):
-        return [fitting_members(model, item) if is_mapping(item) else item for item in body]
-    return fitting_members(model, body) if is_mapping(body) else body
+        return [fitting_members(model, item, is_known) if is_mapping(item) else item for item in body]
+    return fitting_members(model, body, is_known) if is_mapping(body) else body
 
 
 def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
@@ -56,7 +59,7 @@ def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[s
 
 def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     """The parameters with the body over them."""
-    params, body = _as_record(endpoint, args), _fitting_body(endpoint, args)
+    params, body = _as_record(endpoint, args), _fitting_body(endpoint, snapshot, args)
     if is_sequence(body):
         return [_over(params, item) for item in body]
     record = _over(params, body)
@@ -110,7 +113,7 @@ def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
         known = to_wire(current) if record is None else record
     if known is None:
         raise snapshot.abort
-    return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, args))
+    return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 
 def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:

@@ -82,10 +82,14 @@ def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Rec
     return next(marked, None) or next(whole, None)
 
 
-def fitting_members(model: EntityModel, body: Mapping[str, Any]) -> dict[str, Any]:
+def fitting_members(
+    model: EntityModel, body: Mapping[str, Any], is_known: Callable[[EntitySchema, Any], bool] | None = None
+) -> dict[str, Any]:
     """The members of a body that fit the declared types of an entity's fields; those that are no fields are kept.
 
-    A body may have a member in another shape than the entity: a list of logins where the entity has a list of users.
+    A body may have a member in another shape than the entity: a list of logins where the entity has a list of users. So
+    a value that stands for an entity has to be a possible primary key, and that of a known record where `is_known` can
+    tell.
     """
     relations = {relation.in_json: relation.node for relation in model.relations}
     kinds = {model.to_json.get(name, name): kind for name, kind in model.kinds.items()}
@@ -94,20 +98,22 @@ def fitting_members(model: EntityModel, body: Mapping[str, Any]) -> dict[str, An
         if value is None or name not in kinds:
             return True
         if name in relations:
-            return not any(misfits(relations[name], value, "$")) and _refers(relations[name], value)
+            return not any(misfits(relations[name], value, "$")) and _refers(relations[name], value, is_known)
         return not any(_kind_misfits(kinds[name], value, "$"))
 
     return {name: value for name, value in body.items() if fits_field(name, value)}
 
 
-def _refers(schema: Schema | None, value: Any) -> bool:
+def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
     """Whether scalars that stand for entities can be their primary keys."""
-    if isinstance(schema, EntitySchema) and type(value) is str:
+    if isinstance(schema, EntitySchema) and type(value) in (str, int):
         model = schema.model
         kind = model.kinds.get(model.to_python.get(model.pk_name or "", model.pk_name or ""))
-        return kind not in (int, int | None) or value.removeprefix("-").isdecimal()
+        if type(value) is str and kind in (int, int | None) and not value.removeprefix("-").isdecimal():
+            return False
+        return is_known is None or is_known(schema, value)
     if schema is not None and isinstance(value, list | tuple):
-        return all(_refers(child, item) for item in value for child in schema.children())
+        return all(_refers(child, item, is_known) for item in value for child in schema.children())
     return True
 
 

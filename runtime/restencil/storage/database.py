@@ -31,6 +31,7 @@ from .protocol import (
     Entry,
     IndexEntry,
     Loaded,
+    Mark,
     NamespaceStats,
     Outcome,
     Page,
@@ -79,34 +80,43 @@ _COMPLETE: Final = "UPDATE kind SET incomplete = ? WHERE id = ?"
 _SHAPE: Final = "SELECT id FROM shape WHERE text = ?"
 _SHAPE_TEXT: Final = "SELECT text FROM shape WHERE id = ?"
 _NEW_SHAPE: Final = "INSERT INTO shape (text) VALUES (?)"
-_ROW: Final = "SELECT rev, born, fetched_at, date, expires_at, shape, value FROM row WHERE kind = ? AND pk = ?"
+_ROW: Final = "SELECT rev, born, fetched_at, date, expires_at, shape, value, whole FROM row WHERE kind = ? AND pk = ?"
 _BORN: Final = "SELECT born FROM row WHERE kind = ? AND pk = ?"
 # (Benchmark: `cached()` of a list of 1,000, cold. The `+` keeps SQLite from looking through the whole table instead.)
 _ROWS: Final = (
-    "SELECT pk, rev, born, fetched_at, date, expires_at, shape, value FROM row WHERE born BETWEEN ? AND ? AND +kind = ?"
+    "SELECT pk, rev, born, fetched_at, date, expires_at, shape, value, whole FROM row"
+    " WHERE born BETWEEN ? AND ? AND +kind = ?"
 )
-_RESULT: Final = "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value FROM result WHERE key = ?"
+_RESULT: Final = (
+    "SELECT rev, fetched_at, date, expires_at, shape, invalidated, value, requested FROM result WHERE key = ?"
+)
+_MARK: Final = "SELECT number FROM mark WHERE kind = ? AND name = ? AND pk = ?"
+_ANY_MARK: Final = "SELECT EXISTS (SELECT 1 FROM mark)"
+_PUT_MARK: Final = "INSERT OR REPLACE INTO mark (kind, name, pk, number) VALUES (?, ?, ?, ?)"
 # (Benchmark: `cached()` of an entity, cold: its cell, its key and its table in one statement, which is one moment.)
 _CELL_AND_KEY: Final = (
     "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'log'), kind.version, kind.incomplete, row.rev, row.born,"
-    " row.fetched_at, row.date, row.expires_at, row.shape, row.value, result.rev, result.fetched_at, result.date,"
-    " result.expires_at, result.shape, result.invalidated, result.value FROM kind"
+    " row.fetched_at, row.date, row.expires_at, row.shape, row.value, row.whole, result.rev, result.fetched_at,"
+    " result.date, result.expires_at, result.shape, result.invalidated, result.value, result.requested,"
+    " (SELECT number FROM mark WHERE kind = 'row' AND name = kind.name AND pk = row.pk),"
+    " (SELECT number FROM mark WHERE kind = 'key' AND name = result.key AND pk = '') FROM kind"
     " LEFT JOIN row ON row.kind = kind.id AND row.pk = ? LEFT JOIN result ON result.key = ? WHERE kind.name = ?"
 )
 _INDEX: Final = "SELECT pk FROM entry WHERE kind = ? AND field = ? AND value = ?"
 _NEW_ROW: Final = (
-    "INSERT INTO row (rev, fetched_at, date, expires_at, shape, used, value, kind, pk)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, pk) DO NOTHING"
+    "INSERT INTO row (rev, fetched_at, date, expires_at, shape, used, value, whole, kind, pk)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, pk) DO NOTHING"
 )
 _NEXT_ROW: Final = (
-    "UPDATE row SET rev = ?, fetched_at = ?, date = ?, expires_at = ?, shape = ?, used = ?, value = ?"
+    "UPDATE row SET rev = ?, fetched_at = ?, date = ?, expires_at = ?, shape = ?, used = ?, value = ?, whole = ?"
     " WHERE kind = ? AND pk = ? AND rev = ?"
 )
 _PUT_RESULT: Final = (
-    "INSERT INTO result (key, rev, fetched_at, date, expires_at, shape, used, invalidated, value)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rev = excluded.rev,"
+    "INSERT INTO result (key, rev, fetched_at, date, expires_at, shape, used, invalidated, value, requested)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rev = excluded.rev,"
     " fetched_at = excluded.fetched_at, date = excluded.date, expires_at = excluded.expires_at, shape = excluded.shape,"
-    " used = excluded.used, invalidated = excluded.invalidated, value = excluded.value"
+    " used = excluded.used, invalidated = excluded.invalidated, value = excluded.value,"
+    " requested = excluded.requested"
     " WHERE result.date <= excluded.date"
 )
 _DROP_ROW: Final = "DELETE FROM row WHERE kind = ? AND pk = ?"
@@ -127,7 +137,10 @@ _TAKE_LEASE: Final = (
     " SET owner = excluded.owner, until = excluded.until WHERE owner = excluded.owner OR until <= ? OR until > ?"
 )
 _GIVE_LEASE: Final = "DELETE FROM lease WHERE name = ? AND owner = ?"
-_LAST_COMMIT: Final = "SELECT id, number FROM writer WHERE name = ?"
+_LAST_COMMIT: Final = (
+    "SELECT (SELECT value FROM info WHERE name = 'over'), (SELECT id FROM writer WHERE name = ?1),"
+    " (SELECT number FROM writer WHERE name = ?1)"
+)
 _PUT_COMMIT: Final = "INSERT OR REPLACE INTO writer (name, id, number, used) VALUES (?, ?, ?, ?)"
 _CUT_COMMITS: Final = "DELETE FROM writer WHERE used < ?"
 _RELEASE: Final = "DELETE FROM lease WHERE name = ?"
@@ -248,15 +261,20 @@ class Database:
                     end_transaction(connection)
 
     def load(
-        self, cells: Sequence[Cell], keys: Sequence[str], index: Sequence[IndexEntry], tables: Sequence[str]
+        self,
+        cells: Sequence[Cell],
+        keys: Sequence[str],
+        index: Sequence[IndexEntry],
+        tables: Sequence[str],
+        marks: Sequence[Mark],
     ) -> Loaded:
         """What is held of these places, of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
-        if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
+        if len(cells) == len(keys) == 1 and not index and not marks and [*tables] == [cells[0][0]]:
             found = self._cell_and_key(cells[0], keys[0])
             if found is not None:
                 return found
-        return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables))
+        return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables, marks))
 
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
         """What is held of a cell and a key; None where the table is unknown."""
@@ -271,12 +289,13 @@ class Database:
             if not found:
                 return None
             number, version, incomplete, *_ = found[0]
-            row, result, shapes = found[0][3:10], found[0][10:], Shapes(cursor, self._texts)
+            row, result, shapes = found[0][3:11], found[0][11:19], Shapes(cursor, self._texts)
+            row_mark, key_mark = found[0][19:]
             return Loaded(
                 self.epoch,
                 int(number or 0),
-                [] if row[0] is None else [row_of(table, pk, row, shapes)],
-                [] if result[0] is None else [result_of(key, result, shapes)],
+                [] if row[0] is None else [row_of(table, pk, row, shapes, row_mark or 0)],
+                [] if result[0] is None else [result_of(key, result, shapes, key_mark or 0)],
                 {},
                 {table: TableInfo(int(version), bool(incomplete))},
             )
@@ -288,6 +307,7 @@ class Database:
         keys: Sequence[str] = (),
         index: Sequence[IndexEntry] = (),
         tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
     ) -> Loaded:
         """What is held of these places, in the transaction of a cursor."""
         shapes = Shapes(cursor, self._texts)
@@ -307,7 +327,14 @@ class Database:
             if (found := cursor.execute(_RESULT, (key,)).fetchone()) is not None
         ]
         leads = self._index(cursor, index) if index else {}
-        return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables))
+        set_by: dict[Mark, int] = {}
+        if (rows or results or marks) and cursor.execute(_ANY_MARK).fetchone()[0]:
+            of_rows = _marks(cursor, [("row", row.table, row.pk) for row in rows])
+            rows = [row._replace(stale_rev=of_rows.get(("row", row.table, row.pk), 0)) for row in rows]
+            of_keys = _marks(cursor, [("key", result.key, "") for result in results])
+            results = [result._replace(stale_rev=of_keys.get(("key", result.key, ""), 0)) for result in results]
+            set_by = _marks(cursor, marks)
+        return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables), set_by)
 
     def _in_time(self) -> None:
         if time.monotonic() > self._deadline:
@@ -523,14 +550,24 @@ class _Commit:
         batch = self._batch
         epoch = self._database.epoch
         number = 0
-        if over_in(cursor):
-            raise Over
         writer, id = batch.entry.writer, batch.entry.commit_id
-        last, before = (cursor.execute(_LAST_COMMIT, (writer,)).fetchone() or (0, 0)) if id else (0, 0)
-        if id and id <= last:
+        over, last, before = cursor.execute(_LAST_COMMIT, (writer,)).fetchone()
+        if over is not None:
+            raise Over
+        if id and last is not None and id <= last:
             cursor.execute("ROLLBACK")
             return Outcome(before if id == last else 0, epoch, None)
-        if batch.rows or batch.results or batch.drop or batch.index or batch.tables or batch.listed or batch.lacking:
+        said = (
+            batch.rows,
+            batch.results,
+            batch.drop,
+            batch.index,
+            batch.tables,
+            batch.listed,
+            batch.lacking,
+            batch.stale,
+        )
+        if any(said):
             cursor.execute("SAVEPOINT before")
             number = number_in(cursor) + 1
             if self._other_versions(cursor) or not self._write(cursor, number):
@@ -563,6 +600,7 @@ class _Commit:
         for table in batch.lacking:
             cursor.execute(_COMPLETE, (1, self._kind(cursor, table)))
         self._write_results(cursor, number)
+        cursor.executemany(_PUT_MARK, [(*mark, number) for mark in batch.stale])
         for (table, field, value), pk in batch.index.items():
             place = (self._kind(cursor, table), field, value)
             cursor.execute(*((_DROP_INDEX, place) if pk is None else (_PUT_INDEX, (*place, pk))))
@@ -585,9 +623,9 @@ class _Commit:
     def _write_rows(self, cursor: Cursor, number: int, grown: set[int]) -> bool:
         new: list[tuple[Any, ...]] = []
         known: list[tuple[Any, ...]] = []
-        for table, pk, rev, _, (fetched_at, date, expires_at), shape, value in self._batch.rows:
+        for table, pk, rev, _, (fetched_at, date, expires_at), shape, value, whole, _ in self._batch.rows:
             kind = self._kind(cursor, table)
-            row = (number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, value, kind, pk)
+            row = (number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, value, whole, kind, pk)
             if rev:
                 known.append((*row, rev))
             else:
@@ -599,8 +637,8 @@ class _Commit:
 
     def _write_results(self, cursor: Cursor, number: int) -> None:
         results = [
-            (key, number, fetched_at, date, expires_at, self._shape(cursor, shape), self._hour, int(invalidated), value)
-            for key, _, (fetched_at, date, expires_at), shape, invalidated, value in self._batch.results
+            (key, number, *times, self._shape(cursor, shape), self._hour, int(invalidated), value, requested)
+            for key, _, times, shape, invalidated, value, requested, _ in self._batch.results
         ]
         cursor.executemany(_PUT_RESULT, results)
 
@@ -701,6 +739,11 @@ def bytes_in_use(cursor: Cursor) -> int:
     return (pages - free) * size
 
 
+def _marks(cursor: Cursor, marks: Iterable[Mark]) -> dict[Mark, int]:
+    """The commits that set these marks last."""
+    return {mark: int(found[0]) for mark in marks if (found := cursor.execute(_MARK, mark).fetchone()) is not None}
+
+
 def _tables(cursor: Cursor, tables: Iterable[str]) -> dict[str, TableInfo]:
     found: dict[str, TableInfo] = {}
     for table in tables:
@@ -737,26 +780,26 @@ def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
         return {}  # a row in between, which nobody asked for, has a primary key that is no text
 
 
-def row_of(table: str, pk: str, found: Any, shapes: Shapes) -> StoredRow:
-    """A row of what a statement found: rev, born, times, shape, value."""
-    rev, born, _, _, _, shape, value = found
+def row_of(table: str, pk: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredRow:
+    """A row of what a statement found: rev, born, times, shape, value, whole_rev; and of its mark."""
+    rev, born, _, _, _, shape, value, whole = found
     times = shapes.times
     if times != found[2:5] or not (type(value) is bytes or value is None):
         times = Meta(*found[2:5])
         if not _is_sound(times, value):
             times, value = _NO_TIMES, b""
         shapes.times = times
-    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value))
+    row: StoredRow = _new(StoredRow, (table, pk, rev, born, times, shapes.text(shape), value, whole, stale))
     return row
 
 
-def result_of(key: str, found: Any, shapes: Shapes) -> StoredResult:
-    """A result of what a statement found: rev, times, shape, whether it is invalidated, value."""
-    rev, fetched_at, date, expires_at, shape, invalidated, value = found
+def result_of(key: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredResult:
+    """A result of what a statement found: rev, times, shape, invalidated, value, requested_rev; and of its mark."""
+    rev, fetched_at, date, expires_at, shape, invalidated, value, requested = found
     times = Meta(fetched_at, date, expires_at)
     if not _is_sound(times, value):
         times, value = _NO_TIMES, b""
-    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value)
+    return StoredResult(key, rev, times, shapes.text(shape), bool(invalidated), value, requested, stale)
 
 
 def _is_sound(times: Meta, value: Any) -> bool:

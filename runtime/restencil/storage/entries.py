@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..base.json_text import decode_json, encode_json
 from ..base.values import Meta, is_dict, is_list
-from .protocol import Entry
+from .protocol import Entry, Mark
 
 MOST_BYTES: Final = 256 * 1024
 """An entry of more bytes of JSON says that everything may have changed."""
@@ -29,6 +29,8 @@ def entry_to_json(entry: Entry) -> bytes:
         value = getattr(entry, name)
         if value:
             members[name] = value
+    if entry.stale:
+        members["stale"] = [list(mark) for mark in entry.stale]
     text = encode_json(members, str).encode()
     return text if len(text) <= MOST_BYTES else everything
 
@@ -49,6 +51,7 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
             _texts(members.get("same_keys", [])),
             bool(members.get("everything", False)),
             int(members.get("id", 0)),
+            tuple(_mark(mark) for mark in members.get("stale", [])),
         )
     except (ValueError, TypeError, AttributeError):
         return Entry(number, writer, None, {}, {}, {}, [], [], True)
@@ -60,6 +63,11 @@ def committed_at(text: Any) -> float | None:
         return float(decode_json(text)["at"])
     except (ValueError, TypeError, AttributeError, KeyError):
         return None
+
+
+def _mark(value: Any) -> Mark:
+    kind, name, pk = _texts(value)
+    return kind, name, pk
 
 
 def _lists(value: Any) -> dict[str, list[str]]:

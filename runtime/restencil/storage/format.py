@@ -27,10 +27,14 @@ CREATE TABLE kind   (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, version 
 CREATE TABLE shape  (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE row    (born INTEGER PRIMARY KEY, kind INTEGER NOT NULL, pk TEXT NOT NULL, rev INTEGER NOT NULL,
                      fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
-                     shape INTEGER NOT NULL, used INTEGER NOT NULL, value BLOB, UNIQUE (kind, pk));
+                     shape INTEGER NOT NULL, used INTEGER NOT NULL, value BLOB, whole INTEGER NOT NULL,
+                     UNIQUE (kind, pk));
 CREATE TABLE result (key TEXT PRIMARY KEY, rev INTEGER NOT NULL,
                      fetched_at REAL NOT NULL, date REAL NOT NULL, expires_at REAL NOT NULL,
-                     shape INTEGER NOT NULL, used INTEGER NOT NULL, invalidated INTEGER NOT NULL, value BLOB);
+                     shape INTEGER NOT NULL, used INTEGER NOT NULL, invalidated INTEGER NOT NULL, value BLOB,
+                     requested INTEGER NOT NULL);
+CREATE TABLE mark   (kind TEXT, name TEXT, pk TEXT, number INTEGER NOT NULL,
+                     PRIMARY KEY (kind, name, pk)) WITHOUT ROWID;
 CREATE TABLE entry  (kind INTEGER, field TEXT, value TEXT, pk TEXT NOT NULL,
                      PRIMARY KEY (kind, field, value)) WITHOUT ROWID;
 CREATE TABLE log    (number INTEGER PRIMARY KEY AUTOINCREMENT, writer TEXT NOT NULL, entry BLOB NOT NULL);

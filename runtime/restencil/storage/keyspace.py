@@ -13,7 +13,7 @@ from typing import Final
 
 from ..base.lazy import hashlib
 from ..base.values import Meta
-from .protocol import Place, StoredResult, StoredRow
+from .protocol import Mark, Place, StoredResult, StoredRow
 
 _HOUR: Final = 3_600
 
@@ -57,6 +57,8 @@ class Keys:
         self.log = self.named("log")
         #: The endings of the names of all sets of tables and of all hashes.
         self.lists = self.named("n")
+        #: A hash of marks, each with the commit that set it last.
+        self.marks = self.named("s")
         #: A sorted set of the keys of all results.
         self.results = self.named("k")
 
@@ -90,47 +92,57 @@ class Keys:
         return self.named(f"l:{name}")
 
 
+def mark_field(mark: Mark) -> bytes:
+    """The field of the hash of marks that has a mark."""
+    kind, name, pk = mark
+    return encoded(f"{kind}:{part(name)}:{pk}")
+
+
 def row_text(row: StoredRow) -> bytes:
     """What is stored of a row after `rev born`: a tombstone ends with its line."""
-    return _line(row.times, row.shape) + (row.value or b"")
+    return _line(row.times, row.whole_rev, row.shape) + (row.value or b"")
 
 
-def row_from_text(table: str, pk: str, text: bytes, rev_of: Callable[[int], int] = int) -> StoredRow | None:
-    """The row of a text; None for what is no row."""
+def row_from_text(
+    table: str, pk: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0
+) -> StoredRow | None:
+    """The row of a text and of its mark; None for what is no row."""
     try:
-        rev, born, times, shape, value = _read(text)
+        rev, born, times, whole, shape, value = _read(text)
     except ValueError:
         return None
-    return StoredRow(table, pk, rev_of(rev), born, times, shape, value or None)
+    return StoredRow(table, pk, rev_of(rev), born, times, shape, value or None, whole, stale)
 
 
 def result_text(result: StoredResult) -> bytes:
     """What is stored of a result after `rev`."""
-    line = _line(result.times, result.shape)
+    line = _line(result.times, result.requested_rev, result.shape)
     return b" %d" % result.invalidated + line + encoded(result.key) + b"\n" + (result.value or b"")
 
 
-def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int) -> StoredResult | None:
-    """The result of a text; None for what is no result, or that of another key."""
+def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0) -> StoredResult | None:
+    """The result of a text and of its mark; None for what is no result, or that of another key."""
     try:
-        rev, invalidated, times, shape, rest = _read(text)
+        rev, invalidated, times, requested, shape, rest = _read(text)
     except ValueError:
         return None
     name = encoded(key) + b"\n"
     if not rest.startswith(name):
         return None
-    return StoredResult(key, rev_of(rev), times, shape, bool(invalidated), rest[len(name) :] or None)
+    value = rest[len(name) :] or None
+    return StoredResult(key, rev_of(rev), times, shape, bool(invalidated), value, requested, stale)
 
 
-def _line(times: Meta, shape: str) -> bytes:
+def _line(times: Meta, known: int, shape: str) -> bytes:
     fetched_at, date, expires_at = times
     used = int(time.time() // _HOUR)
-    return encoded(f" {fetched_at!r} {date!r} {expires_at!r} {used} {shape}\n")
+    return encoded(f" {fetched_at!r} {date!r} {expires_at!r} {used} {known} {shape}\n")
 
 
-def _read(text: bytes) -> tuple[int, int, Meta, str, bytes]:
+def _read(text: bytes) -> tuple[int, int, Meta, int, str, bytes]:
     line, end, rest = text.partition(b"\n")
     if not end:
         raise ValueError
-    rev, second, fetched_at, date, expires_at, _, shape = line.split(b" ", 6)
-    return int(rev), int(second), Meta(float(fetched_at), float(date), float(expires_at)), decoded(shape), rest
+    rev, second, fetched_at, date, expires_at, _, known, shape = line.split(b" ", 7)
+    times = Meta(float(fetched_at), float(date), float(expires_at))
+    return int(rev), int(second), times, int(known), decoded(shape), rest

@@ -59,10 +59,10 @@ return {digits(old), digits(reset), info[3] or '0', moment, ARGV[4], ''}
 """
 
 LOAD: Final = _KNOWN + """
--- KEYS: info; rows and results; the hashes of an index.
--- ARGV: epoch; count of rows and results; tables: count, names; of each hash: count, values.
+-- KEYS: info; rows and results; the hashes of an index; the hash of marks.
+-- ARGV: epoch; count of rows and results; tables: count, names; of each hash and of that of marks: count, values.
 -- Answers: epoch, reset, number, lengths of the texts, all texts as one, versions of the tables, for each of them '1'
--- where rows of it were lost, what each hash gives.
+-- where rows of it were lost, what each hash gives, that of marks as the last.
 -- A client takes in one long text faster than a thousand short ones. (Benchmark: a list of 1,000 that memory lacks.)
 local count, at = number(ARGV[2]), 3
 local lengths, texts = {}, {}
@@ -83,7 +83,13 @@ for i, name in ipairs(tables) do losses[i] = 'l' .. string.sub(name, 2) end
 local versions = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(tables)) or {}
 local lost = #tables > 0 and redis.call('HMGET', KEYS[1], unpack(losses)) or {}
 local index = {}
-for i = count + 2, #KEYS do index[#index + 1] = redis.call('HMGET', KEYS[i], unpack(taken(''))) end
+for i = count + 2, #KEYS do
+  local values, given = taken(''), {}
+  for from = 1, #values, 1000 do
+    append(given, redis.call('HMGET', KEYS[i], unpack(values, from, math.min(from + 999, #values))))
+  end
+  index[#index + 1] = given
+end
 return {info[1], info[2], info[3], table.concat(lengths, ' '), table.concat(texts), versions, lost, index}
 """
 
@@ -146,15 +152,15 @@ return {info[1], info[2], info[3], mine}
 """
 
 COMMIT: Final = _HELP + r"""
--- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit; then, in the order of ARGV:
--- sets of tables, hashes, leases, what was used, what is dropped, rows, results.
+-- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit, the marks; then, in the
+-- order of ARGV: sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
 -- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is
 -- told of so many:
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
 --   hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
---   results: key, date, text.
+--   results: key, date, text;    marks.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
 -- 'done', versions of tables.
 --
@@ -163,7 +169,7 @@ COMMIT: Final = _HELP + r"""
 -- written.
 local keep, keep_tombstone, keep_list = number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local id, part = number(ARGV[8]), ARGV[9]
-local at, key = 9, 5
+local at, key = 9, 6
 local function take() at = at + 1 return ARGV[at] end
 local function take_key() key = key + 1 return KEYS[key] end
 local function taken(read)
@@ -192,6 +198,8 @@ local rows = taken(function()
   return {key = take_key(), table = tables[number(take())], pk = take(), revs = take(), text = take()}
 end)
 local results = taken(function() return {key = take_key(), name = take(), date = number(take()), text = take()} end)
+
+local marks = taken(take)
 
 -- What is there.
 local fields = {'epoch', 'reset', 'n', 'keys', 'born', 'kept', 'touched'}
@@ -326,6 +334,8 @@ if born > number(info[5]) then redis.call('HSET', KEYS[1], 'born', digits(born))
 for name, count in pairs(counts) do
   if count ~= 0 then redis.call('HINCRBY', KEYS[1], name, digits(count)) end
 end
+for _, mark in ipairs(marks) do redis.call('HSET', KEYS[6], mark, n) end
+if #marks > 0 and redis.call('ZADD', KEYS[3], 0, 's') > 0 then begun[#begun + 1] = 's' end
 if id > 0 and writes then remember(part, n .. ' ' .. table.concat(versions, ' ')) end
 for _, name in ipairs(leases) do redis.call('UNLINK', name) end
 if keep > 0 then

@@ -23,6 +23,7 @@ from .protocol import (
     Entry,
     IndexEntry,
     Loaded,
+    Mark,
     NamespaceStats,
     Opened,
     Outcome,
@@ -59,6 +60,7 @@ class _Namespace:
         self.infos: dict[str, TableInfo] = {}
         self.used: dict[Cell | str, float] = {}
         self.log: list[Entry] = []
+        self.marks: dict[Mark, int] = {}
         self.leases: dict[str, tuple[str, float]] = {}
         self.commits: dict[str, tuple[int, int]] = {}
         """By writer, the id and the number of its last commit."""
@@ -163,6 +165,7 @@ class MemoryStorage:
         keys: Sequence[str] = (),
         index: Sequence[IndexEntry] = (),
         tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
@@ -172,10 +175,19 @@ class MemoryStorage:
             return Loaded(
                 space.epoch,
                 space.number,
-                [row for cell in cells if (row := space.row(cell)) is not None],
-                [space.results[key] for key in keys if key in space.results],
+                [
+                    row._replace(stale_rev=space.marks.get(("row", *cell), 0))
+                    for cell in cells
+                    if (row := space.row(cell)) is not None
+                ],
+                [
+                    space.results[key]._replace(stale_rev=space.marks.get(("key", key, ""), 0))
+                    for key in keys
+                    if key in space.results
+                ],
                 {entry: space.index[entry] for entry in index if entry in space.index},
                 {table: space.infos[table] for table in tables if table in space.infos},
+                {mark: space.marks[mark] for mark in marks if mark in space.marks},
             )
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
@@ -219,6 +231,7 @@ class MemoryStorage:
 
     def _write(self, space: _Namespace, batch: Batch, now: float) -> int:
         space.number += 1
+        space.marks.update(dict.fromkeys(batch.stale, space.number))
         for table in batch.listed:
             space.infos[table] = space.infos.get(table, _NOTHING)._replace(incomplete=False)
         for place in batch.drop:
@@ -355,4 +368,4 @@ def _moved(space: _Namespace, batch: Batch) -> Loaded | None:
 
 
 def _says_anything(batch: Batch) -> bool:
-    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking))
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))

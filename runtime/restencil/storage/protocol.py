@@ -7,8 +7,9 @@ key of an endpoint), index entries, a log of what each commit changed, and lease
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..base.values import Meta
@@ -17,6 +18,9 @@ Cell: TypeAlias = tuple[str, str]
 """Table and primary key."""
 Place: TypeAlias = Cell | str
 """A cell, or the key of a result."""
+Mark: TypeAlias = tuple[str, str, str]
+"""What an event made stale: a kind and its names. `("row", table, pk)` is a record or a list, known or not,
+`("table", table, "")` all rows of a table, `("key", key, "")` a result, `("path", path, "")` all results of a path."""
 IndexEntry: TypeAlias = tuple[str, str, str]
 """Table, field in JSON, and the text of its value."""
 
@@ -56,6 +60,10 @@ class StoredRow(NamedTuple):
     """The classes that wrote it, as fingerprints; `""` for a collection."""
     value: bytes | None
     """JSON; None is a tombstone."""
+    whole_rev: int = -1
+    """The newest commit known when the request started that brought the record whole, or the list; -1: none."""
+    stale_rev: int = 0
+    """As loaded: the commit in which it last became stale by a mark of its own; a commit is not told it."""
 
 
 class StoredResult(NamedTuple):
@@ -69,6 +77,10 @@ class StoredResult(NamedTuple):
     invalidated: bool
     value: bytes | None
     """JSON; None where nothing lies under the key: it is invalidated, or the response was a whole table."""
+    requested_rev: int = -1
+    """The newest commit that was known when the request started; -1: none."""
+    stale_rev: int = 0
+    """As loaded: the commit in which it last became stale by a mark of its key; a commit is not told it."""
 
 
 class TableInfo(NamedTuple):
@@ -93,6 +105,8 @@ class Loaded(NamedTuple):
     results: list[StoredResult]
     index: dict[IndexEntry, str]  # type: ignore[assignment]  # in place of tuple.index, which says nothing here
     tables: dict[str, TableInfo]
+    marks: Mapping[Mark, int] = MappingProxyType({})
+    """Of the marks that were asked for, the commits that set them last; those that were never set are left out."""
 
 
 class Entry(NamedTuple):
@@ -116,6 +130,8 @@ class Entry(NamedTuple):
     """Whether it is too much to list (over 256 KiB of JSON), so that all is in doubt."""
     commit_id: int = 0
     """The writer's own number of the commit, higher than those of its earlier commits; 0: it has none."""
+    stale: tuple[Mark, ...] = ()
+    """What became stale."""
 
 
 class Batch(NamedTuple):
@@ -138,6 +154,11 @@ class Batch(NamedTuple):
     release: list[str]
     """Leases that end with the commit."""
     entry: Entry
+    stale: tuple[Mark, ...] = ()
+    """What becomes stale: each mark has the number of the commit from then on, also where nothing is stored.
+
+    A mark is no part of what it stands on: setting it changes no rev, and moves no batch.
+    """
 
 
 class Outcome(NamedTuple):
@@ -221,6 +242,7 @@ class Storage(Protocol):
         keys: Sequence[str] = (),
         index: Sequence[IndexEntry] = (),
         tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call."""

@@ -19,7 +19,7 @@ from .database import Database, Over, Retired
 from .epochs import Epochs
 from .format import LONGEST_LOAD, NotOurs, create
 from .naming import check_principal, namespace_hash
-from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, NamespaceStats, Opened, Outcome, Page, check_count
+from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, Mark, NamespaceStats, Opened, Outcome, Page, check_count
 from .trimming import Trim, make_room
 
 if TYPE_CHECKING:
@@ -117,11 +117,12 @@ class SQLiteStorage:
         keys: Sequence[str] = (),
         index: Sequence[IndexEntry] = (),
         tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
         self._follow()
-        return self._do(lambda database: database.load(cells, keys, index, tables), waits=LONGEST_LOAD)
+        return self._do(lambda database: database.load(cells, keys, index, tables, marks), waits=LONGEST_LOAD)
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""

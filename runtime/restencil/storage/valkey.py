@@ -30,6 +30,7 @@ from .keyspace import (
     Keys,
     decoded,
     encoded,
+    mark_field,
     part,
     parted,
     result_from_text,
@@ -49,6 +50,7 @@ from .protocol import (
     Entry,
     IndexEntry,
     Loaded,
+    Mark,
     NamespaceStats,
     Opened,
     Outcome,
@@ -180,6 +182,7 @@ class ValkeyStorage:
         keys: Sequence[str] = (),
         index: Sequence[IndexEntry] = (),
         tables: Sequence[str] = (),
+        marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call.
@@ -198,18 +201,27 @@ class ValkeyStorage:
             told: list[Any] = [count, len(tables), *map(part, tables)]
             for values in by_hash.values():
                 told += [len(values), *map(encoded, values)]
-            return places + [names.index(*at) for at in by_hash], told
+            told += [len(fields), *fields]
+            return [*places, *(names.index(*at) for at in by_hash), names.marks], told
 
-        names, (number, lengths, joined, versions, losses, found) = self._ask(lua.LOAD, asked)
+        fields = [mark_field(("row", *cell)) for cell in cells]
+        fields += [mark_field(("key", key, "")) for key in keys] + [mark_field(mark) for mark in marks]
+        names, (number, lengths, joined, versions, losses, (*found, stale)) = self._ask(lua.LOAD, asked)
+        set_by = [int(number or 0) for number in stale]
         texts = parted(joined, lengths)
         lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
         lost |= self._lost(
             names, [cell for cell, text in zip(cells, texts, strict=False) if not text], {*tables} - lost
         )
-        rows = (row_from_text(*at, text, self._parted.known_as) for at, text in zip(cells, texts, strict=False) if text)
+        known_as = self._parted.known_as
+        rows = (
+            row_from_text(*at, text, known_as, mark)
+            for at, text, mark in zip(cells, texts, set_by, strict=False)
+            if text
+        )
         results = (
-            result_from_text(key, text, self._parted.known_as)
-            for key, text in zip(keys, texts[len(cells) :], strict=True)
+            result_from_text(key, text, known_as, mark)
+            for key, text, mark in zip(keys, texts[len(cells) :], set_by[len(cells) :], strict=False)
             if text
         )
         return Loaded(
@@ -228,6 +240,7 @@ class ValkeyStorage:
                 for table, version in zip(tables, versions, strict=True)
                 if version is not None
             },
+            {mark: at for mark, at in zip(marks, set_by[count:], strict=True) if at},
         )
 
     def _lost(self, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
@@ -458,7 +471,7 @@ class ValkeyStorage:
         entry = entry_to_json(batch.entry) if _says_anything(batch) else b""
         writer = batch.entry.writer
         head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, at]
-        places = [names.info, names.log, names.lists, names.results, names.writer(writer), *keys]
+        places = [names.info, names.log, names.lists, names.results, names.writer(writer), names.marks, *keys]
         reply = self._server.run(lua.COMMIT, places, [*head, *told])
         if not self._is_of_now(reply):
             return Outcome(0, self._opened().epoch, None), {}
@@ -542,7 +555,7 @@ class ValkeyStorage:
                 self._server.command("ZREM", over.results, *keys)
             hashes = self._server.command("ZRANGEBYLEX", over.lists, "[x:", "(x;")
             rest = [over.named(decoded(ending)) for ending in hashes]
-            self._server.command("UNLINK", over.results, over.lists, over.log, *rest)
+            self._server.command("UNLINK", over.results, over.lists, over.log, over.marks, *rest)
 
 
 class _Parted:
@@ -819,7 +832,7 @@ def _kept(max_age: float) -> list[int]:
 
 
 def _says_anything(batch: Batch) -> bool:
-    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking))
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))
 
 
 def _absent(row: StoredRow) -> StoredRow:
@@ -854,13 +867,14 @@ def _entry(at: Any, members: Any) -> Entry | None:
 
 def _parts(batch: Batch) -> list[Batch]:
     """Batches that a server handles at once: entities first, and with the last what leads to them or takes them out."""
-    size = len(batch.rows) + len(batch.results) + len(batch.drop) + len(batch.index)
+    size = len(batch.rows) + len(batch.results) + len(batch.drop) + len(batch.index) + len(batch.stale)
     if size <= _AT_ONCE:
         return [batch._replace(used=batch.used[:_AT_ONCE])]
     nothing = _nothing_of(batch)
     records = [row for row in batch.rows if row.shape and row.value is not None]
     rest = [row for row in batch.rows if not row.shape or row.value is None]
-    parts = [nothing._replace(drop=some) for some in _portions(batch.drop)]
+    parts = [nothing._replace(stale=tuple(some)) for some in _portions(batch.stale)]
+    parts += [nothing._replace(drop=some) for some in _portions(batch.drop)]
     parts += [nothing._replace(rows=some) for some in _portions(records)]
     parts += [nothing._replace(index=dict(some)) for some in _portions(list(batch.index.items()))]
     *early, last = [nothing._replace(rows=some) for some in _portions(rest)] or [nothing]
@@ -903,6 +917,7 @@ def _entry_of(entry: Entry, batch: Batch) -> Entry:
         keys=[key for key in entry.keys if key in keys],
         same_keys=[key for key in entry.same_keys if key in keys],
         everything=False,
+        stale=batch.stale,
     )
 
 
@@ -914,13 +929,14 @@ def _without(entry: Entry, told: Entry) -> Entry:
         found = {table: [pk for pk in pks if pk not in gone.get(table, ())] for table, pks in listed.items()}
         return {table: pks for table, pks in found.items() if pks}
 
-    keys, same_keys = set(told.keys), set(told.same_keys)
+    keys, same_keys, stale = set(told.keys), set(told.same_keys), set(told.stale)
     return entry._replace(
         changed=rest(entry.changed, told.changed),
         same=rest(entry.same, told.same),
         gone=rest(entry.gone, told.gone),
         keys=[key for key in entry.keys if key not in keys],
         same_keys=[key for key in entry.same_keys if key not in same_keys],
+        stale=tuple(mark for mark in entry.stale if mark not in stale),
     )
 
 
@@ -961,4 +977,5 @@ def _told_of(names: Keys, batch: Batch, parted: _Parted) -> tuple[list[bytes], l
     for result in batch.results:
         keys.append(names.result(result.key))
         told += [encoded(result.key), repr(result.times.date), result_text(result)]
+    told += [len(batch.stale), *map(mark_field, batch.stale)]
     return keys, told, tables

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from ..base.values import Meta
-from ..storage.protocol import Batch, Cell, Entry, Place, StoredResult, StoredRow, TableInfo, leases_of
+from ..storage.protocol import Batch, Cell, Entry, Mark, Place, StoredResult, StoredRow, TableInfo, leases_of
 
 if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry, Loaded, Outcome, Storage
@@ -291,6 +291,32 @@ def _applies_once(bench: _Bench) -> None:
     _same("the outcome of a commit that comes late", bench.one.commit(first), (0, bench.epoch, None))
     _same("the rows that are there", bench.pks("1", "2"), ["1", "2"])
     _same("the ids in the log", [entry.commit_id for entry in bench.other.changes(0, 0).entries], [1, 2])
+
+
+@_rule
+def _marks(bench: _Bench) -> None:
+    """A mark has the number of the commit that set it last, on what is stored and on what is not."""
+    marks: tuple[Mark, ...] = (
+        ("row", "A", "1"),
+        ("row", "A", "9"),
+        ("table", "A:b", ""),
+        ("key", "k", ""),
+        ("path", "/x", ""),
+    )
+    bench.commit(_row("1")._replace(whole_rev=7), _row("2"), results=[_result("k")._replace(requested_rev=5)])
+    before = bench.load(("A", "1"), ("A", "2"), keys=["k"])
+    _same("whole_rev", [row.whole_rev for row in before.rows], [7, -1])
+    _same("requested_rev", [result.requested_rev for result in before.results], [5])
+    entry = bench.batch().entry._replace(stale=marks)
+    _same("the number", bench.one.commit(bench.batch(stale=marks, entry=entry)).number, 2)
+    _same("the marks in the log", [found.stale for found in bench.other.changes(1, 0).entries], [marks])
+    bench.commit(drop=[("A", "1")])
+    bench.commit(_row("1"), stale=marks[3:4])
+    found = bench.other.load([("A", "1"), ("A", "2")], ["k"], [], [], [*marks, ("path", "/y", "")])
+    _same("the marks", dict(found.marks), {**dict.fromkeys(marks, 2), marks[3]: 4})
+    _same("stale_rev of rows", [row.stale_rev for row in found.rows], [2, 0])
+    _same("stale_rev of a result", [result.stale_rev for result in found.results], [4])
+    _same("the rev of a row that was marked", [row.rev for row in found.rows], [4, 1])
 
 
 def _with_id(batch: Batch, id: int) -> Batch:

@@ -268,11 +268,11 @@ class Below:
                 unopened = error  # a storage in which nothing can lie has nothing to reset
             with self.turn:
                 epoch = self.storage.reset()
-        except Exception as failure:
-            cause = unopened or failure
+        except Exception as error:
+            cause = unopened or error
             self._failed(cause, is_load=False, writes=True)
             if isinstance(cause, StorageError):
-                raise
+                raise cause from None
             raise StorageDown(f"the reset could not be written ({type(cause).__name__}: {cause})") from cause
         finally:
             if self.state == "off":

@@ -271,8 +271,8 @@ class DumpStorage(MemoryStorage):
                 for row in space.tables.get(table, {}).values():
                     rows[row.pk] = document.row(row.shape, row.times, row.value)
             for key in sorted(space.results):
-                _, _, times, shape, invalidated, value = space.results[key]
-                document.result(key, shape, times, invalidated, value)
+                found = space.results[key]
+                document.result(key, found.shape, found.times, found.invalidated, found.value)
             for (table, field, text), pk in space.index.items():
                 document.entry(table, field, text, pk)
         return document.text()

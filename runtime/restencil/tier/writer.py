@@ -40,6 +40,8 @@ _PIECE: Final = 50
 """So many actions are worked out before others may have the lock."""
 _ATTEMPTS: Final = 8
 """After so many moves in a row what moved is dropped."""
+_LONGEST_RESET: Final = 10.0
+"""For so many seconds a caller waits for a reset of a storage that is far away."""
 _USED: Final = 5_000
 """So many places that were used are told without waiting for a commit."""
 
@@ -80,6 +82,8 @@ class Writer:
         self._is_committing = False
         self._told: set[str] = set()
         self._is_resetting = False
+        self._is_refused = False
+        """Whether the storage did not take the reset when it was asked last."""
         self._done = threading.Condition(store.lock)
         self.thread = StorageThread(self, self.below)
 
@@ -155,16 +159,23 @@ class Writer:
         self.drop_all()
         self.tap.clear()
         self._is_resetting = self.below.is_resetting = True
-        try:
-            if self.below.storage.inline or asyncio._get_running_loop() is None:
+        below = self.below
+        if below.storage.inline:
+            try:
                 self._try_reset()
-            elif self.below.state == "on":
+            except StorageError:
                 self.thread.wake(hurries=True)
-            else:
-                raise StorageDown(f"the reset is not written yet ({self.below.reason}); it is tried until the exit")
-        except StorageError:
-            self.thread.wake(hurries=True)
-            raise
+                raise
+            return
+        # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
+        self._is_refused = below.state != "on"
+        self.thread.wake(hurries=True)
+        if asyncio._get_running_loop() is None:
+            self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
+            self._is_refused = self._is_resetting
+        if self._is_refused:
+            why = below.reason or "the server does not answer"
+            raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
 
     def _try_reset(self) -> None:
         """Begins a new epoch. Raises StorageError where that cannot be written now."""
@@ -414,7 +425,12 @@ class Writer:
         if self.commits_at_once:
             with self._store.lock:
                 return self.commit_all()
-        return self.commit_all()
+        is_done = self.commit_all()
+        if self._is_resetting:
+            with self._store.lock:
+                self._is_refused = True
+                self._done.notify_all()
+        return is_done
 
     def flush(self, timeout: float) -> bool:
         """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""

@@ -159,7 +159,8 @@ class Bodies:
         ):
             record = self.context.shapes.record(schema)
             assert record is not None
-            return self.context.types.fields(record, owner, "", sent=False)
+            fields = self.context.types.fields(record, owner, "", sent=False)
+            return {name: field for name, field in fields.items() if not _is_read_only(field)} or "any"
         value = self.context.types.of_schema(schema, owner).value
         if isinstance(value, list):
             return value
@@ -181,8 +182,9 @@ class Bodies:
             typed = self._form_type(member, owner, wire, content.kind)
             optional = unset or self.context.types.is_optional(member, typed)
             written = self.context.types.field(wire, names[wire], member, typed, optional=optional, must=False)
-            fields[names[wire]] = self._styled(written, typed, part, content.encoding.get(wire, {}))
-        return {content.kind: fields}
+            if not _is_read_only(written):
+                fields[names[wire]] = self._styled(written, typed, part, content.encoding.get(wire, {}))
+        return {content.kind: fields} if fields else "bytes" if content.kind == "multipart" else "text"
 
     def _styled(self, written: Value, typed: Typed, part: Part, encoding: Mapping[str, Any]) -> Value:
         """A field of a form with the style that its encoding names."""
@@ -223,6 +225,11 @@ class Bodies:
             texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
             return dataclasses.replace(typed, value="string" if texts else "any")
         return typed
+
+
+def _is_read_only(field: Value) -> bool:
+    """Whether a member is never sent."""
+    return isinstance(field, dict) and field.get("read_only") is True
 
 
 def _is_file(schema: object) -> bool:

@@ -7,10 +7,12 @@ written always gives a package, and nothing is left out without a word.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Final
 
 from restencil_generator.diagnostics.model import Problem
 from restencil_generator.exceptions import Failure
+from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.export.embed import KEY, Exported
 from restencil_generator.openapi.infer.example_check import without_misfits
@@ -77,7 +79,8 @@ def make(document: Document, options: Options, package: str, last: PreviousChoic
         problems = [problem for problem in loaded.problems if problem.severity == "error"]
         if not problems:
             assert loaded.declaration is not None
-            if without_misfits(document, inferred.tree, inferred.operations, loaded.declaration):
+            check = functools.partial(without_misfits, document, inferred.tree, inferred.operations, loaded.declaration)
+            if contained(document.findings.append, "the examples", Where(document.source, ""), check, True):
                 text, _ = write_with_nodes(inferred.tree)
             break
         for problem in problems:
@@ -130,7 +133,7 @@ class _Remover:
     def remove(self, path: NodePath, problem: Problem, roughly: bool) -> None:
         """Takes out the node that a problem is about, or what holds it."""
         target = self._target(path, roughly)
-        if not target or not self._has(target):
+        if not target or not self.tree.has(target):
             return
         where = self._where(target)
         if self._is_field(target) and target not in self._as_any:
@@ -146,7 +149,7 @@ class _Remover:
                 self._left_out(operation, problem)
         if target[0] == "resources" and len(target) == 4 and target[3] in MEMBERS:
             self._without_member(target)
-        if self._has(target):
+        if self.tree.has(target):
             self.tree.remove(target)
         self._empty(target[:-1])
 
@@ -203,14 +206,7 @@ class _Remover:
                 return Where(origin.file or self.document.source, origin.pointer)
         return Where(self.document.source, "")
 
-    def _has(self, path: NodePath) -> bool:
-        try:
-            self.tree.get(path)
-        except KeyError:
-            return False
-        return True
-
     def _empty(self, path: NodePath) -> None:
         """Takes out tables that hold nothing any more."""
-        if len(path) in (1, 3) and self._has(path) and self.tree.get(path) in ({}, []):
+        if len(path) in (1, 3) and self.tree.has(path) and self.tree.get(path) in ({}, []):
             self.tree.remove(path)

@@ -491,9 +491,8 @@ class Types:
 
     def constant(self, member: Member) -> Scalar:
         """The one value that a member has, which tells an alternative apart."""
-        schema = self.document.schema(member.parts[0])
-        value: Scalar = schema.const if schema.const is not None else schema.enum[0] if len(schema.enum) == 1 else None
-        return None if isinstance(value, float) or len(member.parts) > 1 or schema.nullable else value
+        found = [_constant(self.document.schema(part)) for part in member.parts]
+        return found[0] if all(value == found[0] for value in found) else None
 
     def description(self, part: Part, schema: Schema, wire: str) -> str:
         """What is said of a member: by itself or by the scalar that it refers to; else a title that is not its name."""
@@ -532,10 +531,10 @@ class Mixture:
 
     def _constants(self, schema: Schema) -> dict[str, Scalar]:
         """The members of an object that have one value."""
-        found = {
-            wire: self.types.constant(Member((part,), wire in schema.required, True))
-            for wire, part in schema.properties.items()
-        }
+        known = self.types.entities.get(schema.at)
+        record = self.types.shapes.record(schema) if known is None else known.record()
+        members = {} if record is None else record.members
+        found = {wire: self.types.constant(member) for wire, member in members.items() if member.everywhere}
         return {wire: value for wire, value in found.items() if value is not None}
 
 
@@ -603,6 +602,11 @@ def _enum_values(schema: Schema) -> Value:
         named.update(zip(map(snake_case, schema.enum_names), schema.enum, strict=True))
         return named
     return list(schema.enum)
+
+
+def _constant(schema: Schema) -> Scalar:
+    value: Scalar = schema.const if schema.const is not None else schema.enum[0] if len(schema.enum) == 1 else None
+    return None if isinstance(value, float) or schema.nullable else value
 
 
 def _is_id(value: Value) -> bool:

@@ -84,7 +84,8 @@ def _judge(
         return
     what = f"'expires' of {own.what}"
     if target == d.SELF:
-        if not endpoint.path.parameters and not resources[owner].singleton:
+        is_item = endpoint.path.parameters or resources[owner].singleton or endpoint.body is not None
+        if not is_item:  # a member of the body may name the record
             message = f"{what} names 'self', but the path {quoted(endpoint.path.text)} is that of no item"
             types.report("expires-target", message, node, "'self' needs an item's path")
         return
