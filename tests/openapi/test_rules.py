@@ -1162,14 +1162,8 @@ def test_operations_that_mostly_say_nothing_of_authentication() -> None:
     schemes = {"key": {"type": "http", "scheme": "bearer"}}
     paths = {f"/a{index}": {"get": operation({"type": "string"})} for index in range(9)}
     paths["/b"] = {"get": operation({"type": "string"}, security=[{"key": []}])}
-<<<<<<< HEAD
-    security: list[dict[str, list[str]]] | None
-    for security in ([{"key": []}], None):
-        if security is None:
-=======
     for says in (True, False):
         if not says:
->>>>>>> core
             del paths["/b"]["get"]["security"]
         result = made(copy.deepcopy(paths), components={"securitySchemes": schemes})
         assert "auth: none" not in result.text
