@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
-from ..base.errors import AbortError, InvalidDataError, ResetError
+from ..base.errors import InvalidDataError
 from ..base.lazy import logger
 from ..base.twins import twin_of
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import Action, Fetch, Meta
-from ..cache.reading import Decision, EndpointState
+from ..cache.reading import EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..base.steps import Step, Steps
     from ..cache.reading import Reading
     from ..cache.request import Asker, Request
-    from ..cache.tables import Cell
     from ..endpoint.calls import CallOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
@@ -323,110 +322,6 @@ class Core(ABC):
     @abstractmethod
     def read(self, request: Request) -> Any:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it."""
-
-    def reading_through(self, request: Request, reading: Reading) -> Steps:
-        """Steps: what a read gives that found this, by the decision of the policy.
-
-        A stale reading starts a fetch in the background. One that is to wait fetches, and then looks again: it gives
-        what is there now, or raises why there is nothing.
-        """
-        decision = reading.decision
-        if decision is Decision.GIVE:
-            return reading.data
-        if decision is Decision.GIVE_AND_REFETCH:
-            self.fetch_stale(request, reading)
-            return reading.data
-        if decision is Decision.RAISE:
-            raise recorded(reading)
-        resets = self.store.resets
-        reading = yield from self.with_references(request, reading)
-        if reading.decision is Decision.GIVE and self.store.resets == resets:
-            return reading.data
-        failure: Exception | None = None
-        value: Any = None
-        in_flight: Any = None
-        try:
-            in_flight = self.start(request, WHAT_IS_FRESH)
-            value = yield Completion(self, in_flight)
-        except (AbortError, ResetError):
-            raise
-        except Exception as error:
-            if self.store.resets != resets:
-                raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
-            failure = error
-        except BaseException:
-            self.forsake(in_flight)
-            raise
-        return (yield from self._after_fetch(request, resets, value, failure))
-
-    def _after_fetch(self, request: Request, resets: int, value: Any, failure: Exception | None) -> Steps:
-        """Steps: what a call gives after its fetch, which gave a value or failed.
-
-        `resets` is how often the store had been reset when the call began.
-        """
-        reading = yield from looking_for_call(self.store, request)
-        reading = yield from self.with_references(request, reading)
-        if self.store.resets != resets:
-            # Whatever is there now is not what was asked for: another user may have logged in.
-            raise ResetError(f"the store was reset while {request.asked!r} was being read")
-        if reading.error is not None:
-            raise recorded(reading)
-        if reading.found:
-            return reading.data
-        if failure is None and (self.was_overtaken(request, reading) or (request.rules.strict and value is not None)):
-            return value  # its own response, of which the store may know better by now
-        raise failure or unusable_data(request)
-
-    def with_references(self, request: Request, reading: Reading) -> Generator[Step, Any, Reading]:
-        """Steps: fetches the records that alone make a reading stale; what a read finds then.
-
-        Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
-        """
-        asked: set[Cell] = set()
-        while not asked.issuperset(reading.references):
-            for cell in reading.references:
-                reference = None if cell in asked else self._get_of(request, cell)
-                asked.add(cell)
-                if reference is None:
-                    continue
-                in_flight: Any = None
-                try:
-                    in_flight = self.start(reference, WHAT_IS_FRESH)
-                    yield Completion(self, in_flight)
-                except (AbortError, ResetError):
-                    raise
-                except Exception:
-                    return reading
-                except BaseException:
-                    self.forsake(in_flight)
-                    raise
-            reading = yield from looking_for_call(self.store, request)
-        return reading
-
-    def _get_of(self, request: Request, cell: Cell) -> Request | None:
-        """The request of `get` for a record that a result refers to, with the options of its call."""
-        siblings = request.rules.siblings
-        found = None if siblings is None else siblings.get_request(*cell)
-        options: CallOptions | None = cast("Any", request.endpoint).call_options
-        if found is None or options is None:
-            return found
-        made: Request = options.of(found.endpoint).request(found.args)
-        return made
-
-    def fetch_stale(self, request: Request, reading: Reading) -> None:
-        """Fetches in the background what makes a reading stale: the records that it refers to, or all of it."""
-        for one in self.stale_requests(request, reading):
-            self.fetch_in_background(one)
-
-    def stale_requests(self, request: Request, reading: Reading) -> list[Request]:
-        """The requests that make a stale reading fresh: those of the records that it refers to, or its own."""
-        references = [self._get_of(request, cell) for cell in reading.references]
-        return [reference for reference in references if reference is not None] or [request]
-
-    def was_overtaken(self, request: Request, reading: Reading) -> bool:
-        """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
-        meta = self.store.endpoint_meta(request.key)
-        return meta is None or meta.invalidated or reading.expires_at == 1
 
     def settling(self) -> Steps:
         """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""

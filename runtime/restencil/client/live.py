@@ -16,6 +16,7 @@ from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
+from .read_steps import fetch_stale, stale_requests, was_overtaken
 from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class WatchedRead(AnyLiveRead[R]):
         """Data, error and loading; starts the fetch that a read would start, and waits for nothing."""
         reading = self._read()
         if self._decide(reading) in _FETCHES:
-            self._core.fetch_stale(self._request, reading)
+            fetch_stale(self._core, self._request, reading)
         state: EndpointState[R] = self._core.state(self._request)
         return state
 
@@ -121,7 +122,7 @@ class WatchedRead(AnyLiveRead[R]):
         """Fetches in the background if the data is stale. Errors are recorded and logged, never raised."""
         reading = self._read()
         if not self._closed and reading.needs_fetch:
-            for request in self._core.stale_requests(self._request, reading):
+            for request in stale_requests(self._request, reading):
                 self._core.refetch(request)
 
     @abstractmethod
@@ -179,7 +180,7 @@ class WatchedRead(AnyLiveRead[R]):
             decision = self._decide(reading)
             self._watch_expiry(reading)
             if decision is Decision.GIVE_AND_REFETCH or (decision is Decision.WAIT and self._shows_stale(reading)):
-                self._core.fetch_stale(self._request, reading)
+                fetch_stale(self._core, self._request, reading)
                 break
             if decision is not Decision.WAIT:
                 break
@@ -241,7 +242,7 @@ class WatchedRead(AnyLiveRead[R]):
                 # A bounded store let go of some of it at once: its own response shows, and asking again would not help.
                 self._decide(reading)
                 return Reading(value, reading.expiry_status, reading.expires_at, Decision.GIVE)
-            if failure is None and core.was_overtaken(request, reading):
+            if failure is None and was_overtaken(core, request, reading):
                 self._decided = None
                 return None
             raise failure or unusable_data(request)

@@ -40,7 +40,7 @@ from .options import (
     refuse_reserved,
     side_effect_of,
 )
-from .path import fields_of
+from .path import fields_of, outer_params
 from .plan import Plan
 from .typing import P, R, is_binder
 
@@ -333,7 +333,7 @@ class Endpoint(Generic[P, R]):
             strict=bool(self.strict),
             pages=self.pagination is not None or self.pagination_field is not None,
             exact_filters=self.exact_filters,
-            outer_params=self.outer_params,
+            outer_params=outer_params(getattr(self, "path", ""), self.path_params) if self.strict else frozenset(),
             path_names=self.path_names,
             validate=self.validate,
             fields_told={**fields_of(self.path_params), **(self.search_fields or {})},
@@ -372,11 +372,6 @@ class Endpoint(Generic[P, R]):
         return Request(self, self.rules, args, key + self.filed_as)
 
     # -- arguments ---------------------------------------------------------------------------------------------------
-
-    @property
-    def outer_params(self) -> frozenset[str]:
-        """Path parameters before the last one, none of which is the primary key."""
-        return frozenset()
 
     @property
     def path_names(self) -> frozenset[str] | None:

@@ -347,7 +347,6 @@ RESERVED: Final = frozenset(
         "move",
         "paginated",
         "perform",
-        "outer_params",
         "path_names",
         "perform_async",
         "plain",

@@ -333,6 +333,12 @@ def fields_of(path_params: Any) -> dict[str, str]:
     return {name: kind for name, kind in given.items() if isinstance(kind, str) and kind not in _KINDS}
 
 
+def outer_params(template: str, path_params: Any) -> frozenset[str]:
+    """The parameters of a template before the last one; none is the primary key unless `path_params` says its field."""
+    *outer, _ = [part.name for part in path_template(template).parts if isinstance(part, Param)] or [""]
+    return frozenset(outer) - fields_of(path_params).keys()
+
+
 def encode_value(value: Any, name: str, template: str) -> str:
     """A parameter's text, percent-encoded. Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
@@ -19,7 +18,7 @@ from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
 from .lists import changer, paged, pager, searched_schema
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
-from .path import Param, PathTemplate, fields_of, kinds_of, path_template, search_string
+from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
 from .styles import styled_string
@@ -196,14 +195,6 @@ class RestEndpoint(Endpoint[P, R]):
     def path_names(self) -> frozenset[str]:
         """The parameters of the path; what else a call gives goes into the search string."""
         return self._template.names
-
-    @functools.cached_property
-    def outer_params(self) -> frozenset[str]:
-        """Path parameters before the last one, none of which is the primary key unless a field says so."""
-        if not self.strict:
-            return frozenset()
-        *outer, _ = [part.name for part in self._template.parts if isinstance(part, Param)] or [""]
-        return frozenset(outer) - fields_of(self.path_params).keys()
 
     @property
     def has_body(self) -> bool:

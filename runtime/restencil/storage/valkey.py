@@ -388,7 +388,7 @@ class ValkeyStorage:
             self._keys = Keys(self._hash, epoch)
         if reply[5]:
             over = Keys(self._hash, int(reply[5]))
-            threading.Thread(target=self._sweep, args=(over,), daemon=True, name="restencil-sweep").start()
+            threading.Thread(target=_sweep, args=(self._server, over), daemon=True, name="restencil-sweep").start()
         return number, moment / 1_000
 
     def _ask(self, script: str, asked: Callable[[Keys], Asked]) -> tuple[Keys, list[Any]]:
@@ -451,16 +451,12 @@ class ValkeyStorage:
         return Page(living, last), len(members) - len(living)
 
     def _sift_all(self) -> Iterator[int]:
-        for table in (*self._tables(self._opened()), None):
+        for table in (*_tables(self._server, self._opened()), None):
             page, gone = self._living(table, None, _AT_ONCE)
             yield gone
             while page.next is not None:
                 page, gone = self._living(table, page.next, _AT_ONCE)
                 yield gone
-
-    def _tables(self, names: Keys) -> list[str]:
-        found = self._server.command("ZRANGEBYLEX", names.lists, "[t:", "(t;")
-        return [whole(decoded(ending)[2:]) for ending in found]
 
     def _write(self, names: Keys, batch: Batch, id: int = 0, at: int = 0) -> tuple[Outcome, dict[str, int]]:
         """One script: what became of it, and the versions that the tables of the batch have then.
@@ -539,23 +535,6 @@ class ValkeyStorage:
             if found.epoch != batch.epoch or any(number < row.rev < numbers[-1] for row in found.rows):
                 return self._differences(batch)
         return None
-
-    def _sweep(self, over: Keys) -> None:
-        """Takes out what lies under an epoch that is over, some at a time; what is left of it expires."""
-        with suppress(StorageError):
-            for table in self._tables(over):
-                listed = over.table(table)
-                while pks := self._server.command("ZRANGEBYSCORE", listed, "(0", "+inf", "LIMIT", 0, _AT_ONCE):
-                    self._server.command("UNLINK", *(over.row(table, decoded(pk)) for pk in pks))
-                    self._server.command("ZREM", listed, *pks)
-                self._server.command("UNLINK", listed)
-            end = b"(" + lua.MARK
-            while keys := self._server.command("ZRANGEBYLEX", over.results, "-", end, "LIMIT", 0, _AT_ONCE):
-                self._server.command("UNLINK", *(over.result(decoded(key)) for key in keys))
-                self._server.command("ZREM", over.results, *keys)
-            hashes = self._server.command("ZRANGEBYLEX", over.lists, "[x:", "(x;")
-            rest = [over.named(decoded(ending)) for ending in hashes]
-            self._server.command("UNLINK", over.results, over.lists, over.log, over.marks, *rest)
 
 
 class _Parted:
@@ -682,6 +661,30 @@ class Server:
         if word:
             return StorageDown(f"{word}: the server at {self.where} {_REFUSED.get(word, _REFUSED['ERR'])}")
         return StorageDown(f"the server at {self.where} does not answer ({_reason_of(error)})")
+
+
+def _tables(server: Server, names: Keys) -> list[str]:
+    """The tables that have rows under an epoch."""
+    found = server.command("ZRANGEBYLEX", names.lists, "[t:", "(t;")
+    return [whole(decoded(ending)[2:]) for ending in found]
+
+
+def _sweep(server: Server, over: Keys) -> None:
+    """Takes out what lies under an epoch that is over, some at a time; what is left of it expires."""
+    with suppress(StorageError):
+        for table in _tables(server, over):
+            listed = over.table(table)
+            while pks := server.command("ZRANGEBYSCORE", listed, "(0", "+inf", "LIMIT", 0, _AT_ONCE):
+                server.command("UNLINK", *(over.row(table, decoded(pk)) for pk in pks))
+                server.command("ZREM", listed, *pks)
+            server.command("UNLINK", listed)
+        end = b"(" + lua.MARK
+        while keys := server.command("ZRANGEBYLEX", over.results, "-", end, "LIMIT", 0, _AT_ONCE):
+            server.command("UNLINK", *(over.result(decoded(key)) for key in keys))
+            server.command("ZREM", over.results, *keys)
+        hashes = server.command("ZRANGEBYLEX", over.lists, "[x:", "(x;")
+        rest = [over.named(decoded(ending)) for ending in hashes]
+        server.command("UNLINK", over.results, over.lists, over.log, over.marks, *rest)
 
 
 def _client_of(url: str) -> Any:
