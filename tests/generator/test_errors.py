@@ -185,7 +185,7 @@ def test_only_what_differs_is_written_for_an_endpoint() -> None:
     text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
     made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
     assert made.count("errors=") == 3
-    assert "@restencil.rest(errors={404: NotFound, 409: typing.Any}, " in made
+    assert "@restencil.rest(errors={404: NotFound, 409: typing.Any})" in made
     assert "@restencil.rest(errors=None)" in made
 
 

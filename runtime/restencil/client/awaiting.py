@@ -13,6 +13,7 @@ from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
 from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
+from .read_steps import read_through
 from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
 
@@ -102,7 +103,7 @@ class AwaitingCore(Core):
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data
-        return await drive_async(self.reading_through(request, reading), self.transport)
+        return await drive_async(read_through(self, request, reading), self.transport)
 
     async def fetch(self, request: Request) -> tuple[Any, Any]:
         """What was in flight, and the value that it brought, once that is in the store."""

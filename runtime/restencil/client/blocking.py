@@ -14,6 +14,7 @@ from ..cache.store import Store
 from ..http.transport import SyncTransport
 from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
+from .read_steps import read_through
 
 if TYPE_CHECKING:
     from ..base.durations import Duration, Timeout
@@ -96,7 +97,7 @@ class BlockingCore(Core):
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data
-        return drive(self.reading_through(request, reading), self.transport)
+        return drive(read_through(self, request, reading), self.transport)
 
     def fetch(self, request: Request) -> tuple[Any, Any]:
         """What was in flight, and the value that it brought, once that is in the store."""

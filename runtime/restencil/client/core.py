@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
-from ..base.errors import AbortError, InvalidDataError, ResetError
+from ..base.errors import InvalidDataError
 from ..base.lazy import logger
 from ..base.twins import twin_of
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import Action, Fetch, Meta
-from ..cache.reading import Decision, EndpointState
+from ..cache.reading import EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
@@ -21,7 +21,6 @@ from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
-from .references import fetch_stale, with_references
 from .sharing import WHAT_IS_FRESH
 from .subscription import SubscriptionManager
 
@@ -323,61 +322,6 @@ class Core(ABC):
     @abstractmethod
     def read(self, request: Request) -> Any:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it."""
-
-    def reading_through(self, request: Request, reading: Reading) -> Steps:
-        """Steps: what a read gives that found this, by the decision of the policy.
-
-        A stale reading starts a fetch in the background. One that is to wait fetches, and then looks again: it gives
-        what is there now, or raises why there is nothing.
-        """
-        decision = reading.decision
-        if decision is Decision.GIVE:
-            return reading.data
-        if decision is Decision.GIVE_AND_REFETCH:
-            fetch_stale(self, request, reading)
-            return reading.data
-        if decision is Decision.RAISE:
-            raise recorded(reading)
-        resets = self.store.resets
-
-        def look() -> Generator[Step, Any, Reading]:
-            return looking_for_call(self.store, request)
-
-        reading = yield from with_references(self, request, reading, look)
-        if reading.decision is Decision.GIVE and self.store.resets == resets:
-            return reading.data
-        failure: Exception | None = None
-        value: Any = None
-        in_flight: Any = None
-        try:
-            in_flight = self.start(request, WHAT_IS_FRESH)
-            value = yield Completion(self, in_flight)
-        except (AbortError, ResetError):
-            raise
-        except Exception as error:
-            if self.store.resets != resets:
-                raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
-            failure = error
-        except BaseException:
-            self.forsake(in_flight)
-            raise
-        reading = yield from look()
-        reading = yield from with_references(self, request, reading, look)
-        if self.store.resets != resets:
-            # Whatever is there now is not what was asked for: another user may have logged in.
-            raise ResetError(f"the store was reset while {request.asked!r} was being read")
-        if reading.error is not None:
-            raise recorded(reading)
-        if reading.found:
-            return reading.data
-        if failure is None and (self.was_overtaken(request, reading) or (request.rules.strict and value is not None)):
-            return value  # its own response, of which the store may know better by now
-        raise failure or unusable_data(request)
-
-    def was_overtaken(self, request: Request, reading: Reading) -> bool:
-        """What was fetched a moment ago is gone because someone invalidated, collected or evicted it since."""
-        meta = self.store.endpoint_meta(request.key)
-        return meta is None or meta.invalidated or reading.expires_at == 1
 
     def settling(self) -> Steps:
         """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""

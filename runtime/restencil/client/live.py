@@ -16,7 +16,7 @@ from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
-from .references import fetch_stale, stale_requests
+from .read_steps import fetch_stale, stale_requests, was_overtaken
 from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class WatchedRead(AnyLiveRead[R]):
                 # A bounded store let go of some of it at once: its own response shows, and asking again would not help.
                 self._decide(reading)
                 return Reading(value, reading.expiry_status, reading.expires_at, Decision.GIVE)
-            if failure is None and core.was_overtaken(request, reading):
+            if failure is None and was_overtaken(core, request, reading):
                 self._decided = None
                 return None
             raise failure or unusable_data(request)

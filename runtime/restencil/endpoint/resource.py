@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 from weakref import WeakSet
 
@@ -216,7 +216,7 @@ class Siblings:
             names = path_template(get.path).names
             if len(names) != 1:
                 continue
-            args = ({name: pk for name in names},)
+            args = (dict.fromkeys(names, pk),)
             told = get.rules.told_args(args)
             models = get.rules.reach.models.get(table, ())
             if any(model.node.lenient_pk(told[0], told) == pk for model in models):

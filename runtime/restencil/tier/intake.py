@@ -34,7 +34,7 @@ from .rows import many_row_values, result_parts, row_value, with_left
 if TYPE_CHECKING:
     from ..cache.contents import Contents
     from ..cache.store import Store
-    from ..cache.tables import Cell
+    from ..cache.tables import Cell, Tables
     from ..cache.terms import Terms
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .below import Below
@@ -224,7 +224,7 @@ class Intake(Origin):
         known.note(table, pk, row.rev, row.shape)
         times = self.times(row.times)
         if doubted == row.rev and not is_pending and not is_joined:
-            self._confirm(cell)
+            _confirm(self._contents.base, cell, self._store.now())
             return
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
@@ -297,14 +297,6 @@ class Intake(Origin):
         errors = self._below.count.errors
         errors["ValueError"] = errors.get("ValueError", 0) + 1
         logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
-
-    def _confirm(self, cell: Cell) -> None:
-        """What memory holds is what the storage has; only times that lie in the future are not believed."""
-        table, pk = cell
-        base = self._contents.base
-        times = base.meta(table, pk)
-        if times is not None:
-            base.metas[table][pk] = arrived(times, self._store.now())
 
     def _may_be_read(self, table: str) -> None:
         """One more class of a table is known: rows that could not be read are asked for anew."""
@@ -584,6 +576,14 @@ _READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
 _ELSEWHERE: Final = "another process has changed it"
 _NO_TIMES: Final = Meta(0, 0, 0)
 _UNUSABLE: Final = Sentinel("UNUSABLE")
+
+
+def _confirm(base: Tables, cell: Cell, now: float) -> None:
+    """What memory holds is what the storage has; only times that lie in the future are not believed."""
+    table, pk = cell
+    times = base.meta(table, pk)
+    if times is not None:
+        base.metas[table][pk] = arrived(times, now)
 
 
 def arrived(times: Meta, now: float) -> Meta:

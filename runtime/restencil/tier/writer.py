@@ -26,6 +26,8 @@ from .thread import StorageThread
 from .waiting import Waiting
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from ..base.values import Meta
     from ..cache.contents import Contents
     from ..cache.store import Store
@@ -209,7 +211,7 @@ class Writer:
                     self._try_reset()
                 except StorageError:
                     return False
-            self._settle()
+            _settle(self.waiting, self._store.lock)
             with self._store.lock:
                 draft = self._begin()
             if draft is None:
@@ -218,13 +220,6 @@ class Writer:
                 return False
         self.drop_all()
         return True
-
-    def _settle(self) -> None:
-        """Works out what was handed over, in pieces, between which others may have the lock."""
-        is_done = False
-        while not is_done:
-            with self._store.lock:
-                is_done = self.waiting.settle(_PIECE)
 
     def _begin(self) -> Draft | None:
         """What is committed next: whole actions, and what changes all results ends it (locked)."""
@@ -467,3 +462,11 @@ class Writer:
         waiting.clear()
         self._draft = None
         self.settled()
+
+
+def _settle(waiting: Waiting, lock: AbstractContextManager[Any]) -> None:
+    """Works out what was handed over, in pieces, between which others may have the lock."""
+    is_done = False
+    while not is_done:
+        with lock:
+            is_done = waiting.settle(_PIECE)
