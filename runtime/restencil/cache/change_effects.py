@@ -124,9 +124,7 @@ class _Effects:
         if isinstance(schema, Invalidate):
             return self._of_deletion()
         brought = {
-            (table, pk): stored
-            for table in self.tables
-            for pk, stored in writer.change.entities.get(table, {}).items()
+            (table, pk): stored for table in self.tables for pk, stored in writer.change.entities.get(table, {}).items()
         }
         gone = [cell for cell, stored in brought.items() if stored is INVALID]
         present = [cell for cell, stored in brought.items() if stored is not INVALID]
@@ -205,9 +203,7 @@ class _Effects:
             if path is not None:
                 self.stale.trees.add(path)
 
-    def _same_address(
-        self, whole: Sized[Cell] = (), followed: Sized[Cell] = (), gone: Sized[Cell] = ()
-    ) -> None:
+    def _same_address(self, whole: Sized[Cell] = (), followed: Sized[Cell] = (), gone: Sized[Cell] = ()) -> None:
         """What stands at the path of the change is stale, and so are the records at that path and above it.
 
         Exempt is what is certain: records that were brought whole or are `gone`, and lists that followed.

@@ -21,7 +21,7 @@ from .in_flight import RequestsInFlight
 from .memo import Memo
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .request_log import Answered, RequestLog
-from .staleness import EVICTED, NEVER, StaleMarks, StaleSet
+from .staleness import EVICTED, NEVER, StaleSet
 from .tables import EMPTY, Cell, Change, KeyMeta, State, Tables
 from .tags import Tags
 from .witness import Witness

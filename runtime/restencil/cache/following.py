@@ -199,9 +199,7 @@ class _Following:
         self.writer.change_collection(*cell, without(existing, [entry]))
         self.writer.note_joins(*cell, _always, lambda pk, items: without(items, [entry]))
 
-    def _fits_exactly(
-        self, listing: Listing, pk: str, record: Mapping[str, Any] | None
-    ) -> tuple[bool, bool | None]:
+    def _fits_exactly(self, listing: Listing, pk: str, record: Mapping[str, Any] | None) -> tuple[bool, bool | None]:
         """Whether a list has arguments that sort it, and whether a record belongs into it; None: nobody can tell."""
         collection = listing.collection
         if record is None and self.now is not None:

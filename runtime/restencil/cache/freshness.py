@@ -123,7 +123,9 @@ class _Judge:
         if mark.number >= number:
             return Freshness(STALE, mark)
         if self._is_another():
-            return Freshness(STALE, Mark(NEVER, "its record has another value by now in the field that it was found by"))
+            return Freshness(
+                STALE, Mark(NEVER, "its record has another value by now in the field that it was found by")
+            )
         own_expiry = expires_at
         references: list[Cell] = []
         first = NO_MARK
@@ -265,7 +267,12 @@ class _Judge:
         asked = self._base.key_meta(get.key)
         if asked is not None and getattr(asked.error, "status", None) in _GONE and asked.fetched_at < number:
             return _FRESH  # it was asked for first, and is not there: what the result's own response says stands
-        if asked is not None and asked.error is None and asked.fetched_at > mark.number and asked.expires_at >= self._now:
+        if (
+            asked is not None
+            and asked.error is None
+            and asked.fetched_at > mark.number
+            and asked.expires_at >= self._now
+        ):
             return _Part(asked.expires_at)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")

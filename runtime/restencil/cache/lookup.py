@@ -52,11 +52,10 @@ if TYPE_CHECKING:
 
     from ..schema.protocol import Schema
     from .contents import Contents, Ready
-    from .tables import Shown
     from .memo import Memo, Node
     from .policy import Found
     from .request import Request
-    from .tables import Cell, KeyMeta, State, Tables
+    from .tables import Cell, KeyMeta, Shown, State, Tables
     from .tier import Tier
 
     Assembled: TypeAlias = tuple[Any, Found, Freshness]
@@ -274,7 +273,9 @@ class Lookup:
             found = BROKEN if stored is UNDEFINED else USABLE
             freshness = Freshness(0.0)
             if meta is not None:
-                is_certain = meta.error is not None or not meta.expires_at or unmarked(self.contents.base, request, meta)
+                is_certain = (
+                    meta.error is not None or not meta.expires_at or unmarked(self.contents.base, request, meta)
+                )
                 freshness = (
                     Freshness(meta.expires_at)
                     if is_certain

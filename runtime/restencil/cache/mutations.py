@@ -16,8 +16,8 @@ from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
-from ..schema.protocol import CollectionNode
 from ..schema.notation import schema_of
+from ..schema.protocol import CollectionNode
 from ..schema.stored import record_of
 from .request import own_args
 from .tables import Listing, Tables

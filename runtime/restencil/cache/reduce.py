@@ -38,11 +38,11 @@ from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
 from . import actions
+from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, mark_record, unread
 from .compiling import resolved
 from .contents import Effects
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, mark_record, unread
 from .following import follow, note_lists
 from .memo import Memo
 from .mutations import (
@@ -51,19 +51,19 @@ from .mutations import (
     expire_named,
     expire_self,
     known_before,
-    rename,
-    with_sent,
     meant,
     presumed_record,
     refused,
+    rename,
     tags_of,
+    with_sent,
     without_answer,
 )
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
-from .request_log import Answered
 from .reading import INFINITE
 from .request import own_args
+from .request_log import Answered
 from .snapshot import Snapshot
 from .staleness import StaleSet
 from .stored_staleness import write_staleness
@@ -321,7 +321,11 @@ def _note_failure(contents: Contents, action: actions.SetError, effects: Effects
     request = action.request
     looking = _looking(contents, request, action.meta)
     if not request.rules.side_effect:
-        if _status_of(action) in (404, 410) and request.rules.siblings is not None and request.rules.siblings.is_item(request.url):
+        if (
+            _status_of(action) in (404, 410)
+            and request.rules.siblings is not None
+            and request.rules.siblings.is_item(request.url)
+        ):
             effects.stale = gone(request, looking)
         return
     made = _failure_effects(request, looking, action)
@@ -435,7 +439,9 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
+        return (
+            _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
+        )
     effects.change = change = Change(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():

@@ -7,7 +7,7 @@ request that brought it. A mark never falls; a later request outruns it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 Cell: TypeAlias = tuple[str, str]
@@ -39,7 +39,19 @@ NO_MARK: Final = Mark(NEVER - 1, "")
 class StaleSet:
     """What one event makes stale; empty until something is added."""
 
-    __slots__ = ("cells", "event", "keys", "lists", "paths", "plain_lists", "resources", "spared", "tables", "tests", "trees")
+    __slots__ = (
+        "cells",
+        "event",
+        "keys",
+        "lists",
+        "paths",
+        "plain_lists",
+        "resources",
+        "spared",
+        "tables",
+        "tests",
+        "trees",
+    )
 
     def __init__(self, event: str) -> None:
         self.event = event
@@ -129,9 +141,7 @@ class StaleMarks:
                 found = max(found, lists.get(entity, NO_MARK))
         return found
 
-    def of_result(
-        self, key: str, resource: object, plain_lists: Iterable[str], path: Callable[[], str | None]
-    ) -> Mark:
+    def of_result(self, key: str, resource: object, plain_lists: Iterable[str], path: Callable[[], str | None]) -> Mark:
         """The mark of a result apart from what it shows: of its key, path, resource, and lists that are no collections.
 
         `path` gives the path of its request; it is asked only where marks stand on paths.

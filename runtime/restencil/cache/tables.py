@@ -7,8 +7,8 @@ tables as an optimistic layer. Both answer the same questions, so normalization 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Collection as Sized
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -213,6 +213,7 @@ _RECORDS: Final = 20_000
 
 _LISTINGS: Final = 64
 """A list that is held under more keys than this is looked through for those that are gone."""
+
 
 class Tables:
     """The base state: built from real data only, edited in place."""

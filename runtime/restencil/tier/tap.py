@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.contents import Contents, Effects
     from ..cache.request import Request
-    from ..cache.tables import Cell, Change, KeyMeta, Tables
+    from ..cache.tables import Cell, Change, KeyMeta
     from ..schema.protocol import Schema
     from .below import Below
     from .forms import Forms
