@@ -533,8 +533,8 @@ class Mixture:
         """The members of an object that have one value."""
         known = self.types.entities.get(schema.at)
         record = self.types.shapes.record(schema) if known is None else known.record()
-        members = {} if record is None else record.members
-        found = {wire: self.types.constant(member) for wire, member in members.items() if member.everywhere}
+        members = list(record.members.items()) if record is not None else []
+        found = {wire: self.types.constant(member) for wire, member in members if member.everywhere}
         return {wire: value for wire, value in found.items() if value is not None}
 
 
