@@ -1239,3 +1239,26 @@ def test_a_multipart_form_beside_json_is_an_endpoint_of_its_own() -> None:
     assert endpoints["import_tasks_file"]["path"] == endpoints["import_tasks"]["path"]
     assert not {"content-left-out", "import-mistake"} & {finding.code for finding in result.document.findings}
     assert load_text(result.text, "small.yaml").declaration is not None
+
+
+def test_an_offset_that_is_a_string_is_a_cursor() -> None:
+    """An offset that is no number is what the page before names."""
+    page = record("data", data=many(ref("Tag")), next_page=record(offset="string"))
+    paths = {
+        "/tags": {"get": operation(page, query={"offset": "string", "limit": "integer"})},
+        "/tags/{id}": {"get": operation(record(data=ref("Tag")))},
+    }
+    found = spec(paths, {"Tag": record("id", id="string")})["resources"]["tags"]
+    assert (found["pagination_field"], found["pagination"]) == (
+        "offset",
+        {"style": "cursor", "next": "next_page.offset"},
+    )
+
+
+def test_enums_of_one_name_with_other_values_have_no_made_up_names() -> None:
+    """Where several enums would be called the same, later ones stand where they are used."""
+    paths = {
+        f"/x{index}": {"get": operation({"type": "string"}, query={"fields": many({"type": "string", "enum": values})})}
+        for index, values in enumerate((["a", "b"], ["a", "b"], ["c", "d"], ["c", "d"], ["e", "f"], ["e", "f"]))
+    }
+    assert not [name for name in spec(paths)["enums"] if name.endswith("Data")]
