@@ -1224,3 +1224,41 @@ def test_an_example_of_what_adds_to_a_list_may_not_fit_either() -> None:
     )
     assert not [each for each in result.document.findings if each.code == "import-internal"]
     assert load_text(result.text, "small.yaml").declaration is not None
+
+
+def test_a_multipart_form_beside_json_is_an_endpoint_of_its_own() -> None:
+    """What can be sent as JSON or as a form of files is two endpoints, the second one called `…_file`."""
+    file = record("file", file={"type": "string", "format": "binary"})
+    body = {"content": {"application/json": {"schema": record(url="string")}, "multipart/form-data": {"schema": file}}}
+    paths = {"/import": {"post": operation({"type": "string"}, requestBody=body, operationId="importTasks")}}
+    result = made(paths)
+    (resource,) = whole(result)["resources"].values()
+    endpoints = resource["endpoints"]
+    assert endpoints["import_tasks"]["body"] == {"url": "string?"}
+    assert endpoints["import_tasks_file"]["body"] == {"multipart": {"file": "bytes"}}
+    assert endpoints["import_tasks_file"]["path"] == endpoints["import_tasks"]["path"]
+    assert not {"content-left-out", "import-mistake"} & {finding.code for finding in result.document.findings}
+    assert load_text(result.text, "small.yaml").declaration is not None
+
+
+def test_an_offset_that_is_a_string_is_a_cursor() -> None:
+    """An offset that is no number is what the page before names."""
+    page = record("data", data=many(ref("Tag")), next_page=record(offset="string"))
+    paths = {
+        "/tags": {"get": operation(page, query={"offset": "string", "limit": "integer"})},
+        "/tags/{id}": {"get": operation(record(data=ref("Tag")))},
+    }
+    found = spec(paths, {"Tag": record("id", id="string")})["resources"]["tags"]
+    assert (found["pagination_field"], found["pagination"]) == (
+        "offset",
+        {"style": "cursor", "next": "next_page.offset"},
+    )
+
+
+def test_enums_of_one_name_with_other_values_have_no_made_up_names() -> None:
+    """Where several enums would be called the same, later ones stand where they are used."""
+    paths = {
+        f"/x{index}": {"get": operation({"type": "string"}, query={"fields": many({"type": "string", "enum": values})})}
+        for index, values in enumerate((["a", "b"], ["a", "b"], ["c", "d"], ["c", "d"], ["e", "f"], ["e", "f"]))
+    }
+    assert not [name for name in spec(paths)["enums"] if name.endswith("Data")]

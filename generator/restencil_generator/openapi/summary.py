@@ -98,15 +98,15 @@ def _covered(made: Made) -> tuple[int, int]:
     resources = made.tree.value.get("resources")
     present = resources if isinstance(resources, dict) else {}
     left = {each.where for each in made.document.left_out}
-    all_of: set[int] = set()
-    inside: set[int] = set()
+    all_of: set[Where] = set()
+    inside: set[Where] = set()
     for path, operation in made.inferred.operations.items():
         entry = present.get(path[1])
         if operation.where in left or not isinstance(entry, dict):
             continue
-        all_of.add(id(operation))
+        all_of.add(operation.where)
         if "path" in entry:
-            inside.add(id(operation))
+            inside.add(operation.where)
     return len(all_of), len(inside)
 
 

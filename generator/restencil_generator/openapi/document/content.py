@@ -129,8 +129,15 @@ class Contents:
         if not contents:
             return None
         chosen = min(contents, key=lambda content: _SENT.index(content.kind))
-        self._left_out(chosen, contents, where)
+        file = self.file(contents)
+        self._left_out(chosen, [content for content in contents if content is not file], where)
         return chosen
+
+    def file(self, contents: Sequence[Content]) -> Content | None:
+        """The multipart form that stands beside JSON, in which files are sent."""
+        if all(content.kind != "json" for content in contents):
+            return None
+        return next((content for content in contents if content.kind == "multipart" and content.schema), None)
 
     def answered(self, contents: Sequence[Content], where: Where) -> tuple[Content | None, Content | None]:
         """The form of an answer that is read, and the event stream that stands beside it."""

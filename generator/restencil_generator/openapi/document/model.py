@@ -165,12 +165,17 @@ class Content:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """What an operation is sent: `content` is the form that counts."""
+    """What an operation is sent: `content` is the form that counts.
+
+    `file` is the multipart form that stands beside JSON; `is_file` says that this is the body in that form.
+    """
 
     content: Content
     required: bool
     where: Where
     description: str = ""
+    file: Content | None = None
+    is_file: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

@@ -354,10 +354,12 @@ class Operations:
             if body is not None:
                 self._malformed(body.where, "a request body", body.value)
             return None
-        content = self._contents.sent(self._contents.read(body), body.where)
+        contents = self._contents.read(body)
+        content = self._contents.sent(contents, body.where)
         if content is None:
             return None
-        return Body(content, body.value.get("required") is True, body.where, _text(body.value, "description"))
+        required, text = body.value.get("required") is True, _text(body.value, "description")
+        return Body(content, required, body.where, text, self._contents.file(contents))
 
     def _old_body(self, part: Part, held: list[Part]) -> Body | None:
         types = _media_types(part.value.get("consumes")) or self._whole.consumes

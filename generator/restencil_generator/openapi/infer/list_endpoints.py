@@ -54,7 +54,7 @@ class Lists:
     ) -> dict[str, str]:
         """Writes the search parameters of an endpoint; `listed` is the entity that they may select by its fields."""
         found, names = self.context.parameters.search_params(queries, taken)
-        fields = set() if listed is None else set(self.context.entities[listed].values())
+        fields = set[str]() if listed is None else set(self.context.entities[listed].values())
         for query in queries:
             name = names[query.wire]
             if name in fields and is_vague(query.description or self.context.shapes.of(query.part).description):

@@ -59,7 +59,18 @@ FILTERED: Final = ("filter_count", "filtered_count", "total_filtered", "records_
 """Totals of the items that are selected."""
 TOTAL: Final = (*FILTERED, "total_count", "total", "total_results", "total_items", "total_size", "count_total")
 AROUND: Final = frozenset(
-    ["meta", "links", "paging", "pagination", "response_metadata", "page", "page_info", "cursors", "_links"]
+    [
+        "meta",
+        "links",
+        "paging",
+        "pagination",
+        "response_metadata",
+        "page",
+        "page_info",
+        "cursors",
+        "_links",
+        "next_page",
+    ]
 )
 """Members beside a list that say something of its pages."""
 
@@ -92,6 +103,10 @@ def pages_of(
         if schema.default == 0 or schema.bounds.get("minimum") == 0:
             pagination["start"] = 0
         return Pages(page, {**pagination, **_ends(around)}, _doubt(around))
+    if offset and parameters[offset].type == "string":  # no number, so it is what the last page names
+        token = _cursor(shapes, offset, page, around, "")
+        if token is not None:
+            return token
     if offset:
         return Pages(offset, {"style": "offset", **_ends(around)}, _doubt(around))
     url = next((path for path, schema in around if _is_url(path, schema)), ())

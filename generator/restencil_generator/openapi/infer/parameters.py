@@ -98,7 +98,9 @@ class Parameters:
 
     def of(self, operation: Operation) -> list[Query]:
         """The query parameters of an operation, without those of the client."""
-        return [query for query in self.queries[id(operation)] if query.wire not in self.client_queries]
+        known = self.queries.get(id(operation))
+        found = self._queries(operation) if known is None else known
+        return [query for query in found if query.wire not in self.client_queries]
 
     def _queries(self, operation: Operation) -> list[Query]:
         found: list[Query] = []

@@ -124,11 +124,16 @@ class _Writer:
             document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
 
     def _streams(self) -> None:
-        """An answer that is JSON or an event stream is two endpoints."""
+        """What answers JSON or an event stream, or is sent JSON or a form of files, is two endpoints."""
         for resource in self.context.resources:
             for call in [*resource.members.values(), *(own.call for own in list(resource.own))]:
                 if call.operation.result.stream is not None:
                     resource.own.append(Own(call, stream=True))
+                body = call.operation.body
+                if body is not None and body.file is not None:
+                    form = dataclasses.replace(body, content=body.file, file=None, is_file=True)
+                    sent = dataclasses.replace(call.operation, body=form)
+                    resource.own.append(Own(dataclasses.replace(call, operation=sent)))
 
     def _reserve(self) -> None:
         client = pascal_case(self.context.package)

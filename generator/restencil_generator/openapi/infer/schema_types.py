@@ -339,13 +339,16 @@ class Types:
             return self._shared_enum(schema, key, owner)
         return {"enum": list(schema.enum)}
 
-    def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> str:
+    def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> Value:
         """The name of an enum that has none in the document, but constants, or several places that it stands in."""
         identity = f"type:{key[0]}:{json.dumps(key[1])}"
         for name, values in self.enums.items():
             if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
                 return name
-        name = self.names.claim(identity, pascal_case(key[0]), owner, sent=False)
+        names, values = (pascal_case(key[0]), owner), _enum_values(schema)
+        if isinstance(values, list) and self.names.are_taken(identity, *names):
+            return {"enum": list(schema.enum)}  # others of its name have other values
+        name = self.names.claim(identity, *names, sent=False)
         self.enums[name] = _enum_values(schema)
         self.origins["enums", name] = Origin(identity, schema.where.pointer, schema.where.file)
         return name
@@ -533,8 +536,8 @@ class Mixture:
         """The members of an object that have one value."""
         known = self.types.entities.get(schema.at)
         record = self.types.shapes.record(schema) if known is None else known.record()
-        members = {} if record is None else record.members
-        found = {wire: self.types.constant(member) for wire, member in members.items() if member.everywhere}
+        members = list(record.members.items()) if record is not None else []
+        found = {wire: self.types.constant(member) for wire, member in members if member.everywhere}
         return {wire: value for wire, value in found.items() if value is not None}
 
 

@@ -193,6 +193,8 @@ def name_endpoints(resource: Resource, given: Mapping[str, str], operation_ids: 
         base = base_name(own.call, resource, operation_ids)
         if own.stream:
             base = f"{base}_stream"
+        elif own.call.operation.body is not None and own.call.operation.body.is_file:
+            base = f"{base}_file"
         candidates += [base, *_longer(base, own.call)]
         own.name = first_free(candidates, partial(_is_free, others))
         taken.add(python.python_name(own.name, "endpoint"))
@@ -204,8 +206,9 @@ def _is_free(taken: set[str], name: str) -> bool:
 
 def identity_of(call: Call, *, stream: bool = False) -> str:
     """What an endpoint is recognised by: its method and path."""
+    form = " file" if call.operation.body is not None and call.operation.body.is_file else ""
     query = "&".join(f"{name}={value}" for name, value in call.operation.query)
-    return f"{call.method} {call.operation.path}{'?' if query else ''}{query}{' stream' if stream else ''}"
+    return f"{call.method} {call.operation.path}{'?' if query else ''}{query}{' stream' if stream else ''}{form}"
 
 
 def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:

@@ -45,6 +45,13 @@ class TypeNames:
             name += "Data"
         return name
 
+    def are_taken(self, identity: str, *candidates: str) -> bool:
+        """Whether other types have all of these names."""
+        return all(
+            name in self.taken or self.held.get(name, identity) != identity
+            for name in (self.given.get(identity, candidates[0]), *candidates)
+        )
+
     def _take(self, name: str, sent: bool) -> bool:
         names = (name, f"{name}Body", f"{name}PartialBody") if sent else (name,)
         if any(each in self.taken for each in names):
