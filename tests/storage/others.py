@@ -49,7 +49,6 @@ class Other:
     ) -> int:
         """Commits what changed; the number of the commit."""
         base = self.store._contents.base
-        base.settle()
         rows: list[StoredRow] = []
         changed: dict[str, list[str]] = {}
         for table, cells in base.entities.items():

@@ -258,7 +258,7 @@ MORE: Final = {
     ),
     "no-resources": "Without any path with a record there is nothing to cache; the operations stand in groups.",
     "import-internal": (
-        "The part that it names is read as `any` or left out, and the rest is imported. Please report it with that part."
+        "The part that it names is read as `any` or left out; the rest is imported. Please report it with that part."
     ),
     "import-mistake": "This is a mistake of the importer, not of the document. Please report it, with the document.",
     "import-conflict": (

@@ -140,15 +140,13 @@ class _Effects:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
         is_creation = isinstance(schema, Adder) and schema.is_creation
-        for cell in present:
-            if cell not in whole:
-                self.mark_record(cell, existence=is_creation or bool(gone))
-        if isinstance(schema, Adder) and not (is_creation and len(whole) == len(present)):
+        for cell in [cell for cell in present if cell not in whole]:
+            self.mark_record(cell, existence=is_creation or bool(gone))
+        if isinstance(schema, Adder) and not is_creation:
             for table in self.tables:
-                self._mark_lists(table, followed if is_creation else ())
-        for cell in self._named:
-            if cell not in brought:
-                self.mark_record(cell, existence=False)
+                self._mark_lists(table, ())
+        for cell in [cell for cell in self._named if cell not in brought]:
+            self.mark_record(cell, existence=False)
         self._same_address(whole, followed, gone)
         return self.done(brought)
 
@@ -196,7 +194,7 @@ class _Effects:
         self._mark_below(cell)
 
     def _mark_below(self, cell: Cell) -> None:
-        """Results under the path of a record that is gone, or may be, are stale, and lists whose argument is its key."""
+        """Results under the path of a record that is gone, or may be, are stale; so are lists by its key."""
         self.stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, cell[1]))
         get = None if self._siblings is None else self._siblings.get_request(*cell)
         for path in (self._path, None if get is None else get.path):

@@ -65,9 +65,9 @@ def follow(writer: Normalization, request: Request, schema: Schema | None, resul
     renamed = [Subject(gone, pk, False) for gone, pk in writer.renamed]
     for subject in [*renamed, *_subjects(schema, result)]:
         following = _Following(writer, request, subject)
-        if following.is_strict and following.now is not None:
-            if not writer.brought_whole(subject.schema.table_key, subject.pk):
-                continue
+        is_known = following.now is None or writer.brought_whole(subject.schema.table_key, subject.pk)
+        if following.is_strict and not is_known:
+            continue
         following.carry_out()
         followed |= following.followed
         undecided |= following.undecided

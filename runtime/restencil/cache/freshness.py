@@ -1,8 +1,8 @@
-"""When a result is fresh: docs/reference/semantics.md, "Freshness by sequence".
+"""When a result is fresh: docs/reference/semantics.md, "Freshness".
 
-A result is fresh as long as it has not expired and no mark on what it is made of is as high as the number of the request
-that brought it. A record counts with the latest response that brought it whole, too. So does a result that was never
-requested: it is made of records and lists that other responses brought.
+A result is fresh as long as it has not expired and no mark on what it is made of is as high as the number of the
+request that brought it. A record counts with the latest response that brought it whole, too. So does a result that was
+never requested: it is made of records and lists that other responses brought.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
+    from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
     from .request import Request
     from .staleness import Cell
@@ -113,7 +114,7 @@ class _Judge:
         self._rules = request.rules
         reach = request.rules.reach
         self._collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
-        self._models = {} if reach is None else reach.models
+        self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
 
     def judge(
         self, number: float, expires_at: float, brought: Mapping[str, AbstractSet[str]] | None, root: Cell | None = None

@@ -342,13 +342,8 @@ class Lookup:
         retention, key = self.contents.retention, request.key
         is_complete = True
         if stored is UNDEFINED:
-            stored = schema.query_key(request.rules.told_args(request.args), reader)
-            if _unanswered(reader.state, request, schema, stored) is not None:
-                stored = UNDEFINED
+            stored = _query_key(reader, schema, request)
             is_complete = _is_complete(stored)
-            needs_response = request.rules.strict or request.rules.total
-            if needs_response and isinstance(schema, Object) and schema.plain_members:
-                stored, is_complete = UNDEFINED, False  # a count beside a list came with no response
         try:
             data = reader.read(schema, stored, key)
         except ConversionError as error:
@@ -367,25 +362,38 @@ class Lookup:
             return UNDEFINED, LACKING, _STALE
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
-        elif is_complete:
-            shown = cells
-            if reader.state is not base:
-                shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
-                shown = {cell: places for cell, places in cells.items() if shows(base, reader.state, cell)}
-            if (is_past or len(shown) < len(cells)) and (meta is None or not meta.expires_at):
-                freshness = Freshness(_first_expiry(reader.state, cells))  # what is only expected is shown in between
-            else:
-                freshness = freshness_of(base, request, meta, stored, shown, self._clock())
         else:
-            freshness = _STALE
+            freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
             return data, BROKEN, freshness
         if not is_complete:  # what there is of it can be looked at
             return data, LACKING, freshness
         return data, MISSING if data is UNDEFINED else USABLE, freshness
 
+    def _freshness(
+        self, reader: Denormalization, request: Request, meta: KeyMeta | None, stored: Any, cells: Shown, is_past: bool
+    ) -> Freshness:
+        """How fresh a result is that shows these cells."""
+        base, state = self.contents.base, reader.state
+        has_answer, shown = meta is not None and meta.expires_at > 0, cells
+        if state is not base:
+            shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
+            shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
+        if (is_past or len(shown) < len(cells)) and not has_answer:
+            return Freshness(_first_expiry(state, cells))  # what is only expected is shown in between
+        return freshness_of(base, request, meta, stored, shown, self._clock())
+
 
 _STALE: Final = Freshness(STALE)
+
+
+def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
+    """What stands for a result that was never requested; UNDEFINED where only a response can tell."""
+    rules = request.rules
+    if (rules.strict or rules.total) and isinstance(schema, Object) and schema.plain_members:
+        return UNDEFINED  # a count beside a list came with no response
+    stored = schema.query_key(rules.told_args(request.args), reader)
+    return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
 
 
 def _is_of_base(base: Tables, state: State, cell: Cell) -> bool:

@@ -232,18 +232,25 @@ class Normalization:
             if self.brought is not None:
                 self.brought.replaces((table, pk))
         else:
-            times = self.below.meta(table, pk) or meta
-            stored, meta = schema.merged(before, times, record, meta)
-            is_older = meta is times and self.meta.fetched_at < times.fetched_at
-            if is_older and type(self.below) is Tables and not schema.has_merge and before is not INVALID:
-                merged = merged_by_field(self.below, schema, pk, self.meta.fetched_at, record, record_of(before))
-                stored = stored if same_json(record_of(stored), merged) else schema.to_store(merged)
-            if before is not INVALID and stored is not INVALID:
-                note_whole(self.change, self.rules, schema, pk, record, stored)
+            stored, meta = self._merged(schema, pk, before, record)
         change.write(table, pk, stored, meta)
         if schema.indexes and stored is not INVALID:
             for name in change.write_index(table, schema.indexes, pk, former, stored):
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
+
+    def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
+        """A record merged with the one that is stored, and its times: of each field, the later request counts."""
+        below, own = self.below, self.meta
+        times = below.meta(schema.table_key, pk) or own
+        stored, meta = schema.merged(before, times, record, own)
+        if before is INVALID or stored is INVALID:
+            return stored, meta
+        is_older = meta is times and own.fetched_at < times.fetched_at
+        if is_older and type(below) is Tables and not schema.has_merge:
+            merged = merged_by_field(below, schema, pk, own.fetched_at, record, record_of(before))
+            stored = stored if same_json(record_of(stored), merged) else schema.to_store(merged)
+        note_whole(self.change, self.rules, schema, pk, record, stored)
+        return stored, meta
 
     def brought_whole(self, table: str, pk: str) -> bool:
         """Whether this response brought a record with all members that its endpoint says it needs."""

@@ -128,21 +128,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 effects.stale.keys.update(_expired_in_flight(contents, writer))
             known = _known_before(lookup, request, writer, response) if _deletes(request, schema) else UNDEFINED
     except Exception as error:
-        failure = _misfit(error, request, response)
-        # Its text shows a piece of the response: that is for who asked, and not for a log.
-        kind = type(error).__name__
-        logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.asked, kind)
-        failure.__cause__ = error
-        effects.failure = failure
-        if is_current:
-            effects.change = _failed(contents, request, failure, _error_times(action))
-            if request.rules.strict and request.rules.side_effect:
-                looking = _looking(contents, request, action.meta)
-                _note_change(contents, request, unread(request, looking), looking, effects)
-                _store_staleness(contents, request, effects)
-        else:
-            effects.is_told = False
-        return effects
+        return _misfitting(contents, action, effects, response, error, is_current=is_current)
     if not is_current:
         effects.is_told = False
         with contents.hooks:
@@ -151,15 +137,10 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     before = contents.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
     expired = None if before is None else before.expires_at
-    brought, is_complete = _brought(writer) if request.rules.strict and not request.rules.side_effect else (None, True)
-    writer.change.key_metas[key] = KeyMeta(
-        action.meta,
-        prev_expires_at=expired,
-        terms=action.terms,
-        rules=request.rules,
-        brought=brought,
-        is_complete=is_complete,
+    writer.change.key_metas[key] = known_of = KeyMeta(
+        action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
     )
+    known_of.brought, known_of.is_complete = _brought(writer)
     if not request.rules.persist or (action.told is not None and not action.told.stored):
         effects.is_stored = False
     if schema is None:
@@ -168,13 +149,39 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = known
     elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.judged(_may_fail):
         effects.echoed = request, writer, writer.response
-    if is_fetched and request.rules.strict and effects.echoed is not None:
-        _keep_own_value(contents, action, effects)
+    _keep_own_value(contents, action, effects)
     if action.mark is not None or action.told is not None or (is_fetched and key in contents.witnesses):
         effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, action.told, writer)
     _store_staleness(contents, request, effects)
+    return effects
+
+
+def _misfitting(
+    contents: Contents,
+    action: actions.SetResponse,
+    effects: Effects,
+    response: Any,
+    error: Exception,
+    *,
+    is_current: bool,
+) -> Effects:
+    """A response that cannot be stored is recorded as an error, which is raised."""
+    request = action.request
+    effects.failure = failure = _misfit(error, request, response)
+    failure.__cause__ = error
+    # Its text shows a piece of the response: that is for who asked, and not for a log.
+    kind = type(error).__name__
+    logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.asked, kind)
+    if not is_current:
+        effects.is_told = False
+        return effects
+    effects.change = _failed(contents, request, failure, _error_times(action))
+    if request.rules.strict and request.rules.side_effect:
+        looking = _looking(contents, request, action.meta)
+        _note_change(contents, request, unread(request, looking), looking, effects)
+        _store_staleness(contents, request, effects)
     return effects
 
 
@@ -212,7 +219,7 @@ def renew(lookup: Lookup, action: actions.Renew) -> Effects:
 
 def _keep_own_value(contents: Contents, action: actions.SetResponse, effects: Effects) -> None:
     """The value of a call is what its own response says, also where the store has something of a later request."""
-    if effects.echoed is None:
+    if effects.echoed is None or action.fetch_id is None or not action.request.rules.strict:
         return
     request, written, response = effects.echoed
     base, started = contents.base, action.meta.fetched_at
@@ -228,8 +235,14 @@ def _keep_own_value(contents: Contents, action: actions.SetResponse, effects: Ef
         effects.echoed = None
 
 
-def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]], bool]:
-    """By table, the records and lists that a response brought, and whether it brought all that it refers to."""
+def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
+    """By table, the records and lists that a response brought, and whether it brought all that it refers to.
+
+    None and True where that does not matter: for changes, and for endpoints that are written by hand.
+    """
+    rules = writer.rules
+    if rules is None or not rules.strict or rules.side_effect:
+        return None, True
     found = {table: frozenset(written) for table, written in writer.change.entities.items()}
     return found, not writer.has_references
 
@@ -247,7 +260,7 @@ def _note_freshness(
         _note_change(contents, request, changed(request, writer, writer.followed), writer, effects)
     elif fetch_id is not None and (contents.request_log or len(contents.in_flight.by_id) > 1):
         change, reach = writer.change, request.rules.reach
-        collections = {} if reach is None else reach.collections
+        collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
         brought = frozenset(cell for cell in change.cells() if cell[0] not in collections)
         lists = {cell: collections[cell[0]] for cell in change.cells() if cell[0] in collections}
         plain = frozenset[str]() if reach is None else reach.plain_lists
@@ -569,10 +582,8 @@ def _normalized(
     )
     if is_final and tier is not None:
         writer.notes()
-    if rules.strict and rules.side_effect and placeholder is None:
-        response = with_sent(response, request, writer)
-    if rules.strict and is_presumed:
-        writer.is_certain = False
+    if placeholder is None:
+        response = _with_sent(response, request, writer)
     writer.response = response
     if schema is None:
         result = _decoded(rules.returns, read_only(response), below, args)
@@ -585,12 +596,8 @@ def _normalized(
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
     if writer.change.answered or writer.change.extended:
         note_lists(writer, request)
-    if rules.strict and rules.side_effect and placeholder is None:
-        rename(request, result, writer)
-    if rules.side_effect and response is not None:
-        writer.followed = follow(writer, request, schema, result)
-    if not writer.is_certain and placeholder is None:
-        keep_whole(writer.change)
+    if rules.side_effect:
+        _follow_change(request, schema, result, writer, is_expected=placeholder is not None)
     if rules.list_key is not None:
         _extend_list(request, schema, result, rules.list_key(*args), writer)
     if rules.expires and placeholder is None:
@@ -598,6 +605,29 @@ def _normalized(
     if rules.update is not None:
         _run_update(rules.update, result, request, writer.change, tier, is_final=is_final)
     return writer
+
+
+def _with_sent(response: Any, request: Request, writer: Normalization) -> Any:
+    """A response to a change in a generated package, with what was sent where it leaves something out."""
+    rules = request.rules
+    if not (rules.strict and rules.side_effect):
+        return response
+    if type(response) is Presumed:
+        writer.is_certain = False
+        return response
+    return with_sent(response, request, writer)
+
+
+def _follow_change(
+    request: Request, schema: Schema | None, result: Any, writer: Normalization, *, is_expected: bool
+) -> None:
+    """What a response to a change means for lists, and for records that have another primary key now."""
+    if request.rules.strict and not is_expected:
+        rename(request, result, writer)
+        if not writer.is_certain:
+            keep_whole(writer.change)
+    if writer.response is not None or _deletes(request, schema):
+        writer.followed = follow(writer, request, schema, result)
 
 
 def _catch_up(contents: Contents, request: Request) -> None:
@@ -690,8 +720,8 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
     # A list that is made of pages is as old as the oldest of them.
     times = change.times
     number, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
-    here, is_complete = _brought(writer)
-    there = meta.brought or {}
+    brought, is_complete = _brought(writer)
+    here, there = brought or {}, meta.brought or {}
     change.key_metas[key] = KeyMeta(
         Meta(number, times.date, until),
         prev_expires_at=meta.expires_at,

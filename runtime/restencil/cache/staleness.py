@@ -1,4 +1,4 @@
-"""Stale marks: what became stale, and at which request number; docs/reference/semantics.md, "Freshness by sequence".
+"""Stale marks: what became stale, and at which request number; docs/reference/semantics.md, "Freshness".
 
 Every request of a store has a number when it starts. An event, such as a change that was answered, sets marks with the
 highest number given so far. A result is fresh only if all marks on what it is made of are lower than the number of the

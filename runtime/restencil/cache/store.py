@@ -258,11 +258,14 @@ class Store(Portable):
                 try:
                     contents.commit(effects)
                 finally:  # it was carried out, also where it was interrupted
+                    done = True
                     if effects.is_told and self._listeners:
                         self._notifications.append(None)
                     if tier is not None and written is not None:
-                        tier.take(written)
-                done = True
+                        try:
+                            tier.take(written)
+                        finally:  # an interruption may have come before it; a second time does nothing
+                            tier.take(written)
                 if effects.failure is not None:
                     raise effects.failure
                 if effects.shown is not None:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
-EMPTY: Final[Mapping[str, Any]] = {}
 _UNSAID: Final = frozenset({"brought", "is_complete", "rules", "terms"})
+
+
+EMPTY: Final[Mapping[str, Any]] = {}
 
 
 class Whole(NamedTuple):
@@ -36,7 +38,7 @@ class Whole(NamedTuple):
     number: float
     expires_at: float
     fields: AbstractSet[str]
-    later: Mapping[str, float] = {}
+    later: Mapping[str, float] = EMPTY
     """The numbers of later requests whose responses brought some of its fields."""
 
 

@@ -49,9 +49,8 @@ def merged_by_field(
     whole = base.whole(node.table_key, pk)
     merged = {**record, **stored}
     if whole is not None and whole.later:
-        for name, value in record.items():
-            if number >= whole.later.get(name, whole.number):
-                merged[name] = value
+        later, since = whole.later, whole.number
+        merged |= {name: value for name, value in record.items() if number >= later.get(name, since)}
     return merged
 
 

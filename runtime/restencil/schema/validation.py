@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.lazy import json, logger
-from ..base.values import is_dict, is_list, is_mapping, with_article
+from ..base.values import is_dict, is_list, is_mapping, is_sequence, with_article
 from .all import All
 from .codec import codec_of
 from .collection import Adder, Collection
@@ -112,7 +112,7 @@ def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema,
         if type(value) is str and kind in (int, int | None) and not value.removeprefix("-").isdecimal():
             return False
         return is_known is None or is_known(schema, value)
-    if schema is not None and isinstance(value, list | tuple):
+    if schema is not None and is_sequence(value):
         return all(_refers(child, item, is_known) for item in value for child in schema.children())
     return True
 
