@@ -380,8 +380,11 @@ def expire_named(request: Request, writer: Normalization) -> None:
         expire_self(request, writer)
         item, params = schema_of(siblings.item_schema), _params(request)
         _expire_records(_named(item, params, params, writer) or _known(item, request, writer), writer)
-    for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
+    others = [name for name in names if name != SELF]
+    for test in siblings.stale_tests(request.args, others, request.locator):
         _expire(writer, test, everywhere=True)
+    if request.rules.strict:
+        writer.stale_tables.update(siblings.stale_tables(others, request.locator))
 
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:
@@ -418,6 +421,8 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):
             writer.change.key_metas[key] = meta.with_expiry(1)
+            if everywhere:
+                writer.outdated.add(key)
 
 
 def _params(request: Request) -> Mapping[str, Any]:

@@ -67,6 +67,8 @@ class Normalization:
         """The lists that certainly follow what the response of a change says."""
         self.stale_records: set[tuple[str, str]] = set()
         """The records that the endpoint's `expires` names, or that an empty response may be about."""
+        self.stale_tables: set[str] = set()
+        """The entities all of whose records the endpoint's `expires` names."""
         self.outdated: set[str] = set()
         """The keys of results that say something of a list which has changed."""
         self.expire_tests: list[Callable[[str], bool]] = []

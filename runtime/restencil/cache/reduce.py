@@ -262,6 +262,7 @@ def _note_change(
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = effects.stale = made.stale
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
+    stale.tables.update(writer.stale_tables)
     for cell in writer.stale_records:
         mark_record(stale, contents.base, cell, existence=False)
     brought = frozenset(cell for cell in writer.change.cells() if cell[0] not in writer.change.collections)
@@ -319,7 +320,11 @@ def _note_failure(contents: Contents, action: actions.SetError, effects: Effects
     request = action.request
     looking = _looking(contents, request, action.meta)
     if not request.rules.side_effect:
-        if _status_of(action) in (404, 410) and request.rules.siblings is not None and request.rules.siblings.is_item(request.url):
+        if (
+            _status_of(action) in (404, 410)
+            and request.rules.siblings is not None
+            and request.rules.siblings.is_item(request.url)
+        ):
             effects.stale = gone(request, looking)
         return
     made = _failure_effects(request, looking, action)
@@ -439,7 +444,9 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
+        return (
+            _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
+        )
     effects.change = change = Change(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():

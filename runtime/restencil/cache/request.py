@@ -148,6 +148,10 @@ class Siblings(Protocol):
         """Tell the keys of what reads under these names, where the path has what the mutation's path has."""
         ...
 
+    def stale_tables(self, names: Sequence[str], locator: Locator | None, /) -> set[str]:
+        """The entities all of whose records these names mean."""
+        ...
+
     def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:
         """Tells the keys of the lists under the same path."""
         ...
