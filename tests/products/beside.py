@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.servers.comparing import DIRECTLY, Server, same, unlike
+from tests.servers.comparing import DIRECTLY, Server, same
 from tests.servers.worlds import Api, Call
 
 import restencil
@@ -74,13 +74,9 @@ class Beside:
         """What the server says now: its JSON, or the status of an error."""
         url = self.address + read.path
         response = DIRECTLY.request(read.method, url, json=read.body, headers=dict(self.headers))
-        return response.json() if response.is_success else response.status_code
-
-    def ask(self, method: str, path: str, body: Json = None) -> Json:
-        """A request of somebody else, whom the client does not know."""
-        response = DIRECTLY.request(method, self.address + path, json=body, headers=dict(self.headers))
-        response.raise_for_status()
-        return response.json() if response.content else None
+        if not response.is_success:
+            return response.status_code
+        return response.json() if "json" in response.headers.get("Content-Type", "") else response.text
 
     def _compare_cache(self, read: Read, said: Json) -> None:
         explanation = read.call.explain(**read.arguments)
@@ -92,9 +88,7 @@ class Beside:
 
     def _compare(self, what: str, value: Any, said: Json) -> bool:
         self.compared += 1
-        server = Server()
-        found = differences(value, said, server)
-        told = [text for text in found if not any(f"shows {name} " in text for name in self.volatile)]
+        told = [text for text in differences(value, said) if not self.volatile.intersection(text.split())]
         self.found += [f"{self.step}: {what}: {text}" for text in told]
         return not told
 
@@ -107,20 +101,31 @@ async def outcome(call: Call, arguments: dict[str, Any]) -> Any:
         return error.status
 
 
-def differences(value: Any, said: Json, server: Server) -> list[str]:
-    """Where a value differs from the JSON of the server, in words."""
+def differences(value: Any, said: Json, *, is_item: bool = False) -> list[str]:
+    """Where a value differs from the JSON of the server, in words; `is_item` for what stands in a list or a record.
+
+    An entity is compared by the fields that its spec declares. An item shows what its own address says of it as well.
+    """
     if isinstance(said, list) and isinstance(value, list | tuple):
         keys = [item.pk() if isinstance(item, restencil.Entity) else None for item in value]
-        theirs = [str(item.get("id")) if isinstance(item, Mapping) else None for item in said]
-        if len(value) != len(said) or keys != theirs and any(keys):
-            return [f"shows {keys}, the server has {theirs}"]
-        return [f"[{n}] {t}" for n, (a, b) in enumerate(zip(value, said, strict=True)) for t in differences(a, b, server)]
-    if isinstance(value, Mapping) and isinstance(said, Mapping):
-        members = [name for name in said if name in value]
-        return [f"{name}: {text}" for name in members for text in differences(value[name], said[name], server)]
-    if isinstance(value, restencil.Record):
-        # A written spec declares a part of what the server says; that part has to show.
+        others = [str(item.get("id")) if isinstance(item, Mapping) else None for item in said]
+        if len(value) != len(said) or (any(keys) and keys != others):
+            return [f"shows {keys}, the server has {others}"]
+        pairs = enumerate(zip(value, said, strict=True))
+        return [f"[{n}] {text}" for n, (mine, its) in pairs for text in differences(mine, its, is_item=True)]
+    if isinstance(value, restencil.Entity) and not isinstance(said, Mapping):
+        return [] if value.pk() == str(said) else [f"shows {value!r}, the server says {said!r}"]
+    if isinstance(value, restencil.Record) and isinstance(said, Mapping):
+        mine = value.to_dict()
         declared = {name for kind in type(value).__mro__ for name in vars(kind).get("__annotations__", {})}
-        needed = {name: said[name] for name in said if name in declared} if isinstance(said, Mapping) else None
-        return list(unlike(value, said, server, needed=needed))
-    return [] if same(value, said, server) else [f"shows {value!r}, the server says {said!r}"]
+        found = [f"does not show {name}" for name in sorted(declared & said.keys() - mine.keys())]
+        extra = {name for name in declared & mine.keys() - said.keys() if mine[name] is not None and not is_item}
+        found += [f"shows {name} as {mine[name]!r}, of which the server says nothing" for name in sorted(extra)]
+        return found + _of_members(mine, {name: said[name] for name in said if name in declared and name in mine})
+    if isinstance(value, Mapping) and isinstance(said, Mapping):
+        return _of_members(value, {name: said[name] for name in said if name in value})
+    return [] if same(value, said, Server()) else [f"shows {value!r}, the server says {said!r}"]
+
+
+def _of_members(value: Mapping[str, Any], said: Mapping[str, Json]) -> list[str]:
+    return [f"{name} {text}" for name in said for text in differences(value[name], said[name], is_item=True)]
