@@ -1,4 +1,4 @@
-"""A program of projects, tasks and annotations on a Label Studio server; after each step everything known is compared."""
+"""A program of projects, tasks and annotations on Label Studio; after each step everything known is compared."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.libraries import httpx
 from tests.patience import eventually
-from tests.servers.running import _free_port, started
+from tests.servers.running import free_port, started
 
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
 
@@ -33,7 +33,7 @@ def command_of(product: str, name: str) -> str:
 @contextlib.contextmanager
 def prefect(folder: Path) -> Generator[str]:
     """The address of the API of a Prefect server with a database of its own, and without its background services."""
-    port = _free_port()
+    port = free_port()
     options = ["--host", "127.0.0.1", "--port", str(port), "--no-services"]
     settings = {
         "PREFECT_HOME": str(folder),
@@ -50,7 +50,7 @@ def prefect(folder: Path) -> Generator[str]:
 @contextlib.contextmanager
 def label_studio(folder: Path) -> Generator[str]:
     """The address of a Label Studio with a database of its own and one user, whose token is TOKEN."""
-    port = _free_port()
+    port = free_port()
     options = ["--no-browser", "--port", str(port), "--internal-host", "127.0.0.1"]
     user = ["--username", "ann@example.com", "--password", "secret-secret", "--user-token", TOKEN]
     settings = {

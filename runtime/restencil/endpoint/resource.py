@@ -229,8 +229,8 @@ class Siblings:
         """Tell the keys of the reading endpoints under these names whose path parameters agree with those of a call.
 
         Parameters are compared where both paths begin alike up to them: `:id` of `/orders/:id/pay` and of `/orders/:id`
-        is the same order, and that of `/users/:id` is something else. A name is that of a member, `resource.member`, or that of a resource of the client, for all that it reads. One
-        that nothing has is told to the log.
+        is the same order, and that of `/users/:id` is something else. A name is that of a member, `resource.member`, or
+        that of a resource of the client, for all that it reads. One that nothing has is told to the log.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         asking = _rest_member(self._resource, self._member)
@@ -244,7 +244,7 @@ class Siblings:
                 yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
 
     def stale_tables(self, names: Sequence[str], locator: Locator | None) -> set[str]:
-        """The tables all of whose records are named: by a `get` whose path has no parameter in common with the call's."""
+        """The tables of which all records are named, by a `get` that has no path parameter in common with the call."""
         asking = _rest_member(self._resource, self._member)
         heads = set() if asking is None else set(_heads(asking.path).values())
         found: set[str] = set()
