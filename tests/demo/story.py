@@ -66,12 +66,12 @@ def plain(address: str) -> None:
         total = sum(1 for _ in blog.articles.get_list.iterate())
         say("for article in blog.articles.get_list.iterate(): ...", f"{total} articles", counter, 3)
 
-        print("\nCreating: the answer joins the list that is already here")
+        print("\nCreating: where the new article stands in a list of pages only the server knows, so it is asked")
         new = blog.articles.get_list.push(body={"title": "Hello", "tags": ["demo"]})
         say(
             'blog.articles.get_list.push(body={"title": "Hello", ...})', f"article {new.id}, {new.status!r}", counter, 1
         )
-        say("blog.articles.get_list()", titles(blog.articles.get_list()), counter)
+        say("blog.articles.get_list()", titles(blog.articles.get_list()), counter, 1)
 
         print("\nAn action of its own: what it answers is what everybody sees")
         blog.articles.publish(id=new.id)
@@ -79,7 +79,7 @@ def plain(address: str) -> None:
 
         print("\nDeleting: gone from every list at once")
         blog.articles.delete(id=new.id)
-        say(f"blog.articles.delete(id={new.id})", titles(blog.articles.get_list()), counter, 1)
+        say(f"blog.articles.delete(id={new.id})", titles(blog.articles.get_list()), counter, 2)
 
 
 async def with_asyncio(address: str) -> None:

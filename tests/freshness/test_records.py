@@ -222,6 +222,7 @@ resources:
 """
 
 
+@pytest.mark.xfail(strict=True, reason="an optimistic change does not take its key from the body")
 def test_rpc_change_shows_optimistically_and_expires_self() -> None:
     """A change that takes the key from its body shows at once, and `expires: [self]` names that record."""
     models = {"m": {"name": "m", "stage": "none"}}

@@ -64,7 +64,7 @@ def json_server(major: int, data: Path) -> Generator[str]:
     script = str(_node() / "node_modules" / program)
     # It takes no free port by itself, so one is looked for; whoever else takes it meanwhile makes the program end.
     while True:
-        port = _free_port()
+        port = free_port()
         command = ["node", script, "--port", str(port), str(data)]
         # While it watches its own file, version 1 may read it back between two changes, and lose one. It does not in
         # production, where it wants a folder of this name.
@@ -103,7 +103,8 @@ def _node() -> Path:
     return folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

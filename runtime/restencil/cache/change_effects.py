@@ -92,6 +92,8 @@ class _Effects:
     def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:
         if self._request.rules.expires_nothing:
             self.stale = StaleSet(self.stale.event)
+        elif self.stale:
+            self.stale.errors.update(self.tables)
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 
     # -- what is marked ------------------------------------------------------------------------------------------------
@@ -211,6 +213,8 @@ class _Effects:
             return
         stale, number = self.stale, self._writer.meta.fetched_at
         stale.paths.add(path)
+        if not whole and not isinstance(self._request.rules.schema, Adder):
+            stale.trees.add(path)  # nothing says what the call did: it may have changed what lies below
         at = self._records_at(path)
         own_key = None if self._siblings is None else self._siblings.item_key(self._request.args)
         if own_key is not None and at and all(cell in whole for cell in at):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
-    from .request import Request
+    from .request import Request, Rules
     from .staleness import Cell
     from .tables import KeyMeta, Shown, Tables
 
@@ -42,6 +42,13 @@ class _Part(NamedTuple):
 
 
 _FRESH: Final = _Part(INFINITE)
+
+
+def is_error_fresh(base: Tables, request: Request, meta: KeyMeta) -> bool:
+    """Whether nothing was changed since a request failed that may be why it failed."""
+    reach = request.rules.reach
+    tables = () if reach is None else reach.tables
+    return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.fetched_at
 
 
 def unmarked(base: Tables, request: Request, meta: KeyMeta) -> bool:
@@ -108,6 +115,13 @@ def _result_mark(base: Tables, request: Request) -> Mark:
     return base.marks.of_result(request.key, rules.resource, plain, lambda: request.path)
 
 
+def _fields_of_path(rules: Rules, schema: EntitySchema) -> dict[str, str]:
+    """The path parameters that are fields of their own name, and no primary key."""
+    model = schema.model
+    own = (rules.path_names or frozenset()) - rules.outer_params - model.telling
+    return {name: name for name in own if name in model.fields}
+
+
 class _Judge:
     def __init__(self, base: Tables, request: Request, cells: Shown, now: float) -> None:
         self._base, self._request, self._cells, self._now = base, request, cells, now
@@ -152,10 +166,11 @@ class _Judge:
 
     def _is_another(self) -> bool:
         """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
-        fields, schema, args = self._rules.fields_told, self._rules.schema, self._request.args
+        schema, args = self._rules.schema, self._request.args
         params: Any = args[0] if args else None
-        if not fields or not isinstance(schema, EntitySchema) or not is_mapping(params):
+        if not self._rules.strict or not isinstance(schema, EntitySchema) or not is_mapping(params):
             return False
+        fields = {**_fields_of_path(self._rules, schema), **(self._rules.fields_told or {})}
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
         for cell in roots:
             stored = self._base.get(*cell)

@@ -26,7 +26,7 @@ from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .freshness import freshness_of, unmarked
+from .freshness import freshness_of, is_error_fresh, unmarked
 from .memo import args_text
 from .policy import (
     BROKEN,
@@ -273,14 +273,11 @@ class Lookup:
             found = BROKEN if stored is UNDEFINED else USABLE
             freshness = Freshness(0.0)
             if meta is not None:
-                is_certain = (
-                    meta.error is not None or not meta.expires_at or unmarked(self.contents.base, request, meta)
-                )
-                freshness = (
-                    Freshness(meta.expires_at)
-                    if is_certain
-                    else freshness_of(self.contents.base, request, meta, stored, {}, now)
-                )
+                base = self.contents.base
+                if not meta.expires_at or _is_certain(base, request, meta):
+                    freshness = Freshness(meta.expires_at)
+                elif meta.error is None:
+                    freshness = freshness_of(base, request, meta, stored, {}, now)
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.contents.hooks:
@@ -353,7 +350,7 @@ class Lookup:
             reader.prove(schema, stored, key)
         cells: Shown = {}
         has_answer = meta is not None and meta.expires_at > 0
-        is_certain = meta is not None and has_answer and (meta.error is not None or unmarked(base, request, meta))
+        is_certain = meta is not None and has_answer and _is_certain(base, request, meta)
         if is_complete and (uses or retention.evicted or not is_certain):
             cells = _cells(reader, schema, stored, key)
         if uses:
@@ -362,6 +359,8 @@ class Lookup:
             return UNDEFINED, LACKING, _STALE
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
+        elif has_answer and meta is not None and meta.error is not None:
+            freshness = _STALE
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
@@ -385,6 +384,13 @@ class Lookup:
 
 
 _STALE: Final = Freshness(STALE)
+
+
+def _is_certain(base: Tables, request: Request, meta: KeyMeta) -> bool:
+    """Whether the answer of a key, data or error, is certain for as long as it has not expired."""
+    if meta.error is None:
+        return unmarked(base, request, meta)
+    return not request.rules.strict or is_error_fresh(base, request, meta)
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:

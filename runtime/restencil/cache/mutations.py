@@ -420,6 +420,8 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):
             writer.change.key_metas[key] = meta.with_expiry(1)
+            if everywhere:
+                writer.outdated.add(key)
 
 
 def _params(request: Request) -> Mapping[str, Any]:

@@ -41,6 +41,7 @@ class StaleSet:
 
     __slots__ = (
         "cells",
+        "errors",
         "event",
         "keys",
         "lists",
@@ -57,6 +58,8 @@ class StaleSet:
         self.event = event
         self.cells: set[Cell] = set()
         """Records, and memberships of lists."""
+        self.errors: set[str] = set()
+        """Recorded errors of reads of an entity."""
         self.keys: set[str] = set()
         """Results, by key."""
         self.paths: set[str] = set()
@@ -87,7 +90,7 @@ class StaleSet:
         self.tests += other.tests
 
 
-_KINDS: Final = ("cells", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees")
+_KINDS: Final = ("cells", "errors", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees")
 
 
 class StaleMarks:
@@ -166,6 +169,11 @@ class StaleMarks:
                 if marks["trees"]:
                     found = max([found, *(marks["trees"].get(above, NO_MARK) for above in paths_above(place))])
         return found
+
+    def of_errors(self, entities: Iterable[str]) -> Mark:
+        """The mark of recorded errors of reads of these entities."""
+        marks = self._marks["errors"]
+        return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
 
     @property
     def has_cells(self) -> bool:

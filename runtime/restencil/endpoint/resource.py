@@ -228,22 +228,32 @@ class Siblings:
     ) -> Iterator[Callable[[str], bool]]:
         """Tell the keys of the reading endpoints under these names whose path parameters agree with those of a call.
 
-        A name is that of a member, `resource.member`, or that of a resource of the client, for all that it reads. One
-        that nothing has is told to the log.
+        Parameters are compared where both paths begin alike up to them: `:id` of `/orders/:id/pay` and of `/orders/:id`
+        is the same order, and that of `/users/:id` is something else. A name is that of a member, `resource.member`, or
+        that of a resource of the client, for all that it reads. One that nothing has is told to the log.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
+        asking = _rest_member(self._resource, self._member)
+        heads = {} if asking is None else _heads(asking.path)
         for name in names:
             found = self._reading(name, locator)
             if found is None:
                 logger.warning("expires of %s names %r, which is no member or resource", self.title, name)
             for endpoint in found or ():
-                yield _agreeing(endpoint, given)
+                same = {name for name, head in _heads(endpoint.path).items() if heads.get(name) == head}
+                yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
 
     def stale_tables(self, names: Sequence[str], locator: Locator | None) -> set[str]:
-        """The entities of which one record is read by endpoints under these names, whether it was ever requested."""
-        found = (endpoint for name in names for endpoint in self._reading(name, locator) or ())
-        single = (schema_of(endpoint.schema) for endpoint in found)
-        return {schema.model.key for schema in single if isinstance(schema, EntitySchema)}
+        """The tables of which all records are named, by a `get` that has no path parameter in common with the call."""
+        asking = _rest_member(self._resource, self._member)
+        heads = set() if asking is None else set(_heads(asking.path).values())
+        found: set[str] = set()
+        for name in names:
+            for endpoint in self._reading(name, locator) or ():
+                schema = schema_of(endpoint.schema)
+                if isinstance(schema, EntitySchema) and heads.isdisjoint(_heads(endpoint.path).values()):
+                    found.add(schema.table_key)
+        return found
 
     def _reading(self, name: str, locator: Locator | None) -> list[RestEndpoint[..., Any]] | None:
         """The reading endpoints that a name means; None where it means nothing."""
@@ -294,6 +304,11 @@ def _params_at(get: RestEndpoint[..., Any], path: str) -> dict[str, str] | None:
     if not path.startswith(prefix) or not template.matches(path[len(prefix) :]):
         return None
     return template.params_of(path[len(prefix) :])
+
+
+def _heads(path: str) -> dict[str, str]:
+    """The beginning of a path up to each parameter, with it."""
+    return {found.group(1): path[: found.end()] for found in re.finditer(r"(?<!\\):(\w+)", path)}
 
 
 def _agreeing(endpoint: RestEndpoint[..., Any], given: Mapping[str, str | None]) -> Callable[[str], bool]:

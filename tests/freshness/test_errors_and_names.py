@@ -1,0 +1,82 @@
+"""Recorded errors, results below a changed path, and look-ups by a name, as they were found on Prefect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.server import NOTHING
+from tests.freshness.small import small
+
+SPEC = """
+resources:
+  runs:
+    path: /runs/:id
+    schema: {entity: Run, fields: {id: integer, name: string}}
+    endpoints:
+      put_input: {method: POST, path: /runs/:id/input, body: any, schema: any}
+      get_input: {path: "/runs/:id/input/:key", params: {key: string}, schema: any}
+  names:
+    path: /runs/name/:name
+    schema: Run
+    members: [get]
+"""
+
+
+class Runs:
+    """A server with one run."""
+
+    def __init__(self) -> None:
+        self.run: dict[str, Any] = {"id": 1, "name": "a"}
+        self.input: dict[str, Any] = {}
+
+    def __call__(self, method: str, target: str, body: Any) -> Any:
+        path = target.partition("?")[0].removeprefix("http://server.test")
+        if method == "PATCH":
+            self.run |= body
+            return NOTHING
+        if method == "POST":
+            self.input |= body
+            return NOTHING
+        if "/input/" in path:
+            return self.input.get(path.rpartition("/")[2])
+        is_named = "/name/" in path
+        return dict(self.run) if not is_named or path.endswith(f"/{self.run['name']}") else None
+
+
+def is_missing(session: Session, name: str, /, **arguments: Any) -> bool:
+    """Whether a read is answered by 404."""
+    try:
+        session.call(name, **arguments)
+    except Exception as error:  # every operation raises its own NetworkError
+        return getattr(error, "status", None) == 404
+    return False
+
+
+def test_lookup_by_a_field_asks_after_its_value_has_changed() -> None:
+    """A path parameter that is called like a field is that field, whether the spec says so or not."""
+    with small(SPEC, Runs()) as session:
+        session.call("names.get", name="a")
+        session.call("runs.partial_update", id=1, body={"name": "b"})
+        session.call("runs.get", id=1)
+        assert is_missing(session, "names.get", name="a")
+
+
+def test_recorded_404_ends_with_a_change_of_the_entity() -> None:
+    """What was not there may be there by now."""
+    with small(SPEC, Runs()) as session:
+        assert is_missing(session, "names.get", name="b")
+        session.call("runs.partial_update", id=1, body={"name": "b"})
+        assert session.call("names.get", name="b").name == "b"
+
+
+@pytest.mark.parametrize("before", [{}, {"x": 1}])
+def test_change_whose_answer_brings_nothing_makes_stale_what_lies_below(before: dict[str, Any]) -> None:
+    """Of `POST /runs/1/input` nothing tells which results below that path it changed."""
+    server = Runs()
+    server.input |= before
+    with small(SPEC, server) as session:
+        assert is_missing(session, "runs.get_input", id=1, key="x") == (not before)
+        session.call("runs.put_input", id=1, body={"x": 2})
+        assert session.call("runs.get_input", id=1, key="x") == 2

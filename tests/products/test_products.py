@@ -1,0 +1,105 @@
+"""Prefect and Label Studio: what the cache shows, and what calls give, is what plain requests to the server give."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.products import label_studio, prefect, starting
+from tests.products.beside import Beside
+from tests.servers.packages import imported
+from tests.servers.worlds import Api, World, play
+
+from restencil_generator.__main__ import main
+
+pytestmark = pytest.mark.slow
+
+SPECS = Path(__file__).resolve().parent / "specs"
+HEADERS = {"Authorization": f"Token {starting.TOKEN}"}
+#: What the server computes anew for each response, from the time.
+OF_THE_MOMENT = frozenset({"estimated_start_time_delta", "estimated_run_time", "total_run_time", "created_ago"})
+
+
+@pytest.fixture(params=["sync", "asyncio"])
+def world(request: pytest.FixtureRequest) -> World:
+    """The world that a program runs in."""
+    found: World = request.param
+    return found
+
+
+@pytest.fixture
+def prefect_server(tmp_path: Path) -> Iterator[str]:
+    """A Prefect server without data."""
+    with starting.prefect(tmp_path) as address:
+        yield address
+
+
+@pytest.fixture
+def label_studio_server(tmp_path: Path) -> Iterator[str]:
+    """A Label Studio without data."""
+    with starting.label_studio(tmp_path) as address:
+        yield address
+
+
+def generated(spec: Path, name: str, folder: Path) -> ModuleType:
+    """The package of a spec."""
+    assert main(["generate", str(spec), "--out", str(folder)]) == 0
+    return imported(name, folder)
+
+
+def imported_spec(document: str, name: str, folder: Path) -> ModuleType:
+    """The package of what `restencil import` makes of the product's own document, without an edit."""
+    spec = folder / f"{name}.yaml"
+    assert main(["import", document, "--package", name, "--out", str(spec)]) == 0
+    return generated(spec, name, folder)
+
+
+def compared(program: Callable[[Beside], Awaitable[None]], beside: Beside) -> None:
+    """Runs a program; nothing may differ, and much has to be compared."""
+
+    async def run() -> None:
+        try:
+            await program(beside)
+        finally:
+            await beside.api.close()
+
+    play(beside.api.world, run)
+    assert beside.found == [] and beside.compared > 500
+
+
+def test_prefect_with_a_written_spec_shows_what_the_server_says(
+    world: World, prefect_server: str, tmp_path: Path
+) -> None:
+    """Lists by POST, lookups by name, actions, inputs below a run, and changes of many."""
+    package = generated(SPECS / "prefect.yaml", "prefect_written", tmp_path)
+    api = Api(world, package, "PrefectWritten", prefect_server)
+    compared(prefect.program, Beside(api, prefect_server, volatile=OF_THE_MOMENT))
+
+
+def test_prefect_imported_shows_what_the_server_says(world: World, prefect_server: str, tmp_path: Path) -> None:
+    """The same program with the server's own OpenAPI document."""
+    package = imported_spec(f"{prefect_server}/openapi.json", "prefect_imported", tmp_path)
+    api = Api(world, package, "PrefectImported", prefect_server)
+    compared(prefect.program, Beside(api, prefect_server, volatile=OF_THE_MOMENT, is_written=False))
+
+
+def test_label_studio_with_a_written_spec_shows_what_the_server_says(
+    world: World, label_studio_server: str, tmp_path: Path
+) -> None:
+    """Pages, filters by a part of the title, annotations below tasks, and responses without content."""
+    package = generated(SPECS / "label_studio.yaml", "label_studio_written", tmp_path)
+    api = Api(world, package, "LabelStudioWritten", label_studio_server, token=starting.TOKEN)
+    compared(label_studio.program, Beside(api, label_studio_server, HEADERS, OF_THE_MOMENT))
+
+
+def test_label_studio_imported_shows_what_the_server_says(
+    world: World, label_studio_server: str, tmp_path: Path
+) -> None:
+    """The same program with the server's own OpenAPI document, which requires a `state` that the server leaves out."""
+    document = f"{label_studio_server}/docs/api/schema/?format=json"
+    package = imported_spec(document, "label_studio_imported", tmp_path)
+    api = Api(world, package, "LabelStudioImported", label_studio_server, token=starting.TOKEN)
+    volatile = OF_THE_MOMENT | {"state"}
+    compared(label_studio.program, Beside(api, label_studio_server, HEADERS, volatile, is_written=False))
