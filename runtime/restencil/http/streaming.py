@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class StreamedResponse:
     """A response whose body has not been read yet.
 
-        with endpoint(…) as response:
-            for chunk in response.iter_bytes(): …
+        with endpoint(...) as response:
+            for chunk in response.iter_bytes(): ...
 
     The body is read once, through one of the iterators; leaving the context, or `close()`/`aclose()`, returns the
     connection. Past `max_response_bytes` an iterator raises NetworkError. Once the signal of the request is aborted,
