@@ -97,6 +97,9 @@ READS: list[Reading] = [
 
 
 _AGAIN = 5
+_LIFETIME = 60_000
+_OLDEST = 30
+"""So long ago an answer was asked for at most."""
 
 
 class FailedStatus(Exception):
@@ -120,6 +123,17 @@ class Setting(NamedTuple):
     """How much time passes with each step."""
 
 
+class Expired(NamedTuple):
+    """All keys that a test accepts were expired: what was requested before is stale, also where it comes later."""
+
+    test: Callable[[str], bool]
+    moment: float
+
+    def outruns(self, key: str, requested: float) -> bool:
+        """Whether what was requested then for a key was requested before."""
+        return requested <= self.moment and self.test(key)
+
+
 class Process:
     """A store over a storage; nothing happens in it but by hand."""
 
@@ -137,6 +151,8 @@ class Process:
         """Whether it knew anything when it began to wait."""
         self.heard = 0
         """How much had been committed when it looked last."""
+        self.expired: list[Expired] = []
+        """What it expired of all keys."""
         self._by_hand()
 
     def _by_hand(self) -> None:
@@ -205,9 +221,9 @@ class Acting:
         now = self.clock()
         if kind == "response":
             endpoint, args, value, age = what
-            return SetResponse(endpoint.request(args), value, Meta(now - age, now, now + 60_000), wanted=False)
+            return SetResponse(endpoint.request(args), value, Meta(now - age, now, now + _LIFETIME), wanted=False)
         if kind == "set":
-            return Set(Item, (), what, Meta(now, now, now + 60_000))
+            return Set(Item, (), what, Meta(now, now, now + _LIFETIME))
         if kind == "invalidate":
             endpoint, args = what
             return Invalidate(endpoint.key(*args))
@@ -240,6 +256,8 @@ class World:
         self.had_evictions = False
         self.had_breaks = setting.history < 10_000
         self._latest = 0.0
+        self._expired: list[Expired] = []
+        self._moments: dict[int, float] = {}
         self._all: list[Process] = []
         self.processes = [self.process() for _ in range(setting.processes)]
 
@@ -340,6 +358,9 @@ class World:
         if not process.waiting:
             process.had_memory = bool(process.store._contents.base.entities)
         process.store.apply(action)
+        self._moments[id(action)] = self.clock()
+        if isinstance(action, ExpireAll):
+            process.expired.append(Expired(action.test, self.clock()))
         process.waiting.append(action)
         if self.setting.write_behind == 0 and self.setting.inline:
             process.commit()
@@ -350,8 +371,13 @@ class World:
         if meta is not None:
             self.is_late = self.is_late or meta.date < self._latest
             self._latest = max(self._latest, meta.date)
+            key = getattr(action, "key", "")
+            # Only who expired all keys knows that what was under way meanwhile is stale: no storage has such a test.
+            self.is_late = self.is_late or any(one.outruns(key, meta.fetched_at) for one in self._expired)
         elif not isinstance(action, Reset) and self.setting.write_behind:
             self.is_late = True  # its moment is when it was carried out
+        if isinstance(action, ExpireAll):
+            self._expired.append(Expired(action.test, self._moments.get(id(action), self.clock())))
         self.told.append(action)
         self.alone.apply(action)
 
@@ -366,9 +392,12 @@ class World:
         dates = [getattr(action, "meta", Meta(0, 0, 0)).date for action in process.waiting]
         if self.is_late or any(date < self._latest for date in dates) or dates != sorted(dates):
             return
-        alone = Store(clock=self.clock, scheduler=self.clock)
+        moment: float | None = None
+        alone = Store(clock=lambda: self.clock() if moment is None else moment, scheduler=self.clock)
         for action in (*self.told, *process.waiting):
+            moment = self._moments.get(id(action))
             alone.apply(action)
+        moment = None
         expected = {endpoint.key(*args): shown(alone, endpoint, args) for endpoint, args in READS}
         picture = {endpoint.key(*args): process.shown(endpoint, args) for endpoint, args in READS}
         if self.had_breaks:  # what waits is compared with the storage once it is committed
@@ -412,6 +441,7 @@ class World:
             if seen != expected[name]
             and not _is_own(process, name, seen, expected[name])
             and not self._is_cold(name, seen, expected[name])
+            and not _has_expired(process, name, seen, expected[name])
         ]
 
     def _is_cold(self, name: str, seen: Any, expected: Any) -> bool:
@@ -448,6 +478,13 @@ def _is_own(process: Process, name: str, seen: Any, expected: Any) -> bool:
         return False
     # What its parent alone had may stand first.
     return seen[0] == [] or (seen[1] == expected[1] and _in_any_order(seen[0]) == _in_any_order(expected[0]))
+
+
+def _has_expired(process: Process, name: str, seen: Any, expected: Any) -> bool:
+    """Whether a process shows as stale what may have been requested before it expired all keys of that kind."""
+    if name in SLUGS or seen != (expected[0], 1):
+        return False
+    return any(one.outruns(name, expected[1] - _LIFETIME - _OLDEST) for one in process.expired)
 
 
 def _in_any_order(items: Any) -> list[str]:

@@ -9,7 +9,8 @@ it wrote itself. What is varied: commits at once or later; a storage at hand or 
 bound of what memory holds; whether times differ.
 
 At the end all is committed and taken in. Then all processes, and two new ones, show the same, times included. Where
-nothing was committed after what came later, that is what a store in memory shows that was given the same.
+nothing was committed after what came later, that is what a store in memory shows that was given the same. Who expired
+all that a test accepts may show as stale what was under way meanwhile elsewhere: no storage has such a test.
 
 `python -m tests.storage.histories FROM TO [memory | sqlite | server]` runs as many histories as one likes, each seed is
 one, and prints the shortest form of those that differ.

@@ -12,7 +12,7 @@ same state gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import inf
+from math import floor, inf, isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.errors import StorageError, StorageOff
@@ -174,7 +174,7 @@ class _Dumping:
             except Unstorable:
                 incomplete = True
                 continue
-            times = base.metas[table][pk]
+            times = _outward(base.metas[table][pk])
             if is_marked(cell):
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
             found[pk] = self._document.row("" if value is None else self._shape(cell, shape), times, value)
@@ -202,7 +202,7 @@ class _Dumping:
         except Unstorable:
             return
         expires_at = min(meta.expires_at, _STALE) if meta.error is not None else meta.expires_at
-        times = Meta(meta.fetched_at, meta.date, expires_at)
+        times = _outward(Meta(meta.fetched_at, meta.date, expires_at))
         if meta.terms is not None and not meta.invalidated:
             value = with_said(value, times, meta.terms)
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
@@ -212,6 +212,12 @@ class _Dumping:
             return fingerprint_of_endpoint(meta.rules)
         known = None if self._tier is None else self._tier.knowing.intake.key_shapes.get(key)
         return known or ANY_SHAPE
+
+
+def _outward(times: Meta) -> Meta:
+    """Times without what tells requests of one ms apart: to a loaded store all that it is told is later."""
+    fetched_at = times.fetched_at
+    return times._replace(fetched_at=float(floor(fetched_at))) if isfinite(fetched_at) else times
 
 
 def _every_class(table: str) -> Iterable[EntityModel]:

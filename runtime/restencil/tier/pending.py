@@ -177,6 +177,8 @@ class Pending:
     """What concerns collections of a table that need not be in memory."""
     release: Sequence[str] = ()
     is_reset = False
+    is_told = False
+    """Whether the storage was told of a reset, and took or refused it."""
     doubtful: frozenset[Cell] = NO_CELLS
     """Cells of which it is not known whether it has the latest."""
     request: Request | None = None

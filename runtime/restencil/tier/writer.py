@@ -99,7 +99,7 @@ class Writer:
         hurries = False
         if isinstance(handed, Pending):
             if handed.is_reset:
-                self._reset()
+                self._reset_once(handed)
                 return
             hurries = bool(handed.release)
         self.waiting.take(handed)
@@ -150,6 +150,17 @@ class Writer:
             self._draft = None
 
     # -- a reset
+
+    def _reset_once(self, handed: Pending) -> None:
+        """A reset that has begun a new epoch, or was refused, does so once, however often it is taken."""
+        if handed.is_told:
+            return
+        try:
+            self._reset()
+        except StorageError:
+            handed.is_told = True
+            raise
+        handed.is_told = True
 
     def _reset(self) -> None:
         self.drop_all()
