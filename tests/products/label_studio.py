@@ -13,7 +13,8 @@ async def program(beside: Beside) -> None:
     projects, tasks, annotations = api.projects, api.tasks, api.annotations
     # projects: pages of Django REST framework, and a filter that means "title contains"
     for query in ("", "?title=news", "?search=news", "?ordering=title", "?page_size=2", "?page_size=2&ordering=-id"):
-        given = dict(pair.split("=") for pair in query.removeprefix("?").split("&") if pair)
+        pairs = (pair.partition("=") for pair in query.removeprefix("?").split("&") if pair)
+        given = {name: value for name, _, value in pairs}
         arguments: dict[str, Any] = {k: int(v) if k == "page_size" else v for k, v in given.items()}
         watch(projects.get_list, f"/api/projects/{query}", **arguments)
     await agrees("empty lists")

@@ -23,7 +23,7 @@ def note_whole(
 ) -> None:
     """Notes which response last brought a record whole, where it is merged with the one that is stored."""
     below, meta = change.below, change.times
-    before = below.whole(node.table_key, pk) if type(below) is Tables else None
+    before: Whole | None = below.whole(node.table_key, pk) if type(below) is Tables else None
     if before is None:
         return  # it is new, or what is only expected, which makes nothing fresh
 

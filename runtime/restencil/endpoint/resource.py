@@ -246,7 +246,7 @@ class Siblings:
     def stale_tables(self, names: Sequence[str], locator: Locator | None) -> set[str]:
         """The tables of which all records are named, by a `get` that has no path parameter in common with the call."""
         asking = _rest_member(self._resource, self._member)
-        heads = set() if asking is None else set(_heads(asking.path).values())
+        heads = set[str]() if asking is None else set(_heads(asking.path).values())
         found: set[str] = set()
         for name in names:
             for endpoint in self._reading(name, locator) or ():
