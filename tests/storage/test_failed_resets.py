@@ -201,7 +201,7 @@ def test_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> Non
                 assert store.flush(PATIENCE * 1_000)
                 proxy.hold()
                 controller.reset_entire_store()
-                assert not store.flush(1_000)
+                assert not store.flush(1_500)
                 with pytest.raises(StorageError, match="is not written yet"):
                     controller.reset_entire_store()
                 proxy.release()

@@ -44,6 +44,8 @@ _ATTEMPTS: Final = 8
 """After so many moves in a row what moved is dropped."""
 _LONGEST_RESET: Final = 10.0
 """For so many seconds a caller waits for a reset of a storage that is far away."""
+_PROMPT: Final = 1.0
+"""A reset that has waited so many seconds is told to who resets again: the storage is away."""
 _USED: Final = 5_000
 """So many places that were used are told without waiting for a commit."""
 
@@ -84,6 +86,7 @@ class Writer:
         self._is_resetting = False
         self._is_refused = False
         """Whether the storage did not take the reset when it was asked last."""
+        self._reset_since = 0.0
         self._done = threading.Condition(store.lock)
         self.thread = StorageThread(self, self.below)
 
@@ -163,6 +166,10 @@ class Writer:
         handed.is_told = True
 
     def _reset(self) -> None:
+        now = time.monotonic()
+        was_refused = self._is_resetting and (self._is_refused or now - self._reset_since > _PROMPT)
+        if not self._is_resetting:
+            self._reset_since = now
         self.drop_all()
         self.tap.clear()
         self._is_resetting = self.below.is_resetting = True
@@ -175,7 +182,7 @@ class Writer:
                 raise
             return
         # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
-        self._is_refused = below.state != "on"
+        self._is_refused = was_refused or below.state != "on"
         self.thread.wake(hurries=True)
         if self.thread.runs and asyncio._get_running_loop() is None:
             self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
