@@ -37,6 +37,7 @@ LOG: Final = logging.getLogger(__name__)
 sys.path[:0] = [str(ROOT / "runtime"), str(ROOT / "generator"), str(ROOT / "templates")]
 
 import restencil  # noqa: E402 - found by the path above
+from restencil_generator.spec.grammar import json_schema  # noqa: E402
 
 project = "restencil"
 html_title = "restencil"
@@ -104,8 +105,12 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def finished(app: Sphinx, error: Exception | None) -> None:
-    """The top of the site leads to the first page; the pages are there as Markdown too, which `llms.txt` names."""
+    """The top of the site leads to the first page; the pages are there as Markdown too, which `llms.txt` names.
+
+    The JSON Schema of the spec language is beside its reference page, where editors can load it.
+    """
     if error is None:
+        Path(app.outdir, "docs", "reference", json_schema.FILE_NAME).write_text(json_schema.schema_text(), "utf-8")
         top = '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html"><title>restencil</title>\n'
         (Path(app.outdir) / "index.html").write_text(top, "utf-8")
         for page in (ROOT / "docs" / "llms.txt", *(Path(app.srcdir, f"{page}.md") for page in app.env.found_docs)):

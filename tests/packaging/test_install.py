@@ -94,6 +94,23 @@ def test_the_wheel_holds_three_packages_and_nothing_else(built: tuple[Path, Path
     assert any(name.startswith("restencil_templates/") and not name.endswith(".py") for name in names)
 
 
+def test_json_schema_is_made_when_built_and_is_not_in_git(
+    built: tuple[Path, Path], plain: Installed, full: Installed
+) -> None:
+    """Wheel, sdist and what is installed from either hold the schema once, as `restencil schema` prints it."""
+    name = "restencil_generator/spec/grammar/spec.schema.json"
+    assert not (ROOT / "generator" / name).exists()
+    printed = full.restencil("schema").stdout
+    assert zipfile.ZipFile(built[0]).namelist().count(name) == 1
+    with tarfile.open(built[1]) as archive:
+        assert [one.partition("/")[2] for one in archive.getnames()].count(f"generator/{name}") == 1
+    for installed in (plain, full):
+        found = (
+            "import importlib.resources as r; print(r.files('restencil_generator').joinpath(*{!r}).read_text(), end='')"
+        )
+        assert installed.python("-c", found.format(name.split("/")[1:])).stdout == printed
+
+
 def test_the_sdist_holds_what_the_tests_need(built: tuple[Path, Path]) -> None:
     """Whoever packages the project can run its tests from the sdist."""
     with tarfile.open(built[1]) as archive:

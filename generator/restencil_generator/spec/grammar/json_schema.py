@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from restencil_generator.spec.grammar import keys, value_kinds
@@ -20,8 +19,8 @@ from restencil_generator.spec.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEY
 
 Schema: TypeAlias = "dict[str, Any]"
 
-FILE: Final = Path(__file__).with_name("spec.schema.json")
-"""The schema as a file, for editors to name. A test keeps it equal to what this module makes."""
+FILE_NAME: Final = "spec.schema.json"
+"""The file beside this module that holds the schema in wheels and sdists; `hatch_build.py` adds it."""
 
 # Letters of other scripts are left to the check: patterns have no common way to name them.
 _LETTER: Final = r"[^\x00-@\[-`{-\x7f]"
