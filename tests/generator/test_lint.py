@@ -486,6 +486,29 @@ def spec_with(text: str) -> d.Spec:
     return found
 
 
+@pytest.mark.parametrize(
+    ("format", "value", "expected"),
+    [
+        ("unix", "1700000000", ""),
+        ("unix", "1700000000.25", ""),
+        ("unix_ms", "1700000000000", ""),
+        ("rfc2822", "'Tue, 14 Nov 2023 22:13:20 GMT'", ""),
+        ("unix", "'2023-11-14T22:13:20Z'", ""),
+        ("rfc2822", "'2023-11-14T22:13:20Z'", ""),
+        ("unix", "yesterday", "seconds since 1970 such as 1580472000, or a date with a time such as "),
+        ("unix_ms", "true", "milliseconds since 1970 such as 1580472000000, or a date with a time such as "),
+        ("rfc2822", "5", "a date such as 'Fri, 31 Jan 2020 12:00:00 GMT', or a date with a time such as "),
+    ],
+)
+def test_examples_datetime_with_format_takes_both_forms(format: str, value: str, expected: str) -> None:
+    """An example may have what the API sends, or RFC 3339 text."""
+    item = f"entities:\n  Item:\n    fields: {{id: integer, at: {{type: datetime, format: {format}}}}}\n"
+    found = of_resource(f"examples: {{get: {{response: {{id: 1, at: {value}}}}}}}\n", entities=item)
+    texts = [text for code, text in found if code == "example-misfit"]
+    assert len(texts) == bool(expected)
+    assert all(f"at: {expected}" in text for text in texts)
+
+
 def test_an_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
     """Enums are open: a server may know more values."""
     spec = spec_with("enums: {Status: [a]}\n" + ITEM)

@@ -453,8 +453,32 @@ def test_a_body_without_what_it_must_hold_is_a_422(method: str, path: str, body:
     answer = Api(NEEDY)(method, path, **({} if body is None else {"json": body}))
     assert (answer.status_code == 422) if missing else answer.is_success, answer.text
     if missing:
-        told = [f"{place}: is missing, and has to be given" for place in missing]
+        told = [f"{place}: is required" for place in missing]
         assert answer.json()["message"] == "; ".join(told)
+
+
+@pytest.mark.parametrize(
+    ("format", "written", "sent"),
+    [
+        ("unix", "1700000000", 1700000000),
+        ("unix", "'2023-11-14T22:13:20Z'", 1700000000),
+        ("unix_ms", "1700000000000", 1700000000000),
+        ("rfc2822", "'Tue, 14 Nov 2023 22:13:20 GMT'", "Tue, 14 Nov 2023 22:13:20 GMT"),
+        ("rfc2822", "'2023-11-14T22:13:20Z'", "Tue, 14 Nov 2023 22:13:20 GMT"),
+    ],
+)
+def test_seed_example_datetime_is_served_in_its_format(format: str, written: str, sent: str | int) -> None:
+    """Both forms that an example may have come out as the API sends them, and bodies take only this form."""
+    api = Api(f"""
+restencil: 1
+package: log
+entities: {{Event: {{fields: {{id: integer, at: {{type: datetime, format: {format}}}}}}}}}
+resources:
+  events: {{path: '/events/:id', schema: Event, examples: {{get: {{response: {{id: 1, at: {written}}}}}}}}}
+""")
+    assert api("GET", "/events/1").json() == {"id": 1, "at": sent}
+    assert api("PATCH", "/events/1", json={"at": sent}).status_code == 200
+    assert api("PATCH", "/events/1", json={"at": "2023-11-14T22:13:20Z"}).status_code == 422
 
 
 @pytest.mark.parametrize("body", ["x", 5, True])

@@ -9,11 +9,11 @@ from http import HTTPStatus
 
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.changes import Changes, Outcome
-from restencil_generator.mock.errors import Misfit, Refusal
-from restencil_generator.mock.kinds import entity_part, is_list
+from restencil_generator.mock.errors import InvalidRecord, Refusal
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.respond import Shape
 from restencil_generator.mock.tables import Tables
+from restencil_generator.spec.type_info import first_entity, holds_many
 
 
 def answer(tables: Tables, call: Call) -> Reply:
@@ -21,13 +21,13 @@ def answer(tables: Tables, call: Call) -> Reply:
     try:
         outcome = Changes(tables, call).perform() if call.endpoint.side_effect else _found(tables, call)
         return Shape(tables, call, outcome).reply()
-    except Misfit as misfit:
-        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{misfit}") from misfit
+    except InvalidRecord as error:
+        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{error}") from error
 
 
 def _found(tables: Tables, call: Call) -> Outcome:
     """The record that a reading call is about. A list is chosen where the answer is put together, page by page."""
-    of = entity_part(call.endpoint.schema)
-    if of is None or is_list(call.endpoint.schema):
+    of = first_entity(call.endpoint.schema)
+    if of is None or holds_many(call.endpoint.schema):
         return Outcome()
     return Outcome(subject=Records(tables, call).single(of))

@@ -8,14 +8,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 from restencil_generator.mock import fake_values
-from restencil_generator.mock.body import lacks, misfits
 from restencil_generator.mock.call import Call, Sent
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list, is_record
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
-from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of
+from restencil_generator.mock.tables import Row, Tables, argument_field, scalar_of, text_of
 from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
@@ -33,6 +31,8 @@ from restencil_generator.spec.model import (
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.spec.type_info import bare, first_entity, holds_many, holds_records
+from restencil_generator.spec.validate_value import fits, validation_errors
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Changes:
         """Does what the endpoint says with what was sent."""
         self._check_body()
         self._keep()
-        of = entity_part(self.call.endpoint.schema)
+        of = first_entity(self.call.endpoint.schema)
         if of is None:
             return self._perform_without_entity()
         named = self.records.named_by_body(of)
@@ -114,10 +114,11 @@ class Changes:
             type_ = ListOf(type_)
         elif isinstance(type_, EntityRef | UnionOf) and self._assigns:
             type_ = ValuesOf(type_)
-        found = [] if isinstance(self.call.body, Missing) else [*misfits(self.spec, type_, body)]
-        found += lacks(self.spec, type_, body, partial=declared.partial)
+        found = [*validation_errors(self.spec, type_, body, "partial_body" if declared.partial else "body")]
+        if found and isinstance(self.call.body, Missing):
+            found = [error for error in found if error.where]
         if found:
-            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(found))
+            raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(map(str, found)))
 
     def _change(self, row: Row) -> Outcome:
         """PUT replaces, all else merges. What has no body does what its name says, where a field can show it."""
@@ -145,7 +146,7 @@ class Changes:
     def _is_plain(self) -> bool:
         """Whether the body is declared as something else than records (`[string]`, `any`, bytes), and is no mapping."""
         declared = self.call.endpoint.body
-        plain = declared is not None and not is_record(declared.type)
+        plain = declared is not None and not holds_records(declared.type)
         return plain and isinstance(self.call.body, bytes | list | str | int | float)
 
     def _change_field(self, row: Row) -> None:
@@ -157,7 +158,7 @@ class Changes:
         field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
         if field is None or field.name in row.entity.pk or isinstance(body, Missing | bytes):
             return
-        if any(misfits(self.spec, field.type, body)):
+        if not fits(self.spec, field.type, body, "response"):
             return
         held = row.data.get(field.wire)
         adds = self.call.endpoint.method != "PUT" and isinstance(body, list) and isinstance(held, list)
@@ -179,7 +180,7 @@ class Changes:
             named = self._named(of)
             if named:
                 return Outcome(subject=named[0], added=named)
-            whole = is_list(self.call.endpoint.schema)
+            whole = holds_many(self.call.endpoint.schema)
             many = len(self.call.body) if isinstance(self.call.body, list) and whole else 1
             added = [self.intake.create(of, {}, params=params) for _ in range(many)]
             subject = None if whole else added[0]
@@ -247,7 +248,7 @@ class Changes:
         """Whether records of these tables have a field that takes this value."""
         fields = self.tables.members(keys).get(name, ())
         return any(
-            field.decode is not None or field.encode is not None or not any(misfits(self.spec, field.type, value))
+            field.decode is not None or field.encode is not None or fits(self.spec, field.type, value, "response")
             for field in fields
         )
 

@@ -10,7 +10,7 @@ class CannotServe(Exception):
     """Raised before the first request: an address in use, an example that does not fit. The text is for the user."""
 
 
-class Misfit(Exception):
+class InvalidRecord(Exception):
     """Raised where a record does not fit the spec; the text says how."""
 
 

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 from restencil_generator.mock import fake_values
 from restencil_generator.mock.errors import CannotServe, Refusal
-from restencil_generator.mock.kinds import bare
 from restencil_generator.mock.routes import Routes
 from restencil_generator.spec.model import Endpoint, Field, Json, ObjectRef, Scalar, Spec, shape_at
+from restencil_generator.spec.type_info import bare
 
 EXAMPLE: Final = "'GET /articles/:id=404'"
 _FAILURE: Final = re.compile(r"\s*([A-Za-z]+)\s+(/\S*?)\s*=\s*([0-9]+)\s*")

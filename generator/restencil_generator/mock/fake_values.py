@@ -7,7 +7,7 @@ import re
 import uuid
 from typing import assert_never
 
-from restencil_generator.mock.moments import text_in_format
+from restencil_generator.spec.datetimes import text_in_format
 from restencil_generator.spec.model import (
     AnyOf,
     Const,

@@ -19,7 +19,6 @@ from urllib.parse import parse_qsl
 from restencil_generator.mock import styles
 from restencil_generator.mock.call import Sent
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.kinds import bare
 from restencil_generator.spec.model import (
     MISSING,
     Body,
@@ -36,6 +35,7 @@ from restencil_generator.spec.model import (
     ValuesOf,
     list_in,
 )
+from restencil_generator.spec.type_info import bare
 
 DEPTH: Final = 100
 """How deep lists and mappings of a body may be nested in each other."""

@@ -8,11 +8,10 @@ from http import HTTPStatus
 from restencil_generator.mock import fake_values, styles
 from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.mock.pages import paging_of
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, scalar_of, text_of
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, scalar_of, text_of
 from restencil_generator.spec.model import (
     MISSING,
     Entity,
@@ -24,6 +23,7 @@ from restencil_generator.spec.model import (
     UnionOf,
     list_in,
 )
+from restencil_generator.spec.type_info import bare, first_entity
 
 
 class Records:
@@ -201,7 +201,7 @@ class Records:
     def _names_owner(self, name: str) -> bool:
         """Whether a parameter names a row of the resource and the answer is about rows of another kind."""
         parameters = self.call.resource.parameters
-        of = entity_part(self.call.endpoint.schema)
+        of = first_entity(self.call.endpoint.schema)
         return bool(parameters) and name == parameters[-1].name and of is not None and not self._is_of_resource(of)
 
     def _is_of_resource(self, of: EntityRef | UnionOf) -> bool:

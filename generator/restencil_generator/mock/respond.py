@@ -8,15 +8,13 @@ from http import HTTPStatus
 from typing import Any
 
 from restencil_generator.mock import fake_values
-from restencil_generator.mock.body import misfits
 from restencil_generator.mock.call import Call, Reply
 from restencil_generator.mock.changes import Outcome
-from restencil_generator.mock.kinds import argument_field, bare, entity_part, is_list
 from restencil_generator.mock.pages import Page, Pages
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.routes import filled
 from restencil_generator.mock.serialize import show
-from restencil_generator.mock.tables import Row, Tables, text_of, value_at
+from restencil_generator.mock.tables import Row, Tables, argument_field, text_of, value_at
 from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec.model import (
     MISSING,
@@ -41,6 +39,8 @@ from restencil_generator.spec.model import (
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.spec.type_info import bare, first_entity, holds_many
+from restencil_generator.spec.validate_value import fits
 
 
 class Shape:
@@ -94,7 +94,7 @@ class Shape:
             return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
-        if entity_part(endpoint.schema) is None and example is not MISSING:
+        if first_entity(endpoint.schema) is None and example is not MISSING:
             return Reply(status, self._wrapped(example if type_ is None else to_wire(self.spec, type_, example)))
         if type_ is None:
             return Reply(HTTPStatus.NO_CONTENT) if endpoint.side_effect else Reply(status, {})
@@ -173,17 +173,17 @@ class Shape:
 
     def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page | None) -> Json:
         """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
-        main = next((member for member in type_.members if is_list(member.type)), None)
+        main = next((member for member in type_.members if holds_many(member.type)), None)
         if main is not None and page is None and self.outcome.added is None:
-            of = entity_part(main.type)
+            of = first_entity(main.type)
             page = None if of is None else self._page(of)
         wrapped: dict[str, Json] = {}
         for member in type_.members:
             shown = (
                 example.get(member.wire, example.get(member.name, MISSING)) if isinstance(example, dict) else MISSING
             )
-            if entity_part(member.type) is not None or isinstance(bare(member.type), ObjectType):
-                its = page if member is main or not is_list(member.type) else None
+            if first_entity(member.type) is not None or isinstance(bare(member.type), ObjectType):
+                its = page if member is main or not holds_many(member.type) else None
                 wrapped[member.wire] = self._build(member.type, member.name, shown, its)
             else:
                 wrapped[member.wire] = self._plain(member, shown, page)
@@ -201,7 +201,7 @@ class Shape:
         sent = self.call.body
         if isinstance(sent, dict) and member.wire in sent:
             echoed = sent[member.wire]
-            if not any(misfits(self.spec, member.type, echoed)):
+            if fits(self.spec, member.type, echoed, "response"):
                 return echoed
         return fake_values.value(self.spec, member.type, member.name, 1)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from restencil_generator.mock import fake_values
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.errors import CannotServe, Misfit
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
+from restencil_generator.mock.errors import CannotServe, InvalidRecord
 from restencil_generator.mock.store_json import Intake
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, scalar_of, text_of
+from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, pk_part, scalar_of, text_of
 from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec.model import (
     MISSING,
@@ -29,6 +27,8 @@ from restencil_generator.spec.model import (
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.spec.type_info import bare, first_entity
+from restencil_generator.spec.validate_value import validation_errors
 
 MANY = 25
 """Records of an entity that a list shows in pages: two full pages and a half."""
@@ -48,13 +48,14 @@ def seeded(spec: Spec) -> Tables:
         # What hand-written code makes of an answer is what the spec declares then, not the answer.
         judged = endpoint.process is None and endpoint.base is None
         try:
-            if judged and (found := next(misfits(spec, endpoint.schema, response, ("response",)), None)) is not None:
-                raise Misfit(found)
+            errors = validation_errors(spec, endpoint.schema, response, "response", ("response",)) if judged else ()
+            for found in errors:
+                raise InvalidRecord(found)
             held = Intake(tables, _texts(example.params)).absorb(endpoint.schema, response)
-        except Misfit as misfit:
+        except InvalidRecord as error:
             place = example.places.get(("response",), example.place)
             where = f"{place.file or spec.file}:{place.line}" if place.line else spec.file
-            raise CannotServe(f"{where}: the example response of {name} does not fit: {misfit}") from misfit
+            raise CannotServe(f"{where}: the example response of {name} does not fit: {error}") from error
         row = tables.follow(held) if isinstance(held, Ref) else None
         if row is not None:
             # A last parameter that is no field names the record of the example all the same.
@@ -102,13 +103,13 @@ class _Invention:
             (entity.name, field.name): self._target(entity, field)
             for entity in {row.entity.name: row.entity for row, _ in rows}.values()
             for field in entity.all_fields
-            if entity_part(field.type) is None
+            if first_entity(field.type) is None
         }
         for row, number in rows:
             self._hang(row, number)
         for row, number in rows:
             for field in row.entity.all_fields:
-                if entity_part(field.type) is not None:
+                if first_entity(field.type) is not None:
                     row.data[field.wire] = self._relation(row, field.type, number)
                 elif field.name not in row.entity.pk:
                     row.data.update(self._repeated(row.entity, field, number))
@@ -139,7 +140,7 @@ class _Invention:
         """How many records of each table that lists show."""
         sizes: dict[str, int] = {}
         for _, endpoint in _endpoints(self.spec):
-            part = entity_part(endpoint.schema)
+            part = first_entity(endpoint.schema)
             if part is not None:
                 paged = endpoint.pagination is not None or endpoint.pagination_field is not None
                 for key in self.tables.keys(part):
@@ -156,7 +157,7 @@ class _Invention:
         for field in entity.all_fields:
             if field.name in entity.pk:
                 row.data[field.wire] = pk_part(entity, field, number)
-            elif entity_part(field.type) is None:
+            elif first_entity(field.type) is None:
                 row.data[field.wire] = fake_values.value(self.spec, field.type, field.name, number)
         row.data = self.tables.with_key(entity, row.data, number, anew=True)
         for union in self.tables.unions:
@@ -203,7 +204,7 @@ class _Invention:
         if owner.pk == (field.name,):
             return None
         for entity, nested in self._nests:
-            of = entity_part(nested)
+            of = first_entity(nested)
             if of is not None and owner.key in self.tables.keys(of):
                 for pair in nested.nest:
                     if argument_field(owner, pair.argument) == field:

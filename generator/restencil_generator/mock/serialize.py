@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.mock.kinds import bare, entity_part
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, text_of
 from restencil_generator.spec.model import CollectionOf, Entity, Field, Json, Optional, ValuesOf
+from restencil_generator.spec.type_info import bare, first_entity
 
 DEPTH = 3
 """How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""
@@ -23,7 +23,7 @@ def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Re
     for name, value in row.data.items():
         if name not in others:
             field = fields.get(name)
-            if field is None or entity_part(field.type) is None:
+            if field is None or first_entity(field.type) is None:
                 shown[name] = _fill(tables, value, ())
             elif whole:
                 nested = _related(tables, row, field, value, here)
@@ -35,7 +35,7 @@ def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Re
 def _related(tables: Tables, row: Row, field: Field, value: Stored, above: tuple[Ref, ...]) -> Json:
     """A relation's value. One that a nested collection describes (`nest`) is looked up, not stored."""
     type_ = bare(field.type)
-    of = entity_part(type_)
+    of = first_entity(type_)
     if isinstance(type_, CollectionOf) and type_.nest and of is not None:
         wanted = {
             pair.argument: text_of(row.data.get(source.wire))

@@ -9,12 +9,21 @@ from collections.abc import Mapping
 from typing import cast
 
 from restencil_generator.mock import fake_values
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.errors import Misfit
-from restencil_generator.mock.kinds import argument_field, entity_part
-from restencil_generator.mock.moments import in_format
-from restencil_generator.mock.tables import Ref, Row, Stored, Tables, pk_part, text_of, value_at, whole, with_value
+from restencil_generator.mock.errors import InvalidRecord
+from restencil_generator.mock.tables import (
+    Ref,
+    Row,
+    Stored,
+    Tables,
+    argument_field,
+    pk_part,
+    text_of,
+    value_at,
+    whole,
+    with_value,
+)
 from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec.datetimes import in_format
 from restencil_generator.spec.model import (
     MISSING,
     AdderOf,
@@ -38,6 +47,8 @@ from restencil_generator.spec.model import (
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.spec.type_info import first_entity
+from restencil_generator.spec.validate_value import fits, validation_errors
 
 
 class Intake:
@@ -61,7 +72,7 @@ class Intake:
     ) -> Row:
         """A new row from a body. What the body lacks comes from `params`, the defaults, or is made up.
 
-        Raises `Misfit` where the body does not say which entity of a union it is, or its pk is taken.
+        Raises `InvalidRecord` where the body does not say which entity of a union it is, or its pk is taken.
         """
         entity = self.tables.most_complete(self._choose(of, body))
         told = self._from_params(entity, params or {})
@@ -79,9 +90,10 @@ class Intake:
         data = self.tables.with_key(entity, data, number)
         pk = self.tables.pk_of(entity, data)
         if pk is None:
-            raise Misfit(f"a new {entity.name} needs the fields of its pk ({', '.join(entity.pk)}), not empty or null")
+            names = ", ".join(entity.pk)
+            raise InvalidRecord(f"a new {entity.name} needs the fields of its pk ({names}), not empty or null")
         if self.tables.follow(Ref(entity.key, pk)) is not None:
-            raise Misfit(f"a record of {entity.name} with the pk {pk!r} exists already")
+            raise InvalidRecord(f"a record of {entity.name} with the pk {pk!r} exists already")
         scope = {
             name: text
             for name, text in (params or {}).items()
@@ -109,14 +121,14 @@ class Intake:
             row.data = with_value(row.data, path, value)
 
     def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
-        """The members of a body as they are kept. Raises `Misfit` for one that is not of its field's type."""
+        """The members of a body as they are kept. Raises `InvalidRecord` for one that is not of its field's type."""
         fields = {field.wire: field for field in entity.all_fields}
         absorbed: dict[str, Stored] = {}
         for name, value in body.items():
             field = fields.get(name)
             if field is not None and field.decode is None and field.encode is None:
-                for misfit in misfits(self.spec, field.type, value, (name,)):
-                    raise Misfit(misfit)
+                for error in validation_errors(self.spec, field.type, value, "response", (name,)):
+                    raise InvalidRecord(error)
             absorbed[name] = value if field is None else self.absorb(field.type, value)
         return absorbed
 
@@ -161,7 +173,7 @@ class Intake:
     def _absorb_one_of(self, union: OneOf, value: Json) -> Stored:
         """A value of one of several types: an entity among them becomes a row of its own."""
         if not isinstance(value, dict):
-            fitting = (one for one in union.alternatives if not any(misfits(self.spec, one, value)))
+            fitting = (one for one in union.alternatives if fits(self.spec, one, value, "response"))
             return self.absorb(next((one for one in fitting if not isinstance(one, EntityRef)), Scalar("any")), value)
         for one in union.alternatives:
             if isinstance(one, EntityRef) and self._is_entity(union, one.name, value):
@@ -193,7 +205,7 @@ class Intake:
                 if choice.value == said:
                     return self.spec.entities[choice.entity]
             known = ", ".join(json.dumps(choice.value) for choice in of.choices)
-            raise Misfit(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {said!r}")
+            raise InvalidRecord(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {said!r}")
         return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
 
     def _from_params(self, entity: Entity, params: Mapping[str, str]) -> dict[str, Json]:
@@ -224,7 +236,7 @@ class Intake:
             data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type_.format)
         elif field.default is not MISSING:
             data[field.wire] = self.absorb(type_, to_wire(self.spec, type_, field.default))
-        elif isinstance(type_, EntityRef | UnionOf | OneOf) and (of := entity_part(type_)) is not None:
+        elif isinstance(type_, EntityRef | UnionOf | OneOf) and (of := first_entity(type_)) is not None:
             # A required relation: somebody has to be it, as on a real server the signed-in user is.
             first = next(self.tables.rows(of), None)
             if first is not None:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from restencil_generator.mock.kinds import bare
 from restencil_generator.spec.model import (
     MISSING,
     Const,
@@ -27,6 +26,7 @@ from restencil_generator.spec.model import (
     ValuesOf,
     list_in,
 )
+from restencil_generator.spec.type_info import bare
 
 Query: TypeAlias = Sequence[tuple[str, str]]
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from restencil_generator.mock import fake_values
-from restencil_generator.mock.kinds import argument_field, bare, entity_part
 from restencil_generator.spec.model import (
     Entity,
     EntityRef,
@@ -26,6 +25,7 @@ from restencil_generator.spec.model import (
     UnionOf,
     parts,
 )
+from restencil_generator.spec.type_info import bare, first_entity
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Tables:
 
     def is_relation(self, field: Field, entity: Entity) -> bool:
         """Whether a field holds rows of the table of an entity."""
-        of = entity_part(field.type)
+        of = first_entity(field.type)
         return of is not None and entity.key in self.keys(of)
 
     def is_of(self, row: Row, of: EntityRef | UnionOf) -> bool:
@@ -351,3 +351,27 @@ def _number(value: Stored) -> int:
             return 0
         return number if text == fake_values.identifier(number) else 0
     return whole(digits) or 0
+
+
+def argument_field(entity: Entity, name: str) -> Field | None:
+    """The field that an argument of a URL means.
+
+    It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the
+    field `id` or `slug` of an Article for `article_id` or `article_slug`; `article_id` may be a pk of any name.
+    """
+    wanted = fake_values.words(name)
+    for field in entity.all_fields:
+        if field.param == name:
+            return field
+    for field in entity.all_fields:
+        if name in (field.wire, field.name) or fake_values.words(field.name) == wanted:
+            return field
+    for field in entity.all_fields:
+        own = fake_values.words(field.name)
+        related = first_entity(field.type) is not None
+        if (related and wanted == f"{own} id") or own in (f"{wanted} id", f"{wanted}s"):
+            return field
+    owner = fake_values.words(entity.name)
+    if len(entity.pk) == 1 and wanted == f"{owner} id":
+        return entity.field(entity.pk[0])
+    return next((field for field in entity.all_fields if wanted == f"{owner} {fake_values.words(field.name)}"), None)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from restencil_generator.mock.body import misfits
-from restencil_generator.mock.kinds import choice_of
-from restencil_generator.mock.moments import text_in_format
+from restencil_generator.spec.datetimes import text_in_format
 from restencil_generator.spec.model import (
     AdderOf,
     AllOf,
@@ -28,6 +26,7 @@ from restencil_generator.spec.model import (
     UnionOf,
     ValuesOf,
 )
+from restencil_generator.spec.validate_value import choice_of, fits
 
 
 def to_wire(spec: Spec, type_: Type, value: Json) -> Json:
@@ -58,10 +57,8 @@ def to_wire(spec: Spec, type_: Type, value: Json) -> Json:
         case Scalar("datetime", format):
             return text_in_format(value, format)
         case OneOf(alternatives):
-            fitting = (
-                one for one in alternatives if not any(True for _ in misfits(spec, one, to_wire(spec, one, value)))
-            )
-            return next((to_wire(spec, one, value) for one in fitting), value)
+            shown = ((one, to_wire(spec, one, value)) for one in alternatives)
+            return next((json for one, json in shown if fits(spec, one, json, "response")), value)
         case _:
             return value
 

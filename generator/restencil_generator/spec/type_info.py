@@ -181,6 +181,54 @@ def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
     return facts(type).zero
 
 
+def bare(type: d.Type) -> d.Type:
+    """A type without its `?`."""
+    return type.item if isinstance(type, d.Optional) else type
+
+
+def first_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
+    """The first entity or union inside a type; of several types only the first counts."""
+    match type:
+        case d.EntityRef() | d.UnionOf():
+            return type
+        case d.Optional(inner) | d.ListOf(inner) | d.ValuesOf(inner) | d.QueryOf(inner) | d.AdderOf(inner):
+            return first_entity(inner)
+        case d.CollectionOf(inner) | d.AllOf(inner) | d.InvalidateOf(inner) | d.PageOf(inner):
+            return first_entity(inner)
+        case d.OneOf((d.EntityRef() as first, *_)):
+            return first
+        case d.ObjectType(members):
+            return next((found for member in members if (found := first_entity(member.type))), None)
+        case _:
+            return None
+
+
+def holds_many(type: d.Type | None) -> bool:
+    """Whether a type holds many entities rather than one."""
+    match type:
+        case d.ListOf() | d.ValuesOf() | d.CollectionOf() | d.AllOf() | d.QueryOf() | d.PageOf():
+            return first_entity(type) is not None
+        case d.Optional(item):
+            return holds_many(item)
+        case d.ObjectType(members):
+            return any(holds_many(member.type) for member in members)
+        case _:
+            return False
+
+
+def holds_records(type: d.Type | None) -> bool:
+    """Whether a body of this type holds the fields of one record or of several."""
+    match type:
+        case d.EntityRef() | d.UnionOf() | d.ObjectRef() | d.ObjectType():
+            return True
+        case d.OneOf(alternatives):
+            return any(map(holds_records, alternatives))
+        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
+            return holds_records(item)
+        case _:
+            return False
+
+
 _ANY: Final = d.Scalar("any")
 _SCALAR_FACTS: Final[Mapping[d.ScalarName, TypeInfo]] = {
     name: TypeInfo(

@@ -1,4 +1,4 @@
-"""Does a JSON value fit a type of the spec? For defaults and examples."""
+"""Validates JSON values against the types of a spec: defaults, examples, and what the mock server receives."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 
 from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
 from restencil_generator.spec import model as d
+from restencil_generator.spec.datetimes import EXPECTED, is_in_format
 from restencil_generator.spec.grammar.keys import SCALARS
 
 if TYPE_CHECKING:
     from restencil_generator.spec.model import Json
 
 Where: TypeAlias = "tuple[str | int, ...]"
-Style: TypeAlias = Literal["default", "example"]
+Use: TypeAlias = Literal["default", "example", "response", "body", "partial_body"]
+"""What a value is used as, which decides what is allowed in it (see `validation_errors`)."""
 
 
 class Tables(Protocol):
@@ -30,7 +32,7 @@ class Tables(Protocol):
     def entities(self) -> Mapping[str, d.Entity]: ...
 
 
-class Misfit(NamedTuple):
+class ValidationError(NamedTuple):
     """Something in a value that does not fit its type: where in the value, what, and what to do.
 
     `at_key` says that it is the key of a member that is wrong, not its value.
@@ -40,6 +42,10 @@ class Misfit(NamedTuple):
     message: str
     hint: str = ""
     at_key: bool = False
+
+    def __str__(self) -> str:
+        where = ".".join(map(str, self.where))
+        return f"{where}: {self.message}" if where else self.message
 
     def place_in(self, places: Mapping[Where, Place], default: Place, *prefix: str) -> Place:
         """Its place, from the places that `Reader.json` noted."""
@@ -53,21 +59,34 @@ _DECIMAL: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z")
 
 
-def validation_errors(tables: Tables, type: d.Type, value: Json, style: Style) -> Iterator[Misfit]:
+def validation_errors(tables: Tables, type: d.Type, value: Json, use: Use, at: Where = ()) -> Iterator[ValidationError]:
     """What does not fit in a value.
 
-    A default is whole and uses Python names. An example may use Python or wire names, name values that an enum does not
-    know, leave out fields, and give an entity as its bare pk.
+    | use | names | unknown fields | missing fields | datetimes |
+    |---|---|---|---|---|
+    | `default` | Python | errors | errors where required | RFC 3339 |
+    | `example` | Python and JSON | errors | allowed | the `format` of the field, or RFC 3339 |
+    | `response` | JSON | allowed | allowed | the `format` of the field |
+    | `body` | JSON | allowed | errors where a body must hold them | the `format` of the field |
+    | `partial_body` | JSON | allowed | as `body`, but for the members of the body itself | the `format` of the field |
+
+    All but defaults may also have values that an enum does not know, and an entity as its bare primary key. Values of
+    fields with `decode` or `encode` are checked in defaults alone: only these functions know their JSON.
     """
-    yield from _Fit(tables, style).check(type, value, ())
+    yield from _Validator(tables, use).check(type, value, at)
 
 
-class _Fit:
-    def __init__(self, tables: Tables, style: Style) -> None:
+def fits(tables: Tables, type: d.Type, value: Json, use: Use) -> bool:
+    """Whether a value has no validation errors."""
+    return not any(True for _ in validation_errors(tables, type, value, use))
+
+
+class _Validator:
+    def __init__(self, tables: Tables, use: Use) -> None:
         self.tables = tables
-        self.example = style == "example"
+        self.use = use
 
-    def check(self, type: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+    def check(self, type: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
         """What does not fit in a value that stands at a place of the whole."""
         match type:
             case d.Optional(item) | d.InvalidateOf(item):
@@ -75,34 +94,25 @@ class _Fit:
                     yield from self.check(item, value, at)
             case d.CollectionOf(of) | d.PageOf(of) | d.QueryOf(of):
                 yield from self.check(of, value, at)
-            case d.AdderOf(of):
-                whole = isinstance(of.of, d.ValuesOf) or isinstance(value, list)
-                yield from self.check(of.of if whole else of.of.item, value, at)
+            case d.AdderOf():
+                yield from self.check(added_by(type, value), value, at)
             case d.ListOf(item) | d.AllOf(item):
                 yield from self._items(item, value, at)
             case d.ValuesOf(item):
                 yield from self._values(item, value, at)
-            case d.OneOf():
-                yield from self._one_of(type, value, at)
-            case d.Scalar() | d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
-                yield from self._scalar(type, value, at)
+            case d.AnyOf(items) | d.OneOf(items):
+                yield from self._one_of(items, value, at)
+            case d.Scalar() | d.Const() | d.EnumRef() | d.InlineEnum():
+                yield from self._literal(type, value, at)
             case _:
                 yield from self._record(type, value, at)
 
-    def _one_of(self, type: d.OneOf, value: Json, at: Where) -> Iterator[Misfit]:
-        """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
-        found = [[*self.check(one, value, at)] for one in type.alternatives]
-        if all(found):
-            near = [errors for errors in found if all(error.where != at for error in errors)]
-            yield from near[0] if near else (_not("a value of one of the types", value, at),)
-
-    def _scalar(
-        self, type: d.Scalar | d.Const | d.InlineEnum | d.EnumRef | d.AnyOf, value: Json, at: Where
-    ) -> Iterator[Misfit]:
+    def _literal(
+        self, type: d.Scalar | d.Const | d.EnumRef | d.InlineEnum, value: Json, at: Where
+    ) -> Iterator[ValidationError]:
         match type:
-            case d.Scalar(name):
-                if not fits_scalar(name, value):
-                    yield _not(SCALARS[name].expected, value, at)
+            case d.Scalar():
+                yield from self._scalar(type, value, at)
             case d.Const(literal):
                 if not same(literal, value):
                     yield _not(shown(literal), value, at)
@@ -111,13 +121,10 @@ class _Fit:
                 yield from self._enum(f"enum {quoted(name)}", known, value, at)
             case d.InlineEnum(values):
                 yield from self._enum("the enum", values, value, at)
-            case d.AnyOf(items):
-                if all(any(True for _ in self.check(item, value, at)) for item in items):
-                    yield _not("a value of one of the types", value, at)
 
     def _record(
         self, type: d.ObjectType | d.ObjectRef | d.EntityRef | d.UnionOf, value: Json, at: Where
-    ) -> Iterator[Misfit]:
+    ) -> Iterator[ValidationError]:
         match type:
             case d.ObjectType(members):
                 yield from self._members(members, "the object", value, at)
@@ -128,69 +135,116 @@ class _Fit:
             case d.UnionOf():
                 yield from self._union(type, value, at)
 
-    def _enum(self, what: str, known: Sequence[str | int], value: Json, at: Where) -> Iterator[Misfit]:
+    def _one_of(self, alternatives: tuple[d.Type, ...], value: Json, at: Where) -> Iterator[ValidationError]:
+        """What does not fit in any alternative; where one is of the value's kind, what does not fit in that one."""
+        found = [[*self.check(one, value, at)] for one in alternatives]
+        if all(found):
+            near = [errors for errors in found if all(error.where != at for error in errors)]
+            yield from min(near, key=len) if near else (_not("a value of one of the types", value, at),)
+
+    def _scalar(self, type: d.Scalar, value: Json, at: Where) -> Iterator[ValidationError]:
+        plain = type.format is None or self.use == "default"
+        if (plain or self.use == "example") and fits_scalar(type.name, value):
+            return
+        if type.format is None or plain:
+            yield _not(SCALARS[type.name].expected, value, at)
+        elif not is_in_format(value, type.format):
+            also = f", or {EXPECTED['rfc3339']}," if self.use == "example" else ""
+            yield _not(f"{EXPECTED[type.format]}{also}", value, at)
+
+    def _enum(self, what: str, known: Sequence[str | int], value: Json, at: Where) -> Iterator[ValidationError]:
         if not known or any(same(member, value) for member in known):
             return
-        if self.example and isinstance(value, str | int) and not isinstance(value, bool):
+        if self.use != "default" and isinstance(value, str | int) and not isinstance(value, bool):
             return
         hint = did_you_mean(value, [str(word) for word in known[:50]]) if isinstance(value, str) else ""
-        yield Misfit(at, f"{what} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}")
+        yield ValidationError(at, f"{what} has no value {shown(value)}", hint or f"write {listed(map(str, known[:8]))}")
 
-    def _items(self, item: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+    def _items(self, item: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
         if not isinstance(value, list):
             yield _not("a list", value, at)
             return
         for index, part in enumerate(value):
             yield from self.check(item, part, (*at, index))
 
-    def _values(self, item: d.Type, value: Json, at: Where) -> Iterator[Misfit]:
+    def _values(self, item: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
         if not isinstance(value, dict):
             yield _not("a mapping", value, at)
             return
         for key, part in value.items():
             yield from self.check(item, part, (*at, key))
 
-    def _members(self, fields: tuple[d.Field, ...], what: str, value: Json, at: Where) -> Iterator[Misfit]:
+    def _members(self, fields: tuple[d.Field, ...], what: str, value: Json, at: Where) -> Iterator[ValidationError]:
         if not isinstance(value, dict):
             yield _not("a mapping", value, at)
             return
-        names = {field.name: field for field in fields}
-        if self.example:
-            names = {field.wire: field for field in fields} | names
+        is_spec_text = self.use in ("default", "example")
+        names = {} if self.use == "default" else {field.wire: field for field in fields}
+        names |= {field.name: field for field in fields} if is_spec_text else {}
         given: set[str] = set()
         for key, part in value.items():
             field = names.get(key)
-            if field is None:
+            if field is None and is_spec_text:
                 hint = did_you_mean(key, [field.name for field in fields])
-                yield Misfit((*at, key), f"{what} has no field {quoted(key)}", hint, at_key=True)
+                yield ValidationError((*at, key), f"{what} has no field {quoted(key)}", hint, at_key=True)
+            elif field is None:
+                continue
             elif field.name in given:
-                yield Misfit((*at, key), f"the field {quoted(field.name)} is given twice, by both its names")
+                yield ValidationError((*at, key), f"the field {quoted(field.name)} is given twice, by both its names")
             else:
                 given.add(field.name)
-                yield from self.check(field.type, part, (*at, key))
-        if self.example or len(given) < len(value):
-            return
+                yield from self._member(field, part, (*at, key))
         for field in fields:
-            if field.required and field.name not in given:
-                yield Misfit(at, f"{what} needs {quoted(field.name)}", f"add '{field.name}: …'")
+            if field.name in given:
+                continue
+            if self.use == "body" and field.must and field.is_sent:
+                yield ValidationError((*at, field.wire), "is required")
+            elif self.use == "default" and field.required and len(given) == len(value):
+                yield ValidationError(at, f"{what} needs {quoted(field.name)}", f"add '{field.name}: …'")
 
-    def _entity(self, name: str, value: Json, at: Where) -> Iterator[Misfit]:
-        if not self.example:
-            yield Misfit(at, f"an entity takes no default but null, this is {shown(value)}", "remove it")
+    def _member(self, field: d.Field, value: Json, at: Where) -> Iterator[ValidationError]:
+        """What does not fit in the value of a field.
+
+        The values of a partial body are whole ones. An entity that has its primary key may be known to the server
+        already, so it needs no other field.
+        """
+        use = self.use
+        if use != "default" and (field.decode is not None or field.encode is not None):
+            return
+        if use in ("body", "partial_body"):
+            use = "response" if self._has_pk(field.type, value) else "body"
+        yield from _Validator(self.tables, use).check(field.type, value, at)
+
+    def _has_pk(self, type: d.Type, value: Json) -> bool:
+        """Whether a value is an entity with all fields that its primary key is made of, under their JSON names."""
+        known = type.item if isinstance(type, d.Optional) else type
+        if not isinstance(known, d.EntityRef) or not isinstance(value, dict):
+            return False
+        entity = self.tables.entities[known.name]
+        names = {name.partition(".")[0] for name in entity.pk}
+        return names <= {field.name for field in entity.all_fields if field.wire in value}
+
+    def _entity(self, name: str, value: Json, at: Where) -> Iterator[ValidationError]:
+        if self.use == "default":
+            yield ValidationError(at, f"an entity takes no default but null, this is {shown(value)}", "remove it")
         elif isinstance(value, dict):
             yield from self._members(self.tables.entities[name].all_fields, f"entity {quoted(name)}", value, at)
         elif not is_pk(value):
             yield _not(f"entity {quoted(name)} as a mapping, or its pk", value, at)
 
-    def _union(self, union: d.UnionOf, value: Json, at: Where) -> Iterator[Misfit]:
-        if not self.example:
-            yield Misfit(at, f"a union takes no default but null, this is {shown(value)}", "remove it")
+    def _union(self, union: d.UnionOf, value: Json, at: Where) -> Iterator[ValidationError]:
+        if self.use == "default":
+            yield ValidationError(at, f"a union takes no default but null, this is {shown(value)}", "remove it")
         elif not isinstance(value, dict):
             yield _not("one of the union's entities as a mapping", value, at)
-        elif isinstance(union.attribute, str):
-            chosen = choice_of(union, value)
-            if chosen is not None:
-                yield from self._entity(chosen, value, at)
+        elif (chosen := choice_of(union, value)) is not None:
+            yield from self._entity(chosen, value, at)
+
+
+def added_by(type: d.AdderOf, value: Json) -> d.Type:
+    """The type of what is added to a collection: one item, or several as a list or mapping."""
+    whole = isinstance(type.of.of, d.ValuesOf) or isinstance(value, list)
+    return type.of.of if whole else type.of.of.item
 
 
 def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Missing) -> Iterator[str]:
@@ -225,7 +279,7 @@ def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
 
 
 def is_pk(value: Json) -> bool:
-    """Whether a value can be a bare pk: a text that is not empty, or a number."""
+    """Whether a value can be a bare primary key: a string that is not empty, or a number."""
     return (isinstance(value, str) and bool(value)) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
@@ -298,5 +352,5 @@ def shown(value: Json) -> str:
     return quoted(value) if isinstance(value, str) else visible(str(value))[:40]
 
 
-def _not(expected: str, value: Json, at: Where) -> Misfit:
-    return Misfit(at, f"{expected} is expected, this is {shown(value)}")
+def _not(expected: str, value: Json, at: Where) -> ValidationError:
+    return ValidationError(at, f"{expected} is expected, this is {shown(value)}")

@@ -1276,7 +1276,9 @@ ROWS: Final = (
     Row("body", "multipart", Fields("file_field"), "Fields and files that are sent as a multipart body."),
     Row("example", "params", Json(mapping=True), "The arguments of the call, but for the body."),
     Row("example", "body", Json(), "The body."),
-    Row("example", "response", Json(), "The answer."),
+    Row("example", "response", Json(),
+        "The response as the API sends it. Names may be those of the spec or of JSON, and datetimes with a `format` "
+        "may also be RFC 3339 text: `1767225600` or `2026-01-01T00:00:00Z` for `unix`."),
     # ---------------------------------------------------------------------------------------------------------- fields
     Row(_DECLARED, "type", Type(must=True), "Its type.", others=("schema",)),
     Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
