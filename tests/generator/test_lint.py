@@ -15,6 +15,7 @@ from restencil_generator.lint.advice import lint
 from restencil_generator.lint.storage import SECRETS
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import Loaded, load_spec, load_text
+from restencil_generator.spec.page_styles import STYLES, PageStyle
 from restencil_generator.spec.validate_value import validation_errors
 
 ROOT = Path(__file__).parents[2]
@@ -353,6 +354,17 @@ def test_where_there_are_pages_the_next_one_should_be_found() -> None:
         ("no-iterate", "'get_list' of resource 'items' has pages, but nothing says how 'iterate()' finds the next one")
     ]
     assert of_resource("pagination_field: skip") == []
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
+def test_start_has_an_effect_where_pages_are_counted(style: PageStyle) -> None:
+    """`start` is the first number; styles that send none have no use for it."""
+    following = ", next: next" if style.needs_next else ""
+    keys = f"pagination_field: p\npagination: {{style: {style.name}, start: 0{following}}}\n"
+    if style.needs_next:
+        keys += "endpoints: {get_list: {schema: {items: {collection: [Item]}, next: string?}}}\n"
+    found = [code for code, _ in of_resource(keys)]
+    assert found == ([] if style.is_counted else ["no-effect"])
 
 
 def test_a_search_parameter_should_have_a_text() -> None:

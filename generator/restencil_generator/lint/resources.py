@@ -9,11 +9,11 @@ from restencil_generator.diagnostics.model import Place, Problem, quoted
 from restencil_generator.lint.common import advice, has_part
 from restencil_generator.lint.identity import check_identity, names_key
 from restencil_generator.spec import model as d
+from restencil_generator.spec.page_styles import STYLES, implied_style
 from restencil_generator.spec.type_info import path_to
 
 OFTEN: Final = 10_000
 """Polling at least this often (ms) is worth a word where it fetches a whole list."""
-_FOUND_BY_NAME: Final = ("page", "offset", "skip")
 
 
 def _glued(resource: d.Resource) -> Iterator[Problem]:
@@ -165,12 +165,21 @@ def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator
             "poll less often, or give it a 'pagination_field'",
         )
     field = endpoint.pagination_field if endpoint.name != "get_page" else None
-    if field is not None and endpoint.pagination is None and field.name not in _FOUND_BY_NAME:
+    if field is not None and endpoint.pagination is None and implied_style(field.name) is None:
         yield advice(
             "no-iterate",
             f"{what} has pages, but nothing says how 'iterate()' finds the next one",
             endpoint.place,
             "add 'pagination: {style: …}'",
+        )
+    pagination = endpoint.pagination if endpoint.name != "get_page" else None
+    if pagination is not None and pagination.start is not None and not STYLES[pagination.style].is_counted:
+        yield advice(
+            "no-effect",
+            f"'start' in the pagination of {what} has no effect: pages of style {quoted(pagination.style)} have no "
+            "numbers",
+            endpoint.place,
+            "remove it",
         )
     for param in endpoint.search_params:
         if endpoint.base is None and _has_no_text(param):

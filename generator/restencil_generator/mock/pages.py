@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -15,6 +15,7 @@ from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of, whole
 from restencil_generator.spec.model import MISSING, Endpoint, Entity, Json, Missing, Pagination
+from restencil_generator.spec.page_styles import CURSOR, STYLES, PageStyle, implied_style
 
 PAGE = 10
 """Items a page where the spec does not say."""
@@ -22,32 +23,35 @@ PAGE = 10
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paging:
-    """How an endpoint is asked for pages: the wire names of the arguments for the page and for its size.
+    """How an endpoint is asked for pages: the wire names of the arguments for the page and for its size."""
 
-    `style` is None where the spec knows no pages.
-    """
-
-    style: Pagination | None
+    pagination: Pagination
     field: str
     size: str | None
 
     @property
+    def style(self) -> PageStyle:
+        """What is known of its style."""
+        return STYLES[self.pagination.style]
+
+    @property
     def arguments(self) -> frozenset[str]:
         """The arguments that ask for a page and search for nothing."""
-        names = () if self.style is None else (self.field, self.size)
-        return frozenset(name for name in names if name is not None)
+        return frozenset((self.field,) if self.size is None else (self.field, self.size))
 
 
-def paging_of(endpoint: Endpoint) -> Paging:
-    """How an endpoint is asked for pages. Without `pagination`, the name of its `pagination_field` tells the style."""
-    style, field = endpoint.pagination, endpoint.pagination_field
-    if style is None and field is not None:
-        style = Pagination(
-            "page" if field.name == "page" else "offset" if field.name in ("offset", "skip") else "cursor"
-        )
-    default = "page" if style is None or style.style in ("link", "url") else style.style
-    size = None if style is None or style.size is None else style.size.param.wire
-    return Paging(style, default if field is None else field.wire, size)
+def paging_of(endpoint: Endpoint) -> Paging | None:
+    """How an endpoint is asked for pages; None where the spec knows none.
+
+    Without `pagination`, the name of its `pagination_field` implies the style; where it implies none, it is a cursor.
+    """
+    pagination, field = endpoint.pagination, endpoint.pagination_field
+    if pagination is None:
+        if field is None:
+            return None
+        pagination = Pagination((implied_style(field.name) or CURSOR).name)
+    size = None if pagination.size is None else pagination.size.param.wire
+    return Paging(pagination, pagination.style if field is None else field.wire, size)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,57 +124,70 @@ class Pages:
 
     def cut(self, rows: Sequence[tuple[Entity, Row]]) -> Page:
         """The page that the call asks for; all rows where the spec knows no pages."""
-        style = self.paging.style
-        if style is None:
+        if self.paging is None:
             return Page(rows, len(rows), max(1, len(rows)), 1, 0, None, None)
-        arguments = dict(self.call.query)
-        size = PAGE if style.size is None else style.size.value
-        size_field = self.paging.size
-        if size_field is not None and size_field in arguments:
-            size = _whole(size_field, arguments[size_field], least=1)
-        name = self.paging.field
-        given = arguments.get(name)
-        first = style.start if style.start is not None else 0 if style.style == "offset" else 1
-        if style.style == "cursor":
-            start = 0 if given is None else self._after(rows, given)
-        elif given is None:
-            start = 0
-        elif style.style == "offset":
-            start = max(0, _whole(name, given, least=0) - first)
-        else:
-            start = (_whole(name, given, least=first) - first) * size
-        items = rows[start : start + size]
-        more = start + size < len(rows)
-        number = start // size + (1 if style.style == "offset" else first)
-        next_: str | int | None = None
-        if more and items:
-            offset = first + start + size if style.style == "offset" else number + 1
-            next_ = self._cursor(*items[-1]) if style.style == "cursor" else offset
-            if style.style == "url":
-                next_ = self._url(number + 1)
-        previous: str | int | None = {"page": number - 1, "link": number - 1, "offset": max(0, start - size)}.get(
-            style.style
-        )
-        page = Page(items, len(rows), size, number, start, next_, previous if start else None)
+        style, arguments = self.paging.style, dict(self.call.query)
+        window = Window(self.tables, self.call, self.paging, rows, arguments)
+        sent = arguments.get(self.paging.field)
+        start = 0 if sent is None else style.index(sent, window)
+        end = start + window.size
+        items = rows[start:end]
+        next_ = style.position(end, window) if items and end < len(rows) else None
+        previous = style.position(max(0, start - window.size), window) if start else None
+        shown = [None if one is None else style.shown(one, window) for one in (next_, previous)]
+        page = Page(items, len(rows), window.size, style.number(start, window), start, shown[0], shown[1])
         self.first = self.first or page
-        self._page_headers(style, page)
+        self.headers["X-Total-Count"] = str(page.total)
+        self.headers |= style.headers({"next": next_, "prev": previous, "first": style.position(0, window)}, window)
+        place = self.paging.pagination.next
+        if place is not None and place.kind == "header" and page.next is not None:
+            self.headers[place.path[0]] = str(page.next)
         return page
 
+
+class Window:
+    """The rows of one call as its style cuts them: `size` to a page, the first one numbered `start`."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        call: Call,
+        paging: Paging,
+        rows: Sequence[tuple[Entity, Row]],
+        arguments: Mapping[str, str],
+    ) -> None:
+        self.tables = tables
+        self.call = call
+        self.paging = paging
+        self.rows = rows
+        pagination = paging.pagination
+        self.start = paging.style.start if pagination.start is None else pagination.start
+        self.size = PAGE if pagination.size is None else pagination.size.value
+        if paging.size is not None and paging.size in arguments:
+            self.size = _whole(paging.size, arguments[paging.size], least=1)
+
+    def whole(self, text: str, least: int, /) -> int:
+        """The number that was sent for the page."""
+        return _whole(self.paging.field, text, least=least)
+
+    def cursor(self, index: int, /) -> str:
+        """The cursor behind the row before: the member that `next: last.…` names, else an opaque text."""
+        return self._cursor(*self.rows[index - 1])
+
     def _cursor(self, entity: Entity, row: Row) -> str:
-        """The cursor after a row: the member that `next: last.…` names, else an opaque text."""
-        style = self.paging.style
-        if style is not None and style.next is not None and style.next.kind == "last":
-            return text_of(scalar_of(_at(show(self.tables, row, entity), style.next.path))) or ""
+        place = self.paging.pagination.next
+        if place is not None and place.kind == "last":
+            return text_of(scalar_of(_at(show(self.tables, row, entity), place.path))) or ""
         return base64.urlsafe_b64encode(f"after {self.tables.pk(row)}".encode()).decode().rstrip("=")
 
-    def _after(self, rows: Sequence[tuple[Entity, Row]], cursor: str) -> int:
-        """The index after the row that a cursor names, also of one deleted meanwhile where ids count up."""
-        style = self.paging.style
-        texts = [self._cursor(entity, row) for entity, row in rows]
+    def index_of(self, cursor: str, /) -> int:
+        """The index behind the row that a cursor names, also of one deleted meanwhile where ids count up."""
+        place = self.paging.pagination.next
+        texts = [self._cursor(entity, row) for entity, row in self.rows]
         if cursor in texts:
             return len(texts) - texts[::-1].index(cursor)
         last = cursor
-        if style is None or style.next is None or style.next.kind != "last":
+        if place is None or place.kind != "last":
             try:
                 decoded = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
             except (binascii.Error, UnicodeDecodeError, ValueError):
@@ -178,7 +195,7 @@ class Pages:
             if not decoded.startswith("after "):
                 raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} is no cursor of this list: {cursor!r}")
             last = decoded.removeprefix("after ")
-            texts = [self.tables.pk(row) for _, row in rows]
+            texts = [self.tables.pk(row) for _, row in self.rows]
         if (
             (limit := whole(last)) is not None
             and None not in (found := [*map(whole, texts)])
@@ -187,22 +204,11 @@ class Pages:
             return sum(number <= limit for number in numbers)
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} names no item of this list: {cursor!r}")
 
-    def _page_headers(self, style: Pagination, page: Page) -> None:
-        self.headers["X-Total-Count"] = str(page.total)
-        if style.next is not None and style.next.kind == "header" and page.next is not None:
-            self.headers[style.next.path[0]] = str(page.next)
-        if style.style == "link":
-            self.headers["Link"] = ", ".join(
-                f'<{self._url(value)}>; rel="{relation}"'
-                for relation, value in (("next", page.next), ("prev", page.previous), ("first", 1))
-                if value is not None
-            )
-
-    def _url(self, value: str | int) -> str:
-        """Where the list has this page."""
+    def url(self, position: str | int, /) -> str:
+        """Where the list has the page of this position."""
         kept = [pair for pair in self.call.query if pair[0] != self.paging.field]
         holes = [(argument, self.call.params[name]) for argument, name in self.call.route.holes.items()]
-        return f"{self.call.url}?{urlencode([*self.call.route.literals, *holes, *kept, (self.paging.field, value)])}"
+        return f"{self.call.url}?{urlencode([*self.call.route.literals, *holes, *kept, (self.paging.field, position)])}"
 
 
 def _whole(name: str, text: str, *, least: int) -> int:

@@ -179,7 +179,8 @@ class Records:
             for entity, row in self.tables.rows(of)
             if all(self._in_path(row, name, text) for name, text in self.call.list_params().items())
         ]
-        skipped = paging_of(self.call.endpoint).arguments
+        paging = paging_of(self.call.endpoint)
+        skipped = frozenset[str]() if paging is None else paging.arguments
         for name, texts in self._arguments():
             if name in skipped:
                 continue

@@ -207,11 +207,12 @@ class Shape:
 
     def _put_next(self, content: Json) -> None:
         """Writes the next page's cursor where the pagination says that it stands in the response."""
-        style, page = self.pages.paging.style, self.pages.first
-        if page is None or style is None or not isinstance(content, dict):
+        paging, page = self.pages.paging, self.pages.first
+        if page is None or paging is None or not isinstance(content, dict):
             return
-        told = ((style.next, page.next), (style.more, page.next is not None), (style.total, page.total))
-        for where, value in (*told, (style.length, page.size)):
+        pagination = paging.pagination
+        told = ((pagination.next, page.next), (pagination.more, page.next is not None), (pagination.total, page.total))
+        for where, value in (*told, (pagination.length, page.size)):
             if where is not None and where.kind == "response":
                 _put(content, where.path, value)
 

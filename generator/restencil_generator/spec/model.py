@@ -691,18 +691,15 @@ class PageSize:
     value: int
 
 
-PaginationStyle: TypeAlias = Literal["page", "offset", "cursor", "link", "url"]
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pagination:
-    """How `iterate()` finds the next page. `next` is set for the styles `cursor` and `url` alone.
+    """How `iterate()` finds the next page. `style` is one of `page_styles`; `next` is set for those that need it.
 
     `more`, `total` and `length` are paths in the response: whether there is another page, how many items there are in
     all, and how many a page has. `start` is the first page or offset.
     """
 
-    style: PaginationStyle
+    style: str
     next: Next | None = None
     size: PageSize | None = None
     remove_cursor: Reference | None = None

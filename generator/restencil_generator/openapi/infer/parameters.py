@@ -13,12 +13,13 @@ from restencil_generator.openapi.document.json_types import is_list
 from restencil_generator.openapi.document.model import Document, Operation, Parameter, Part, Schema
 from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names
-from restencil_generator.openapi.infer.pagination import CURSORS, OFFSETS, PAGES, SIZES
+from restencil_generator.openapi.infer.pagination import SIZES
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Shapes
 from restencil_generator.openapi.infer.schema_types import Typed, Types, declared, fits
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.model import OBJECT_STYLES
+from restencil_generator.spec.page_styles import STYLES
 
 DROPPED: Final = frozenset(
     ("accept", "content-type", "authorization", "cookie", "proxy-authorization", "host", "content-length")
@@ -388,7 +389,8 @@ def _shown(value: object) -> str:
 
 
 def _pages(name: str) -> bool:
-    return name in (*CURSORS, *PAGES, *OFFSETS, *SIZES, "number", "before")
+    positions = (style.parameters for style in STYLES.values())
+    return name in {"number", "before"}.union(SIZES, *positions)
 
 
 def is_styled(value: Value) -> bool:

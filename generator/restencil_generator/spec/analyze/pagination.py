@@ -11,21 +11,19 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import SymbolTable
 from restencil_generator.spec.grammar.read import ParsedSection
 from restencil_generator.spec.names import python_name, wire_name
+from restencil_generator.spec.page_styles import STYLES, PageStyle, implied_style
 from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 
 ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 """The type of a parameter of which the spec says nothing."""
 
-_COUNTED: Final = ("page", "offset", "skip")
-"""The last words of the names of parameters that are numbers, where nothing else says so."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenPagination:
     """A pagination before it meets a schema: paths in the response keep their text, and their node."""
 
-    style: d.PaginationStyle
+    style: PageStyle
     next: str | None
     node: Node
     size: tuple[str, int] | None
@@ -50,7 +48,7 @@ def written_pagination(given: ParsedSection) -> WrittenPagination | None:
         if isinstance(written[key], str)
     }
     return WrittenPagination(
-        written["style"],
+        STYLES[written["style"]],
         written["next"],
         written.node("next") or given.key("pagination"),
         pair,
@@ -85,13 +83,14 @@ def _page_type(
     declared: SymbolTable, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None
 ) -> d.Type:
     style = None if written is None else written.style
-    if style in ("page", "offset"):
+    if style is not None and style.is_counted:
         return d.Scalar("integer")
-    if style == "cursor" and written is not None and endpoint is not None:
+    if style is not None and style.needs_next and not style.is_url and written is not None and endpoint is not None:
         types = {facts(type).bare: None for type in _cursor_types(declared, written.next or "", endpoint)}
         known = [type for type in types if facts(type).in_path]
         return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
-    if wire_name(name, "snake_case").rpartition("_")[2] in _COUNTED:
+    implied = implied_style(wire_name(name, "snake_case").rpartition("_")[2])
+    if implied is not None and implied.is_counted:
         return d.Scalar("integer")
     return ANY_TEXT if style is None else d.Scalar("string")
 
@@ -127,7 +126,7 @@ def resolved_pagination(
             declared.report("parameter-clash", message, written.node, "rename one of them")
         size = d.PageSize(param, value)
     return d.Pagination(
-        written.style,
+        written.style.name,
         following,
         size,
         written.remove_cursor,

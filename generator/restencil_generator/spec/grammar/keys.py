@@ -87,6 +87,7 @@ from restencil_generator.spec.grammar.value_kinds import (
     Word,
     Yes,
 )
+from restencil_generator.spec.page_styles import STYLES
 from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1
@@ -711,7 +712,7 @@ PLACES: Final[Mapping[str, Place]] = {
             OnlyWith(
                 "next",
                 "style",
-                ("cursor", "url"),
+                tuple(style.name for style in STYLES.values() if style.needs_next),
                 "to find the next page's cursor",
                 "add 'next: …', a path in the response, header:NAME or last.<field>",
             ),
@@ -1257,7 +1258,9 @@ ROWS: Final = (
         "Whether a storage keeps it: `false`, or a number that is raised when what is kept would be read wrongly.",
         otherwise="true"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
-    Row("pagination", "style", Word(get_args(d.PaginationStyle)), "How pages are asked for.", required=True),
+    Row("pagination", "style", Word(tuple(STYLES)),
+        f"What is sent for a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
+        required=True),
     Row("pagination", "next", Text(empty=False, pattern=CURSOR),
         "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
         "style `url`, where the URL of the next page is in the answer."),
@@ -1266,7 +1269,7 @@ ROWS: Final = (
     Row("pagination", "total", Text(empty=False),
         "Where the answer says how many items there are in all pages; the number follows as items come and go."),
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
-        otherwise="1 for `page`, 0 for `offset`"),
+        otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
     Row("pagination", "size", Either((Section("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
         "How many items a page is asked to have; or where the answer says how many a page has that is not the last."),
     Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),

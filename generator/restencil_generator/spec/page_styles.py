@@ -1,0 +1,317 @@
+"""The styles of pagination: what language, importer and mock server know of each is one object.
+
+`restencil.client.page_styles` has what programs need of the style of the same name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Final, Protocol, TypeAlias
+
+Position: TypeAlias = str | int
+"""What names a page: a number, a cursor."""
+
+
+class Window(Protocol):
+    """A list of the mock server that is cut into pages of `size` items; `start` is the first number."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    def whole(self, text: str, least: int, /) -> int:
+        """The number that a client has sent. Refuses the request where it is none, or less than that."""
+        ...
+
+    def cursor(self, index: int, /) -> str:
+        """A cursor for the page that begins with the item of this index, which is not 0."""
+        ...
+
+    def index_of(self, cursor: str, /) -> int:
+        """The index of the first item behind a cursor. Refuses the request where it is none of this list."""
+        ...
+
+    def url(self, position: Position, /) -> str:
+        """The URL of the page with this position."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an imported list by its JSON name; `starts_at_zero` where a document says that 0 is allowed."""
+
+    name: str
+    is_string: bool = False
+    starts_at_zero: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """A scalar beside a list in a response: the names that lead to it, in snake_case, and its JSON name."""
+
+    path: tuple[str, ...]
+    json_name: str
+    type: str
+    format: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+        return self.path[-1]
+
+    @property
+    def dotted(self) -> str:
+        """The path as specs write it."""
+        return ".".join(self.path)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Signs:
+    """What an OpenAPI document says of a list that may have pages.
+
+    `parameters` are those of the request by name, `members` stand beside the list, outer ones first, `headers` are
+    those of the response, all names in snake_case; `key` is the field that is the primary key of the items, "" for
+    none.
+    """
+
+    parameters: Mapping[str, Parameter]
+    members: tuple[Member, ...] = ()
+    headers: frozenset[str] = frozenset()
+    key: str = ""
+
+    def parameter(self, names: tuple[str, ...]) -> Parameter | None:
+        """The first parameter that has one of these names."""
+        return next((self.parameters[name] for name in names if name in self.parameters), None)
+
+    def member(self, names: tuple[str, ...], types: tuple[str, ...] = ()) -> Member | None:
+        """The first member with one of these names, and of these types; earlier names go before outer places."""
+        fitting = [member for member in self.members if not types or member.type in types]
+        return next((member for name in names for member in fitting if member.name == name), None)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Guess:
+    """Pages that the importer has found: the parameter that names one, keys beside `style`, and a comment."""
+
+    field: Parameter | None
+    keys: Mapping[str, Position] = dataclasses.field(default_factory=dict[str, Position])
+    comment: str = ""
+
+
+class PageStyle(ABC):
+    """One style of pagination, `pagination: {style: NAME}`."""
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    """What is sent for a page, as the reference says it behind the name."""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """The names of parameters that have this style, in snake_case, by which the importer finds it."""
+    implied_by: ClassVar[tuple[str, ...]] = ()
+    """The names of a `pagination_field` that have this style where no `pagination` is written."""
+    is_counted: ClassVar[bool] = False
+    """Whether the parameter is an integer, so that `start` has a meaning."""
+    start: ClassVar[int] = 1
+    """The first number where the spec writes no `start`."""
+    needs_next: ClassVar[bool] = False
+    """Whether the spec has to say by `next` where the next page is named."""
+    is_url: ClassVar[bool] = False
+    """Whether the next page is named by its URL."""
+
+    @abstractmethod
+    def guess(self, signs: Signs) -> Guess | None:
+        """How an imported list is paginated, if it is in this style."""
+
+    @abstractmethod
+    def index(self, sent: str, window: Window) -> int:
+        """The index of the first item of the page that a client of the mock server asks for."""
+
+    @abstractmethod
+    def position(self, index: int, window: Window) -> Position | None:
+        """What the mock server calls the page that begins with the item of this index."""
+
+    def number(self, index: int, window: Window) -> int:
+        """The number of the page that begins with the item of this index, for members such as `page`."""
+        return index // window.size + 1
+
+    def shown(self, position: Position, window: Window) -> Position:
+        """How responses of the mock server name a page."""
+        return position
+
+    def headers(self, pages: Mapping[str, Position | None], window: Window) -> Mapping[str, str]:
+        """Headers that name the pages `next`, `prev` and `first`."""
+        return {}
+
+
+class _Numbered(PageStyle):
+    """The mock server numbers the pages."""
+
+    def index(self, sent: str, window: Window) -> int:
+        """So many pages stand before it."""
+        return (window.whole(sent, window.start) - window.start) * window.size
+
+    def position(self, index: int, window: Window) -> Position | None:
+        """Its number."""
+        return self.number(index, window)
+
+    def number(self, index: int, window: Window) -> int:
+        """Numbers begin at `start`."""
+        return index // window.size + window.start
+
+
+class PageNumber(_Numbered):
+    """A page is asked for by its number."""
+
+    name = "page"
+    help = "the number of the page"
+    parameters = ("page", "page_number", "pagenumber")
+    implied_by = ("page",)
+    is_counted = True
+
+    def guess(self, signs: Signs) -> Guess | None:
+        """By the name of the parameter; from 0 where the document says so."""
+        found = signs.parameter(self.parameters)
+        return None if found is None else Guess(found, {"start": 0} if found.starts_at_zero else {})
+
+
+class Offset(PageStyle):
+    """A page is asked for by the number of items before it."""
+
+    name = "offset"
+    help = "how many items stand before the page"
+    parameters = ("offset", "skip", "start", "start_index", "start_at")
+    implied_by = ("offset", "skip")
+    is_counted = True
+    start = 0
+
+    def guess(self, signs: Signs) -> Guess | None:
+        """By the name of the parameter."""
+        found = signs.parameter(self.parameters)
+        return None if found is None else Guess(found)
+
+    def index(self, sent: str, window: Window) -> int:
+        """Offsets count from `start`."""
+        return max(0, window.whole(sent, 0) - window.start)
+
+    def position(self, index: int, window: Window) -> Position | None:
+        """Its offset."""
+        return window.start + index
+
+
+class Cursor(PageStyle):
+    """A response names the next page by a value that only the server understands."""
+
+    name = "cursor"
+    help = "a value that the page before names (`next`)"
+    parameters = (
+        "cursor",
+        "page_token",
+        "starting_after",
+        "after",
+        "next_token",
+        "continuation_token",
+        "marker",
+        "start_cursor",
+        "continue",
+    )
+    needs_next = True
+
+    def guess(self, signs: Signs) -> Guess | None:
+        """By the name of the parameter; or an offset that is a string, which the response must name."""
+        field = signs.parameter(self.parameters)
+        key = signs.key
+        if field is None:
+            field, key = signs.parameter(Offset.parameters), ""
+            if field is None or not field.is_string or signs.parameter(PageNumber.parameters) is not None:
+                return None
+        name = next(name for name, parameter in signs.parameters.items() if parameter is field)
+        named = signs.member(
+            (f"next_{name}", name, "next", "next_cursor", "next_page_token", "next_token", "next_page")
+        )
+        named = named or next((member for member in signs.members if member.name.startswith("next")), None)
+        if named is None and not key:
+            return None
+        comment = "the last item's key" if named is None else named.json_name
+        return Guess(field, {"next": f"last.{key}" if named is None else named.dotted}, comment)
+
+    def index(self, sent: str, window: Window) -> int:
+        """What a cursor means is the server's."""
+        return window.index_of(sent)
+
+    def position(self, index: int, window: Window) -> Position | None:
+        """The first page has no cursor."""
+        return window.cursor(index) if index else None
+
+
+CURSOR: Final = Cursor()
+
+
+class Link(_Numbered):
+    """The `Link` header of a response has the URL of the next page."""
+
+    name = "link"
+    help = "the URL with `rel=next` in the `Link` header"
+    is_url = True
+
+    def guess(self, signs: Signs) -> Guess | None:
+        """By the header of the response."""
+        if "link" not in signs.headers:
+            return None
+        return Guess(next(iter(positions(signs)), None))
+
+    def headers(self, pages: Mapping[str, Position | None], window: Window) -> Mapping[str, str]:
+        """RFC 8288."""
+        known = ((relation, position) for relation, position in pages.items() if position is not None)
+        return {"Link": ", ".join(f'<{window.url(position)}>; rel="{relation}"' for relation, position in known)}
+
+
+class Url(_Numbered):
+    """The body of a response has the URL of the next page."""
+
+    name = "url"
+    help = "the URL that the response body has (`next`)"
+    is_url = True
+    needs_next = True
+
+    members: ClassVar = (
+        "next",
+        "next_url",
+        "next_link",
+        "odata_next_link",
+        "next_page_url",
+        "next_href",
+        "next_page_uri",
+        "next_uri",
+    )
+
+    def guess(self, signs: Signs) -> Guess | None:
+        """By a member of the response, where no parameter names a page."""
+        if positions(signs):
+            return None
+        for member in signs.members:
+            is_url = member.name in self.members and member.type in ("string", "any", "one_of")
+            if is_url and (member.name != "next" or member.format in ("uri", "url", "")):
+                return Guess(None, {"next": member.dotted}, member.json_name)
+        return None
+
+    def shown(self, position: Position, window: Window) -> Position:
+        """The whole URL."""
+        return window.url(position)
+
+
+STYLES: Final[Mapping[str, PageStyle]] = {
+    style.name: style for style in (Link(), CURSOR, PageNumber(), Offset(), Url())
+}
+"""All styles by name. The importer takes the first one that it finds."""
+
+
+def positions(signs: Signs) -> list[Parameter]:
+    """The parameters that name a page, of whatever style, those of the first styles first."""
+    names = [name for style in STYLES.values() for name in style.parameters]
+    return [signs.parameters[name] for name in names if name in signs.parameters]
+
+
+def implied_style(field: str) -> PageStyle | None:
+    """The style that the name of a `pagination_field` implies where no `pagination` is written."""
+    return next((style for style in STYLES.values() if field in style.implied_by), None)
