@@ -111,7 +111,7 @@ def _in_endpoint(endpoint: d.Endpoint, *where: str) -> Iterator[tuple[Kind, str,
 
 
 def _in_type(type: d.Type | None, *where: str) -> Iterator[tuple[Kind, str, Use]]:
-    for part in d.parts(type) if type is not None else ():
+    for part in d.walk(type) if type is not None else ():
         match part:
             case d.EnumRef(name):
                 yield "enum", name, where

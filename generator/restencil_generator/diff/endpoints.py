@@ -466,7 +466,7 @@ def told_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
 
 def _list(schema: d.Type | None) -> d.CollectionOf | None:
     """The first collection of a schema."""
-    parts = () if schema is None or isinstance(schema, d.AdderOf) else d.parts(schema)
+    parts = () if schema is None or isinstance(schema, d.AdderOf) else d.walk(schema)
     return next((part for part in parts if isinstance(part, d.CollectionOf)), None)
 
 

@@ -50,7 +50,7 @@ def types_of(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
 
 def parts_of(type: d.Type, wanted: Any) -> Iterator[Any]:
     """The types of a kind in a type, itself included."""
-    return (part for part in d.parts(type) if isinstance(part, wanted))
+    return (part for part in d.walk(type) if isinstance(part, wanted))
 
 
 def has_part(type: d.Type | None, wanted: Any) -> bool:

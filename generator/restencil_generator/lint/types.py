@@ -14,7 +14,7 @@ def unions(spec: d.Spec, types: Iterable[tuple[Place, d.Type]]) -> Iterator[Prob
     """Types of one union of which the later one is never chosen, and what lacks the field that tells it apart."""
     told: set[tuple[Place, d.OneOf]] = set()
     for place, type in types:
-        for union in d.parts(type):
+        for union in d.walk(type):
             if isinstance(union, d.OneOf) and (place, union) not in told:
                 told.add((place, union))
                 yield from _order(spec, place, union)

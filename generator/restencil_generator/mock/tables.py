@@ -23,7 +23,7 @@ from restencil_generator.spec.model import (
     Spec,
     Type,
     UnionOf,
-    parts,
+    walk,
 )
 from restencil_generator.spec.type_info import bare, first_entity
 
@@ -291,16 +291,16 @@ def _leaves(spec: Spec) -> tuple[Entity, ...]:
 def _unions(spec: Spec) -> Iterator[UnionOf]:
     """Every union that a spec writes somewhere."""
 
-    def walk(type_: Type | None) -> Iterator[UnionOf]:
-        return (part for part in parts(type_) if isinstance(part, UnionOf)) if type_ is not None else iter(())
+    def inside(type_: Type | None) -> Iterator[UnionOf]:
+        return (part for part in walk(type_) if isinstance(part, UnionOf)) if type_ is not None else iter(())
 
     for entity in spec.entities.values():
         for field in entity.all_fields:
-            yield from walk(field.type)
+            yield from inside(field.type)
     for resource in spec.resources.values():
-        yield from walk(resource.schema)
+        yield from inside(resource.schema)
         for _, endpoint in resource.all_endpoints():
-            yield from walk(endpoint.schema)
+            yield from inside(endpoint.schema)
 
 
 def value_at(data: Mapping[str, Stored], path: Sequence[str]) -> Stored:

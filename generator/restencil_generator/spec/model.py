@@ -19,411 +19,11 @@ A `Spec` exists only if the spec has no errors, so consumers need not defend aga
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import Place
-
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
-Literals: TypeAlias = "str | int | bool"
-
-
-class Missing(enum.Enum):
-    """The type of `MISSING`."""
-
-    MISSING = "missing"
-
-
-MISSING: Final = Missing.MISSING
-"""No value was given, which is something else than null."""
-
-NOWHERE: Final = Place("")
-
-
-Places: TypeAlias = Mapping[str, Place]
-"""Where the values of keys stand, by key; those that are not written have no place."""
-
-
-def _places() -> Places:
-    """Places that take no part in comparisons and do not show in a repr."""
-    field: Places = dataclasses.field(default_factory=dict[str, Place], compare=False, repr=False)
-    return field
-
-
-def _place() -> Place:
-    """A place that takes no part in comparisons and does not show in a repr."""
-    field: Place = dataclasses.field(default=NOWHERE, compare=False, repr=False)
-    return field
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reference:
-    """Hand-written code: `python:module:name`."""
-
-    module: str
-    name: str
-    place: Place = _place()
-
-    def __str__(self) -> str:
-        return f"python:{self.module}:{self.name}"
-
-
-# ---------------------------------------------------------------------------------------------------------------- types
-
-ScalarName: TypeAlias = Literal[
-    "string", "integer", "number", "boolean", "datetime", "date", "time", "decimal", "uuid", "any", "bytes"
-]
-
-
-Format: TypeAlias = Literal["rfc3339", "unix", "unix_ms", "rfc2822"]
-"""How datetimes look in JSON and in URLs; the first is the usual one."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scalar:
-    """A type that is one word. `bytes` stands only in multipart bodies (a file) and for `content: bytes`.
-
-    `format` is how a datetime looks in JSON and in URLs, None for RFC 3339.
-    """
-
-    name: ScalarName
-    format: Format | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Const:
-    """A discriminator fixed to a literal: `{const: link}`."""
-
-    value: Literals
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class InlineEnum:
-    """`{enum: [open, settled]}`: one of these values; as with every enum, another one is kept as it came."""
-
-    values: tuple[str | int, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class EnumRef:
-    """One of the values of `Spec.enums[name]`."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectRef:
-    """A plain nested value of the class `Spec.objects[name]`."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class EntityRef:
-    """An entity of the class `Spec.entities[name]`."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Optional:
-    """`X?`: the value, or null, or absent. Never nested."""
-
-    item: Type
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ListOf:
-    """`[X]`: an array."""
-
-    item: Type
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ValuesOf:
-    """`{values: X}`: an object with free keys."""
-
-    item: Type
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ObjectType:
-    """`{object: {a: X, b: Y}}`, or a mapping without a form's word in an endpoint's `schema`: a TypedDict.
-
-    `name` is the name of the TypedDict in the generated package, already free of clashes: `<Resource><Endpoint>Result`
-    for an endpoint's schema or `returns`, `<Resource><Endpoint>Body` and `<Resource>Body` for bodies, `<Entity><Field>`
-    for a field of an entity or object; for an object inside another its name and that of the member
-    (`ArticlesSearchResultMeta`). Equal members make equal types, whatever the name.
-    """
-
-    members: tuple[Field, ...]
-    name: str = dataclasses.field(compare=False)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
-    """A value of a union's discriminator and the entity (of a `OneOf` also the object) that it stands for."""
-
-    value: Literals
-    entity: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnionOf:
-    """`{union: {value: Entity, …}, attribute: type}`: one of several entities.
-
-    `attribute` is the name of the discriminator as the spec writes it, or a function; `wire` is its name in JSON
-    (empty for a function).
-    """
-
-    choices: tuple[Choice, ...]
-    attribute: str | Reference
-    wire: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OneOf:
-    """`{one_of: [Card, Bank, string]}`: one of several types, each written once.
-
-    Which one a value is: by its JSON kind, among scalars the first in order that decodes. Objects are told apart by
-    `attribute` (its name in JSON is `wire`), whose value stands for an alternative through `values`, else through the
-    constants of the alternatives, else by their names; without `attribute` by their constants, then by the fields that
-    they must have.
-    """
-
-    alternatives: tuple[Type, ...]
-    attribute: str = ""
-    wire: str = ""
-    values: tuple[Choice, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CollectionOf:
-    """`{collection: [X] or {values: X}, nest: …, non_filter_arguments: …}`, and the schema of a resource's `get_list`.
-
-    `nest` pairs the wire name of an argument with a field of the surrounding entity; `non_filter_arguments` are wire
-    names; `custom` is the collection class of the resource's `collection: python:…`. With `follow` entities leave and
-    join it as they change; `apart` is its path, where another list has the same arguments.
-    """
-
-    of: ListOf | ValuesOf
-    nest: tuple[Nest, ...] = ()
-    non_filter_arguments: tuple[str, ...] = ()
-    custom: Reference | None = None
-    follow: bool = True
-    apart: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Nest:
-    """One pair of a collection's `nest`: the argument (wire name) takes the value of the field (a `Field.name`)."""
-
-    argument: str
-    field: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AllOf:
-    """`{all: Entity}` or `{all: {value: Entity, …}, attribute: type}`: every cached entity of the type."""
-
-    of: EntityRef | UnionOf
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class InvalidateOf:
-    """`{invalidate: Entity}`: the response removes the entity."""
-
-    of: EntityRef | UnionOf
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class QueryOf:
-    """`{query: …, process: python:…}`: a computed view; `returns` is its type, None for `any`."""
-
-    of: CollectionOf | AllOf
-    process: Reference
-    returns: Type | None = None
-
-
-Adder: TypeAlias = Literal["push", "unshift", "assign", "move", "remove"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AdderOf:
-    """The schema of `push`, `unshift`, `assign`, `move` and `remove`, never written.
-
-    The response is added to the collection, moved to where it belongs, or taken out of it.
-    """
-
-    of: CollectionOf
-    how: Adder
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PageOf:
-    """The schema of `get_page`, never written: `of` with every collection appending instead of replacing."""
-
-    of: Type
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnyOf:
-    """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int`)."""
-
-    items: tuple[Type, ...]
-
-
-Type: TypeAlias = (
-    Scalar
-    | Const
-    | InlineEnum
-    | EnumRef
-    | ObjectRef
-    | EntityRef
-    | Optional
-    | ListOf
-    | ValuesOf
-    | ObjectType
-    | UnionOf
-    | OneOf
-    | CollectionOf
-    | AllOf
-    | InvalidateOf
-    | QueryOf
-    | AdderOf
-    | PageOf
-    | AnyOf
-)
-
-
-def parts(type: Type) -> Iterator[Type]:
-    """A type and all types in it, outer ones first."""
-    yield type
-    match type:
-        case Optional(item) | ListOf(item) | ValuesOf(item) | PageOf(item) | AdderOf(item):
-            yield from parts(item)
-        case CollectionOf(item) | AllOf(item) | InvalidateOf(item):
-            yield from parts(item)
-        case QueryOf(item, _, returns):
-            yield from parts(item)
-            if returns is not None:
-                yield from parts(returns)
-        case ObjectType(members):
-            for member in members:
-                yield from parts(member.type)
-        case AnyOf(items) | OneOf(items):
-            for item in items:
-                yield from parts(item)
-        case _:
-            pass
-
-
-def formatted(type: Type, format: Format | None) -> Type:
-    """A type whose datetimes look as a format says."""
-    match type:
-        case Scalar("datetime"):
-            return dataclasses.replace(type, format=format)
-        case Optional(item) | ListOf(item) | ValuesOf(item):
-            return dataclasses.replace(type, item=formatted(item, format))
-        case OneOf(alternatives):
-            return dataclasses.replace(type, alternatives=tuple(formatted(one, format) for one in alternatives))
-        case _:
-            return type
-
-
-def list_in(type: Type) -> ListOf | None:
-    """The list that a value is, or, as one of several types, may be; None for what is none."""
-    match type:
-        case Optional(item):
-            return list_in(item)
-        case ListOf():
-            return type
-        case OneOf(alternatives):
-            return next((one for one in alternatives if isinstance(one, ListOf)), None)
-        case _:
-            return None
-
-
-def entities_in(type: Type) -> Iterator[str]:
-    """The names of the entities in a type, those of unions included."""
-    for part in parts(type):
-        if isinstance(part, EntityRef):
-            yield part.name
-        elif isinstance(part, UnionOf):
-            yield from (choice.entity for choice in part.choices)
-
-
-# --------------------------------------------------------------------------------------------------------------- fields
-
-Style: TypeAlias = Literal["comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json"]
-"""How a list or an object is written into a search string or a form."""
-
-Filter: TypeAlias = Literal["equals", "unknown"]
-"""How a search parameter selects the entities of a list: by equality with a field, or as only the server knows."""
-
-LIST_STYLES: Final[tuple[Style, ...]] = ("comma", "space", "pipe", "repeat", "brackets", "deep", "json")
-OBJECT_STYLES: Final[tuple[Style, ...]] = ("brackets", "deep", "form", "json")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an entity or object, a member of an object schema or body, a path or search parameter.
-
-    `type` is an `Optional` where null or absence is allowed (also by `optional: true`).
-
-    `default` is the resolved default as JSON under Python names (RFC 3339 text, a mapping for an object, …), or
-    `MISSING` where there is none: `required` says so too. For fields of entities and objects it is filled in from the
-    table of types where that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
-    default that the spec gives from one that follows from the type. Parameters, body fields and members of object
-    schemas have a default only where the spec writes it; they are required without `?` and without a default.
-    `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
-    bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
-    RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field of
-    the entity that a parameter, or a member of a body, stands for; empty where the spec names none. `type_place` is
-    where its type stands.
-
-    `filter` says whether a search parameter selects the entities of a list by equality (`equals`) or in a way that only
-    the server knows (`unknown`); None leaves it to the types of parameter and field.
-    `style` is how a list or object of a search string or form is written, also where the spec says it of many.
-    `env` names the environment variable that an argument of the client may be in.
-    `slashes` says that a slash in a path parameter stays one. `persist` is as in `Options`.
-    """
-
-    name: str
-    python: str
-    wire: str
-    type: Type
-    default: Json | Missing = MISSING
-    written_default: bool = False
-    read_only: bool = False
-    description: str = ""
-    deprecated: str | None = None
-    decode: Reference | None = None
-    encode: Reference | None = None
-    sends_key: bool = False
-    style: Style | None = None
-    env: str | None = None
-    slashes: bool = False
-    persist: bool | int | None = None
-    must: bool = False
-    write_only: bool = False
-    format: Format | None = None
-    param: str = ""
-    of: str = ""
-    filter: Filter | None = None
-    place: Place = _place()
-    type_place: Place = _place()
-
-    @property
-    def is_sent(self) -> bool:
-        """Whether bodies have it."""
-        return not (self.read_only or self.param)
-
-    @property
-    def required(self) -> bool:
-        """Whether a value must be given: no default and not optional."""
-        return self.default is MISSING and not isinstance(self.type, Optional)
+from restencil_generator.spec.types import *
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -451,7 +51,7 @@ class EnumMember:
 
     value: str | int
     constant: str | None = None
-    place: Place = _place()
+    place: Place = no_place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -460,7 +60,7 @@ class Enum:
 
     name: str
     members: tuple[EnumMember, ...]
-    place: Place = _place()
+    place: Place = no_place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -473,7 +73,7 @@ class Object:
     name: str
     fields: tuple[Field, ...]
     body_name: str | None = None
-    place: Place = _place()
+    place: Place = no_place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -512,7 +112,7 @@ class Entity:
     pk_optional: bool = False
     partial_body_name: str | None = None
     persist: bool | int | None = None
-    place: Place = _place()
+    place: Place = no_place()
 
     def field(self, name: str) -> Field | None:
         """The field with this name (`Field.name`), inherited ones included."""
@@ -722,7 +322,7 @@ class Example:
     places: Mapping[tuple[str | int, ...], Place] = dataclasses.field(
         default_factory=dict[tuple[str | int, ...], Place], compare=False, repr=False
     )
-    place: Place = _place()
+    place: Place = no_place()
 
 
 Content: TypeAlias = Literal["json", "text", "bytes", "stream"]
@@ -821,8 +421,8 @@ class Endpoint:
     deprecated: str | None = None
     example: Example | None = None
     extenders: Mapping[str, Endpoint] = dataclasses.field(default_factory=dict[str, "Endpoint"])
-    place: Place = _place()
-    places: Places = _places()
+    place: Place = no_place()
+    places: Places = no_places()
 
     @property
     def has_body(self) -> bool:
@@ -867,9 +467,9 @@ class Resource:
     cross_origin_body: bool = False
     description: str = ""
     deprecated: str | None = None
-    place: Place = _place()
-    places: Places = _places()
-    url_place: Place = _place()
+    place: Place = no_place()
+    places: Places = no_places()
+    url_place: Place = no_place()
 
     @property
     def entities(self) -> tuple[str, ...]:
@@ -920,7 +520,7 @@ class OAuth2:
     client_auth: ClientAuth = "basic"
     params: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     env: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
-    url_place: Place = _place()
+    url_place: Place = no_place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -939,7 +539,7 @@ class Scheme:
     env: str | None = None
     oauth2: OAuth2 | None = None
     deprecated: str | None = None
-    place: Place = _place()
+    place: Place = no_place()
 
 
 Use: TypeAlias = tuple[tuple[str, ...], ...]
@@ -971,7 +571,7 @@ class Server:
     variables: tuple[Field, ...] = ()
     description: str = ""
     deprecated: str | None = None
-    place: Place = _place()
+    place: Place = no_place()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -1019,6 +619,6 @@ class Spec:
     header_params: tuple[HeaderParam, ...] = ()
     search_params: tuple[Field, ...] = ()
     cross_origin_body: bool = False
-    place: Place = _place()
-    places: Places = _places()
-    url_place: Place = _place()
+    place: Place = no_place()
+    places: Places = no_places()
+    url_place: Place = no_place()

@@ -127,7 +127,7 @@ def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
     objects: set[str] = set()
     pending: list[d.Type] = [endpoint.schema]
     while pending:
-        for part in d.parts(pending.pop()):
+        for part in d.walk(pending.pop()):
             if isinstance(part, d.ObjectRef) and part.name not in objects and part.name in known.objects:
                 objects.add(part.name)
                 pending += [field.type for field in known.objects[part.name].fields]

@@ -104,8 +104,10 @@ class _Validator:
                 yield from self._one_of(items, value, at)
             case d.Scalar() | d.Const() | d.EnumRef() | d.InlineEnum():
                 yield from self._literal(type, value, at)
-            case _:
+            case d.ObjectType() | d.ObjectRef() | d.EntityRef() | d.UnionOf():
                 yield from self._record(type, value, at)
+            case _:
+                raise TypeError(f"{type!r} has no rule for its values")
 
     def _literal(
         self, type: d.Scalar | d.Const | d.EnumRef | d.InlineEnum, value: Json, at: Where

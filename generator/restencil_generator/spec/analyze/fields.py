@@ -183,7 +183,7 @@ OF_FIELD: Final = d.AnyOf(())
 
 def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Context) -> None:
     """Only datetimes look this way or that."""
-    if all(part != d.Scalar("datetime") for part in d.parts(type)):
+    if all(part != d.Scalar("datetime") for part in d.walk(type)):
         message = f"'format' of {context.what} has a meaning for datetimes alone"
         types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
