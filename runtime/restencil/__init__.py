@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
     from .base.transport import AwaitingTransport, BlockingTransport
-    from .cache.contents import Contents
     from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
-    from .cache.lookup import Lookup
+    from .cache.persistence_port import PersistencePort, StorageLike, StorageStats
+    from .cache.reader import CacheReader
     from .cache.reading import EndpointState, ExpiryStatus
     from .cache.snapshot import Snapshot
     from .cache.store import Store
-    from .cache.tier import Lasting, StorageStats, Tier
+    from .cache.store_state import StoreState
     from .client.arguments import AsyncClientOptions, ClientOptions
     from .client.controller import AsyncController, Controller
     from .client.host import lazy_resource
@@ -243,7 +243,7 @@ _MODULES: Final[dict[str, str]] = {
     "MemoryStorage": "storage.memory",
     "Storage": "storage.protocol",
     "ValkeyStorage": "storage.valkey",
-    "StorageStats": "cache.tier",
+    "StorageStats": "cache.persistence_port",
     "SQLiteStorage": "storage.sqlite",
     "AuthError": "base.errors",
     "AuthenticationError": "base.errors",
@@ -322,11 +322,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
     if module.startswith("endpoint."):
-        from .endpoint.direct import provide_transports
+        from .endpoint.standalone_call import provide_transports
 
         provide_transports(_transport_for)
     elif module in ("cache.store", "client.controller"):
-        from .cache.tier import provide_storages
+        from .cache.persistence_port import provide_storages
 
         provide_storages(_Storages())
     return value
@@ -342,18 +342,20 @@ def _transport_for(client: object) -> BlockingTransport | AwaitingTransport:
 class _Storages:
     """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
 
-    def tier_of(self, store: Store, contents: Contents, lookup: Lookup, storage: Lasting, /) -> Tier:
-        from .tier.tier import tier_of
+    def persistence_of(
+        self, store: Store, contents: StoreState, lookup: CacheReader, storage: StorageLike, /
+    ) -> PersistencePort:
+        from .persistence.storage_persistence import persistence_of
 
-        return tier_of(store, contents, lookup, storage)
+        return persistence_of(store, contents, lookup, storage)
 
-    def dump(self, contents: Contents, tier: Any, /) -> bytes:
-        from .tier.dump import dump
+    def dump(self, contents: StoreState, persistence: Any, /) -> bytes:
+        from .persistence.dump import dump
 
-        return dump(contents, tier)
+        return dump(contents, persistence)
 
-    def storage_of(self, data: bytes | str, times: str, /) -> Lasting:
-        from .tier.dump import storage_of
+    def storage_of(self, data: bytes | str, times: str, /) -> StorageLike:
+        from .persistence.dump import storage_of
 
         return storage_of(data, times)
 

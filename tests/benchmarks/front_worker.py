@@ -26,7 +26,7 @@ from restencil.base.values import Meta, copy_in
 from restencil.cache import reduce
 from restencil.cache.actions import SetResponse
 from restencil.cache.denormalize_compiled import reader_of
-from restencil.cache.memo import Memo
+from restencil.cache.dependency_graph import DependencyGraph
 from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
 from restencil.schema import Collection, Lazy
@@ -168,7 +168,7 @@ def normalized(shape: str, file: str) -> Run:
 
     def turn() -> None:
         data = decode_json(ours.get(f"{PREFIX}/{shape}").content)
-        CompiledNormalization(Tables(), ({},), Meta(1, 2, 3), adopts=True).write(schema, data)
+        CompiledNormalization(Tables(), ({},), Meta(1, 2, 3), owns_response=True).write(schema, data)
 
     return timed(turn)
 
@@ -260,7 +260,7 @@ def singles(count: int) -> Run:
 
     def turn() -> None:
         for pk in pks:
-            reader_of(tables, (), Memo()).read(schema, pk, pk)
+            reader_of(tables, (), DependencyGraph()).read(schema, pk, pk)
 
     return timed(turn)
 

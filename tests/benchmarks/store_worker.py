@@ -14,7 +14,7 @@ from restencil import Controller, RestEndpoint, Store
 from restencil.base.json_text import decode_json, decode_json_standard
 from restencil.base.values import Meta
 from restencil.cache.denormalize_compiled import reader_of
-from restencil.cache.memo import Memo
+from restencil.cache.dependency_graph import DependencyGraph
 from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
 from restencil.schema import Collection
@@ -38,7 +38,7 @@ get_items: RestEndpoint[..., Any] = RestEndpoint(path="/items", schema=Collectio
 
 def normalized(tables: Tables, data: Any) -> Any:
     """A response in the tables; its normalized result."""
-    run = CompiledNormalization(tables, (), META, adopts=True)
+    run = CompiledNormalization(tables, (), META, owns_response=True)
     result = run.write(ALL, data)
     tables.commit(run.change)
     return result
@@ -83,12 +83,12 @@ def from_bytes_fast(file: str) -> Run:
 def cold(file: str) -> Run:
     tables, result = _filled(file)
     # A memo that is let go of is a ring of many nodes, and none ever is while its store lives.
-    return in_fresh(lambda: lambda _: reader_of(tables, (), Memo()).read(ALL, result, "all"), 1)
+    return in_fresh(lambda: lambda _: reader_of(tables, (), DependencyGraph()).read(ALL, result, "all"), 1)
 
 
 def warm(file: str) -> Run:
     tables, result = _filled(file)
-    memo = Memo()
+    memo = DependencyGraph()
     found = reader_of(tables, (), memo).read(ALL, result, "all")
 
     def turn() -> None:
@@ -126,7 +126,7 @@ def singles_cold(file: str, count: int) -> Run:
     pks = result["project"][:count]
 
     def turn(_: int) -> None:
-        reader = reader_of(tables, (), Memo())
+        reader = reader_of(tables, (), DependencyGraph())
         for pk in pks:
             reader.read(ONE, pk, pk)
 
@@ -136,7 +136,7 @@ def singles_cold(file: str, count: int) -> Run:
 def singles_warm(file: str, count: int) -> Run:
     tables, result = _filled(file)
     pks = result["project"][:count]
-    reader = reader_of(tables, (), Memo())
+    reader = reader_of(tables, (), DependencyGraph())
 
     def turn() -> None:
         for pk in pks:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from restencil.tier.rows import SECRETS as KEPT_OUT
+from restencil.persistence.row_codec import SECRETS as KEPT_OUT
 from restencil_generator.diagnostics.codes import ADVICE
 from restencil_generator.diagnostics.model import Problem
 from restencil_generator.lint.advice import lint

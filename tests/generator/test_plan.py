@@ -22,7 +22,7 @@ from hypothesis import assume, given, settings
 from tests.effort import tries
 from tests.generator.specs_at_random import loaded, specs
 
-from restencil.cache.terms import Concurrency
+from restencil.cache.validators import Concurrency
 from restencil.endpoint.options import concurrency_of, freshness_of
 from restencil_generator.api import load
 from restencil_generator.exceptions import Failure

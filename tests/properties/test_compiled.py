@@ -23,7 +23,7 @@ from restencil.cache.actions import Meta
 from restencil.cache.compiling import PAYS
 from restencil.cache.denormalize import Denormalization
 from restencil.cache.denormalize_compiled import reader_of
-from restencil.cache.memo import Memo
+from restencil.cache.dependency_graph import DependencyGraph
 from restencil.cache.normalize import Normalization
 from restencil.cache.normalize_compiled import CompiledNormalization
 from restencil.cache.tables import Tables
@@ -305,9 +305,9 @@ class _Together(CompiledNormalization):
 
 
 def _outcome(
-    kind: type[Normalization], tables: Any, node: Schema, response: Json, meta: Meta, *, adopts: bool = False
+    kind: type[Normalization], tables: Any, node: Schema, response: Json, meta: Meta, *, owns_response: bool = False
 ) -> tuple[str, Any]:
-    run = kind(tables, ({"id": "1"}, {"a": "x"}), meta, placeholder_id=7, adopts=adopts)
+    run = kind(tables, ({"id": "1"}, {"a": "x"}), meta, placeholder_id=7, owns_response=owns_response)
     try:
         result = run.write(node, response)
     except Exception as error:
@@ -359,19 +359,21 @@ def _compare(case: tuple[str, Any, list[tuple[Json, int]]], *, together: bool) -
         meta = Meta(at, at, at + 60_000)
         before, given_one, decoded = deepcopy(response), deepcopy(response), deepcopy(response)
         expected = _outcome(Normalization, interpreted, node, given_one, meta)
-        adopts = place % 2 == 1
+        owns_response = place % 2 == 1
         kind = _Together if together else CompiledNormalization
-        actual = _outcome(kind, compiled, node, decoded, meta, adopts=adopts)
+        actual = _outcome(kind, compiled, node, decoded, meta, owns_response=owns_response)
         assert decoded == before, f"{told}: the response was changed"
-        if not adopts:  # it stays its owner's, who may change it afterwards
+        if not owns_response:  # it stays its owner's, who may change it afterwards
             _empty(given_one)
             _empty(decoded)
         assert actual == expected, f"{told}: response {place}"
         assert _state(compiled) == _state(interpreted), f"{told}: after response {place}"
         if expected[0] == "stored":
             stored = expected[1]
-            wanted = _read(Denormalization(interpreted, (), Memo()), node, stored)
-            assert _read(reader_of(compiled, (), Memo()), node, stored) == wanted, f"{told}: reading response {place}"
+            wanted = _read(Denormalization(interpreted, (), DependencyGraph()), node, stored)
+            assert (
+                _read(reader_of(compiled, (), DependencyGraph()), node, stored) == wanted
+            ), f"{told}: reading response {place}"
 
 
 def _settings(**more: Any) -> settings:

@@ -10,7 +10,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk
 
 from restencil import Controller, Entity, RestEndpoint, Store, create_resource
-from restencil.cache.timeline import timeline
+from restencil.cache.monotonic_clock import monotonic_clock
 
 YEAR = 365 * 24 * 3_600_000.0
 
@@ -100,7 +100,7 @@ def test_the_systems_clock_may_step(system_time: list[float]) -> None:
 def test_a_look_of_another_thread_is_no_step() -> None:
     """A moment that is a little older than the last, because a thread was slow with it, does not set time ahead."""
     moments = iter([10.0, 9.9, 10.1, 10.2])
-    now = timeline(lambda: next(moments))
+    now = monotonic_clock(lambda: next(moments))
     assert [now(), now(), now()] == [10.0, 10.1, 10.2]
 
 

@@ -459,12 +459,12 @@ def test_a_redirect_that_leads_elsewhere_is_another_answer() -> None:
 
 
 def test_managers_see_that_it_was_renewed() -> None:
-    """In the place of a response `Renew` passes, with endpoint, arguments, key, times and the id of the fetch."""
+    """In the place of a response `Freshen` passes, with endpoint, arguments, key, times and the id of the fetch."""
     origin, seen = Origin(), Seen()
     _, controller = client(origin, seen)
     controller.fetch(Notes.get, {"id": "1"})
     controller.fetch(Notes.get, {"id": "1"})
-    assert [name for name in seen.names if name != "Fetch"] == ["SetResponse", "Renew"]
+    assert [name for name in seen.names if name != "Fetch"] == ["SetResponse", "Freshen"]
     fetch, renew = seen.actions[-2:]
     assert (renew.endpoint, renew.args, renew.key, renew.fetch_id) == (
         fetch.endpoint,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-from restencil.base.lazy import LazyModule
+from restencil.base.lazy_imports import LazyModule
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -120,6 +120,6 @@ def test_a_late_module_gives_what_the_module_has() -> None:
 
 def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
     """Records of the library go nowhere by themselves."""
-    code = "from restencil.base.lazy import logger; logger.error('seen by no one'); logger.warning('nor this')"
+    code = "from restencil.base.lazy_imports import logger; logger.error('seen by no one'); logger.warning('nor this')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert (done.stdout, done.stderr) == ("", "")

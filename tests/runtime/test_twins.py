@@ -14,7 +14,7 @@ from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import Desk, same_error
 
 from restencil import Controller, Entity, NetworkError, ParseError, ProcessingError, RestEndpoint, Store
-from restencil.base.twins import kept, told_apart, twin_of
+from restencil.base.exception_copy import copy_of, copy_with_traceback, kept
 
 
 class Odd(Exception):
@@ -67,7 +67,7 @@ def _raised(error: BaseException) -> BaseException:
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_a_twin_says_the_same(error: Any) -> None:
     """Class, text, arguments, attributes and slots; with causes, and without any frame."""
-    twin: Any = twin_of(_raised(error))
+    twin: Any = copy_of(_raised(error))
     assert twin is not error and type(twin) is type(error)
     assert (str(twin), repr(twin)) == (str(error), repr(error)) and vars(twin).keys() == vars(error).keys()
     assert twin.__notes__ == ["a note"]
@@ -89,7 +89,7 @@ def test_causes_in_a_circle() -> None:
     """Each once."""
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
-    twin = twin_of(first)
+    twin = copy_of(first)
     assert twin.__cause__ is not None and twin.__cause__.__cause__ is twin
 
 
@@ -102,7 +102,7 @@ def test_what_was_never_raised_is_kept_itself() -> None:
 def test_what_is_told_apart_shows_where_it_came_from() -> None:
     """It has the traceback and the causes of the first."""
     error = _raised(ValueError("a"))
-    twin = told_apart(error)
+    twin = copy_with_traceback(error)
     assert twin is not error and twin.__traceback__ is error.__traceback__ and twin.__cause__ is error.__cause__
 
 

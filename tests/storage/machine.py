@@ -140,7 +140,7 @@ class Process:
     def __init__(self, world: World, storage: Storage, bound: int | None) -> None:
         self._world = world
         self.store = Store(clock=world.clock, scheduler=world.clock, storage=storage, max_entities=bound)
-        self.tier: Any = self.store._tier
+        self.persistence: Any = self.store._tier
         self.failed: set[str] = set()
         """Keys under which it has an error of its own."""
         self.is_child = False
@@ -156,7 +156,7 @@ class Process:
         self._by_hand()
 
     def _by_hand(self) -> None:
-        tier, world = self.tier, self._world
+        tier, world = self.persistence, self._world
         tier.writer.thread.end()
         tier.knowing.watch = bool
         tier.knowing.loads.submit = _ignored
@@ -165,20 +165,20 @@ class Process:
 
     def commit(self) -> None:
         """The thread that writes takes its turn."""
-        if self.tier.writer.turn():
+        if self.persistence.writer.turn():
             for action in self.waiting:
                 self._world.was_committed(action)
             self.waiting.clear()
 
     def look(self) -> None:
         """The thread that looks at the log takes its turn."""
-        self.tier.look()
+        self.persistence.look()
         self.heard = len(self._world.told)
 
     def fork(self) -> None:
         """It goes on as its own child, and the parent is killed."""
         with self.store.lock:
-            self.tier.before_fork()
+            self.persistence.before_fork()
             self.store.forked()
         self._by_hand()
         self.is_child = True
@@ -186,14 +186,14 @@ class Process:
 
     def kill(self) -> None:
         """It ends at once: what waits is lost."""
-        self.tier.writer.drop_all()
+        self.persistence.writer.drop_all()
         self.store.close(0)
 
     def shown(self, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
         """What a read shows that may wait for the storage."""
         request = endpoint.request(args)
-        if self.store._tier is not None and not self.tier.below.storage.inline:
-            _drive(self.tier.steps(request))
+        if self.store._tier is not None and not self.persistence.connection.storage.inline:
+            _drive(self.persistence.steps(request))
         return shown(self.store, endpoint, args)
 
 
@@ -279,7 +279,7 @@ class World:
     @property
     def had_trouble(self) -> bool:
         """Whether the storage did not answer in time, as on a machine that is busy."""
-        return any(process.tier.below.count.errors for process in self._all)
+        return any(process.persistence.connection.count.errors for process in self._all)
 
     # -- steps
 

@@ -7,11 +7,11 @@ from typing import Any
 from restencil import Controller, MemoryStorage, Store
 from restencil.base.values import INVALID, UNDEFINED, Meta, is_dict
 from restencil.cache.actions import SetResponse
+from restencil.persistence.row_codec import encode_collection, encode_result
+from restencil.persistence.schema_fingerprint import Shapes, fingerprint_of_endpoint
 from restencil.schema.record import class_record
 from restencil.schema.stored import record_of
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
-from restencil.tier.rows import encode_collection, encode_result
-from restencil.tier.shapes import Shapes, fingerprint_of_endpoint
 
 
 class Other:

@@ -11,12 +11,12 @@ import pytest
 from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, field
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
-from restencil.cache.terms import Terms, Told
+from restencil.cache.validators import Terms, Validators
+from restencil.persistence.row_codec import TableRules
 from restencil.schema import Collection
 from restencil.schema.entity import EntityModel
 from restencil.schema.record import class_record
 from restencil.testing import FakeClock, MockServer
-from restencil.tier.rows import TableRules
 
 AnyEndpoint = RestEndpoint[..., Any]
 MARK = "9c2e-never-stored"
@@ -217,7 +217,7 @@ def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
     c = bench.controller
     c.set_response(WORD, {"id": "1", "text": "old"}, id="1")
     now = bench.clock()
-    told = Told({}, "", "", None, stored=False)
+    told = Validators({}, "", "", None, stored=False)
     request = WORD.request(WORD.bind_args((), {"id": "1"}))
     answer = {"id": "1", "text": MARK}
     c.store.apply(SetResponse(request=request, response=answer, meta=Meta(now, now, now + 9), told=told))

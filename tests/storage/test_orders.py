@@ -155,7 +155,8 @@ class Trial:
             self._commits(process)
             acts = [(kind, self._act(process, kind, what)) for kind, what in of_process.acts]
             writes = [
-                (name, process.tier.writer.turn if name == "commit" else process.look) for name in of_process.writes
+                (name, process.persistence.writer.turn if name == "commit" else process.look)
+                for name in of_process.writes
             ]
             self._actors += [Actor(process, work) for work in (acts, writes) if work]
         for actor in self._actors:
@@ -181,10 +182,10 @@ class Trial:
         return another
 
     def _commits(self, process: Process) -> None:
-        storage: Any = process.tier.below.storage
+        storage: Any = process.persistence.connection.storage
 
         def committed() -> None:
-            draft = process.tier.writer._draft
+            draft = process.persistence.writer._draft
             count = len(draft.actions) if draft is not None else 0
             for action in process.waiting[:count]:
                 self.world.was_committed(action)

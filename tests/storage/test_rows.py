@@ -16,14 +16,14 @@ from hypothesis import strategies as some
 import restencil
 from restencil import Entity, Record, field
 from restencil.base.values import UNDEFINED, Meta, same_json
-from restencil.cache.terms import Terms
+from restencil.cache.validators import Terms
+from restencil.persistence import row_codec
+from restencil.persistence.row_codec import TableRules, Unstorable
 from restencil.schema import Collection, Lazy, Values
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
 from restencil.schema.record import class_record
 from restencil.schema.stored import PartialEntries, PartialKeys
-from restencil.tier import rows
-from restencil.tier.rows import TableRules, Unstorable
 
 
 class Plain(Entity):
@@ -38,14 +38,14 @@ def model_of(cls: Any) -> EntityModel:
     return model
 
 
-def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, rows.Left]:
+def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.Left]:
     """What of a record comes back from a storage, and what was left out, by these classes of its table."""
-    return rows.row_value(TableRules(map(model_of, classes)).encode(dict(record)))
+    return row_codec.row_value(TableRules(map(model_of, classes)).encode(dict(record)))
 
 
 def result_value(data: bytes | None) -> Any:
     """What a result's JSON says, of which nobody said how long it is good."""
-    value, *said = rows.result_parts(data, TIMES)
+    value, *said = row_codec.result_parts(data, TIMES)
     assert said == [None, None]
     return value
 
@@ -66,7 +66,7 @@ JSON = some.recursive(
 )
 
 
-@given(some.dictionaries(some.text(max_size=4).filter(lambda name: not rows.is_secret(name)), JSON, max_size=4))
+@given(some.dictionaries(some.text(max_size=4).filter(lambda name: not row_codec.is_secret(name)), JSON, max_size=4))
 def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
     """Whatever names and values are in it, names that begin with `$` included."""
     value, left = stored(Plain, record=record)
@@ -76,9 +76,9 @@ def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
 @given(some.lists(some.text(max_size=4)) | some.dictionaries(some.text(max_size=3), some.text(max_size=3)))
 def test_a_collection_comes_back_as_it_was(items: Any) -> None:
     """As a list or a map, and one of which only pages are known as such a one."""
-    value, _ = rows.row_value(rows.encode_collection(items))
+    value, _ = row_codec.row_value(row_codec.encode_collection(items))
     partial = PartialKeys(items) if isinstance(items, list) else PartialEntries(items)
-    again, _ = rows.row_value(rows.encode_collection(partial))
+    again, _ = row_codec.row_value(row_codec.encode_collection(partial))
     assert value == items and type(value) in (list, dict)
     assert again == items and type(again) is type(partial)
 
@@ -86,13 +86,13 @@ def test_a_collection_comes_back_as_it_was(items: Any) -> None:
 @given(JSON)
 def test_a_result_comes_back_as_it_was(value: Any) -> None:
     """Whatever was answered where no schema says more."""
-    assert same_json(result_value(rows.encode_result(value)), value)
+    assert same_json(result_value(row_codec.encode_result(value)), value)
 
 
 def test_nothing_under_a_key_is_told_from_null() -> None:
     """What is invalidated, or was a whole table, has no value; an answer of `null` has one."""
-    assert rows.encode_result(UNDEFINED) is None and result_value(None) is UNDEFINED
-    assert rows.encode_result(None) == b"null" and result_value(b"null") is None
+    assert row_codec.encode_result(UNDEFINED) is None and result_value(None) is UNDEFINED
+    assert row_codec.encode_result(None) == b"null" and result_value(b"null") is None
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_nothing_under_a_key_is_told_from_null() -> None:
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
 def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) -> None:
     """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
-    data = rows.with_said(rows.encode_result(value), TIMES, terms)
-    assert rows.result_parts(data, TIMES) == (value, terms, None)
-    later = rows.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
+    data = row_codec.with_said(row_codec.encode_result(value), TIMES, terms)
+    assert row_codec.result_parts(data, TIMES) == (value, terms, None)
+    later = row_codec.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
     moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
     assert later == (*moments, terms.binds)
-    assert rows.result_parts(data, TIMES._replace(expires_at=1)) == (
+    assert row_codec.result_parts(data, TIMES._replace(expires_at=1)) == (
         value,
         terms._replace(fresh_until=1),
         None,
@@ -124,9 +124,9 @@ def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) ->
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$told": 1}, [1]])
 def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> None:
     """By the headers of the answer, and how many cells that wrote."""
-    validator = rows.Validator({"etag": '"1"'}, 3)
-    data = rows.with_said(rows.encode_result(value), TIMES, terms, validator)
-    assert rows.result_parts(data, TIMES) == (value, terms, validator)
+    validator = row_codec.Validator({"etag": '"1"'}, 3)
+    data = row_codec.with_said(row_codec.encode_result(value), TIMES, terms, validator)
+    assert row_codec.result_parts(data, TIMES) == (value, terms, validator)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> 
 def test_terms_that_are_none_say_so(text: bytes) -> None:
     """As what is no JSON does."""
     with pytest.raises(ValueError):
-        rows.result_parts(text, TIMES)
+        row_codec.result_parts(text, TIMES)
 
 
 def _deep(levels: int) -> Any:
@@ -169,19 +169,19 @@ def test_what_leads_back_to_itself_is_not_stored() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(Unstorable, match="nested more than 500 levels deep"):
-        rows.encode_result(value)
+        row_codec.encode_result(value)
 
 
 def test_500_levels_are_stored() -> None:
     """So deep may a response be nested."""
-    assert result_value(rows.encode_result(_deep(500))) == _deep(500)
+    assert result_value(row_codec.encode_result(_deep(500))) == _deep(500)
 
 
 @pytest.mark.parametrize("text", [b"", b"1", b'"x"', b"{", b"null", b"\xff"])
 def test_what_is_no_row_says_so(text: bytes) -> None:
     """What is no JSON, or JSON of something else, is a ValueError."""
     with pytest.raises(ValueError):
-        rows.row_value(text)
+        row_codec.row_value(text)
 
 
 # -- secrets and persist
@@ -197,7 +197,7 @@ def test_what_is_no_row_says_so(text: bytes) -> None:
 )
 def test_secret_names(name: str) -> None:
     """In lower case, without dashes and underscores."""
-    assert rows.is_secret(name) and not rows.is_secret(name + "x")
+    assert row_codec.is_secret(name) and not row_codec.is_secret(name + "x")
 
 
 class Login(Entity):
@@ -229,7 +229,7 @@ def test_a_name_in_python_may_tell_a_secret() -> None:
 def test_further_names_are_secrets() -> None:
     """The name of the search parameter that a client is known by."""
     rules = TableRules([model_of(Plain)], frozenset({"appid"}))
-    assert rows.row_value(rules.encode({"id": 1, "app_id": "x"})) == ({"id": 1}, (("app_id",),))
+    assert row_codec.row_value(rules.encode({"id": 1, "app_id": "x"})) == ({"id": 1}, (("app_id",),))
     assert not rules.keeps("app_id") and rules.keeps("title")
 
 
@@ -273,8 +273,8 @@ def test_secrets_are_left_out_of_declared_objects() -> None:
     expected = {"id": 1, "card": kept, "cards": [kept], "by_name": {"token": kept}, "free": {"token": "data"}}
     assert value == {**expected, "address": {"city": "1"}}
     assert left == (("card", "token"), ("cards", "token"), ("by_name", "token"), ("address", "password"))
-    assert rows.lacks(model_of(Wallet), left[:1]) and rows.lacks(model_of(Wallet), left[2:3])
-    assert not rows.lacks(model_of(Wallet), left[3:])
+    assert row_codec.lacks(model_of(Wallet), left[:1]) and row_codec.lacks(model_of(Wallet), left[2:3])
+    assert not row_codec.lacks(model_of(Wallet), left[3:])
 
 
 def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
@@ -298,7 +298,7 @@ def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
 def test_a_row_that_lacks_a_declared_member_is_a_hole_for_that_class_only() -> None:
     """What a class does not declare it does not miss."""
     left = (("password",),)
-    assert not rows.lacks(model_of(Login), left) and rows.lacks(model_of(Login), (*left, ("accessToken",)))
+    assert not row_codec.lacks(model_of(Login), left) and row_codec.lacks(model_of(Login), (*left, ("accessToken",)))
 
 
 def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
@@ -306,10 +306,10 @@ def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
     card = {"number": "1", "token": "t"}
     known = {"id": 1, "card": card, "cards": [card], "by_name": {"a": card}, "note": "n"}
     value, left = stored(Wallet, Login, record=known)
-    assert rows.with_left(value, left, known) == known
-    assert rows.with_left(value, left, {"id": 1, "cards": []}) == value
-    assert rows.with_left(value, left, UNDEFINED) == value
-    assert rows.with_left(value, left, Plain(id=1)) == value
+    assert row_codec.with_left(value, left, known) == known
+    assert row_codec.with_left(value, left, {"id": 1, "cards": []}) == value
+    assert row_codec.with_left(value, left, UNDEFINED) == value
+    assert row_codec.with_left(value, left, Plain(id=1)) == value
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_a_primary_key_that_is_said_to_be_no_secret() -> None:
 )
 def test_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> None:
     """A search parameter of a secret's name, however it is written, or userinfo."""
-    assert rows.is_kept_key(key, frozenset({"appid"})) is kept
+    assert row_codec.is_kept_key(key, frozenset({"appid"})) is kept
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> 
 )
 def test_cells_that_are_not_stored(table: str, pk: str, kept: bool) -> None:
     """Ids of one process, and collections by a secret."""
-    assert rows.is_kept_cell(table, pk) is kept
+    assert row_codec.is_kept_cell(table, pk) is kept
 
 
 def test_a_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
@@ -397,9 +397,9 @@ def test_a_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
         (Values(Card), {"a": {"token": "x"}}),
     ):
         with pytest.raises(Unstorable, match="token"):
-            rows.encode_result(value, schema_of(raw))
-    assert rows.encode_result({"a": {"token": "x"}}, schema_of({"user": Plain})) is not None
-    assert rows.encode_result({"token": "x"}) is not None
+            row_codec.encode_result(value, schema_of(raw))
+    assert row_codec.encode_result({"a": {"token": "x"}}, schema_of({"user": Plain})) is not None
+    assert row_codec.encode_result({"token": "x"}) is not None
 
 
 def test_ids_of_one_process_are_in_no_list() -> None:
@@ -411,15 +411,17 @@ def test_ids_of_one_process_are_in_no_list() -> None:
         author: Any = None
         tags: Any = ()
 
-    assert rows.row_value(rows.encode_collection(["1", "MISS-2-0", "3"])) == (["1", "3"], ())
-    partial, _ = rows.row_value(rows.encode_collection(PartialKeys(["MISS-2-0", {"id": "MISS-1-0", "schema": "x"}])))
+    assert row_codec.row_value(row_codec.encode_collection(["1", "MISS-2-0", "3"])) == (["1", "3"], ())
+    partial, _ = row_codec.row_value(
+        row_codec.encode_collection(PartialKeys(["MISS-2-0", {"id": "MISS-1-0", "schema": "x"}]))
+    )
     assert partial == [] and type(partial) is PartialKeys
     post = {"id": 1, "title": "MISS-1-0", "author": "MISS-1-0", "tags": ["MISS-1-1", "2"]}
     assert stored(Post, record=post) == ({"id": 1, "title": "MISS-1-0", "tags": ["2"]}, (("author",),))
     listed = schema_of(Collection([Plain]))
-    assert rows.encode_result(["MISS-1-0", "2"], listed) == b'["2"]'
-    assert rows.encode_result("MISS-1-0", listed) is None
-    assert json.loads(rows.encode_result(["MISS-1-0"]) or b"") == ["MISS-1-0"]
+    assert row_codec.encode_result(["MISS-1-0", "2"], listed) == b'["2"]'
+    assert row_codec.encode_result("MISS-1-0", listed) is None
+    assert json.loads(row_codec.encode_result(["MISS-1-0"]) or b"") == ["MISS-1-0"]
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "yes", None])
@@ -461,5 +463,5 @@ OTHERS: list[bytes] = [b'{"a":[{}', b"{}]}", b"1", b'"a"', b"", b"\0", b"{}\0", 
 @given(some.lists(some.sampled_from(ROWS * 5 + OTHERS)))
 def test_rows_are_decoded_together_as_one_by_one(texts: list[bytes]) -> None:
     """Rows that are decoded at once are what each of them says; where one is no JSON, or says more, none is."""
-    expected = [rows.row_value(text)[0] for text in texts] if all(text in ROWS for text in texts) else None
-    assert rows.many_row_values(texts) == expected
+    expected = [row_codec.row_value(text)[0] for text in texts] if all(text in ROWS for text in texts) else None
+    assert row_codec.many_row_values(texts) == expected

@@ -18,11 +18,17 @@ import pytest
 
 from restencil import Entity, Record, RestEndpoint, field
 from restencil import entity as declared
+from restencil.persistence.schema_fingerprint import (
+    Shapes,
+    fingerprint_of,
+    fingerprint_of_endpoint,
+    joined_shape,
+    shape_of,
+)
 from restencil.schema import All, Array, Collection, Invalidate, Lazy, Query, Union, Values
 from restencil.schema.entity import EntityModel
 from restencil.schema.notation import schema_of
 from restencil.schema.record import class_record
-from restencil.tier.shapes import Shapes, fingerprint_of, fingerprint_of_endpoint, joined_shape, shape_of
 
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
 
@@ -228,7 +234,7 @@ def test_a_page_counts_as_its_list() -> None:
 def test_a_fingerprint_is_the_same_in_every_process() -> None:
     """It has 12 hexadecimal digits, whatever the seed of hashes."""
     code = (
-        "from restencil import Entity; from restencil.tier.shapes import fingerprint_of\n"
+        "from restencil import Entity; from restencil.persistence.schema_fingerprint import fingerprint_of\n"
         "class Item(Entity):\n    id: int = 0\n    title: str = ''\n"
         "print(fingerprint_of(Item.__model__))"
     )

@@ -24,7 +24,7 @@ from restencil import (
 )
 from restencil.base.values import Meta
 from restencil.cache.actions import SetResponse
-from restencil.cache.terms import Told, source_at
+from restencil.cache.validators import Validators, source_at
 from restencil.testing import FakeClock
 
 DATE = "Mon, 05 Jan 2026 10:00:00 GMT"
@@ -324,7 +324,7 @@ def test_the_validator_of_an_answer_that_does_not_stand_for_its_address_alone_is
     """A header of the call that took part in it, or where it was redirected to, may be secret."""
     place = Place(None)
     now = place.clock()
-    told = Told({"etag": '"1"'}, url, place_of, ("If-None-Match", '"1"'))
+    told = Validators({"etag": '"1"'}, url, place_of, ("If-None-Match", '"1"'))
     request = PLAIN.request(())
     store = place.opened()
     store.apply(SetResponse(request=request, response=1, meta=Meta(now, now, now + 50), told=told))

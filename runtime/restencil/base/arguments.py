@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from .lazy import unicodedata
+from .lazy_imports import unicodedata
 from .struct import Struct
 from .values import described, is_items, scalar_text
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .answers import reported, told_by
 from .errors import ParseError
+from .response_details import reported, told_by
 
 
 def charset_of(response: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from .lazy import linecache
+from .lazy_imports import linecache
 
 
 def function_of(source: str, name: str, file: str, scope: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from functools import cache
 from math import isfinite
 from typing import Any, Final, NoReturn
 
-from .lazy import dataclasses, json
+from .lazy_imports import dataclasses, json
 from .values import described, is_dict, is_list, is_mapping
 
 _LEVELS: Final = 500

@@ -17,7 +17,7 @@ import sys
 from typing import Final
 
 from .errors import NetworkError
-from .lazy import logging
+from .lazy_imports import logging
 
 VARIABLE: Final = "RESTENCIL_LOG"
 LEVELS: Final = ("debug", "info", "warning")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .answers import asked_of, method_of, request_id_in
+from .response_details import asked_of, method_of, request_id_in
 from .transport import public_url
 
 if TYPE_CHECKING:

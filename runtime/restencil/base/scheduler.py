@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
-from .lazy import logger
+from .lazy_imports import logger
 
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
 

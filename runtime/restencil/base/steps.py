@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from .lazy import inspect
+from .lazy_imports import inspect
 
 if TYPE_CHECKING:
     from .transport import AwaitingTransport, BlockingTransport

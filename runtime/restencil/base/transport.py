@@ -10,7 +10,7 @@ import re
 from collections.abc import Coroutine, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from .lazy import urls
+from .lazy_imports import urls
 
 if TYPE_CHECKING:
     from .durations import Timeout

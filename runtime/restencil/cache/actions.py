@@ -10,7 +10,7 @@ from ..base.values import Meta as Meta
 
 if TYPE_CHECKING:
     from .request import Request
-    from .terms import Terms, Told
+    from .validators import Terms, Validators
 
 
 class _OfRequest(Struct):
@@ -62,7 +62,7 @@ class SetResponse(_OfRequest):
     error_expires_at: float | None = None
     wanted: bool = True
     mark: bytes | None = None
-    told: Told | None = None
+    told: Validators | None = None
     terms: Terms | None = None
 
     @property
@@ -85,7 +85,7 @@ class SetError(_OfRequest):
     was_sent: bool = False
 
 
-class Renew(_OfRequest):
+class Freshen(_OfRequest):
     """A fetch was answered as before, and the store has everything of it still: only its times are newer.
 
     `mark` tells the answer, whose body came once more, or of which the server said that it is unchanged; `told` and
@@ -97,7 +97,7 @@ class Renew(_OfRequest):
     meta: Meta
     fetch_id: int
     resets: int | None = None
-    told: Told | None = None
+    told: Validators | None = None
     terms: Terms | None = None
 
     @property
@@ -149,7 +149,7 @@ class Unsubscribe(_OfRequest):
     request: Request
 
 
-class Hear(Struct):
+class PeerMutated(Struct):
     """A change was sent through another store of the same client: what it did there is stale here, or gone."""
 
     answer: SetResponse | SetError
@@ -165,7 +165,7 @@ class Collect(Struct):
 Action: TypeAlias = (
     Fetch
     | SetResponse
-    | Renew
+    | Freshen
     | SetError
     | Set
     | Invalidate
@@ -174,6 +174,6 @@ Action: TypeAlias = (
     | Reset
     | Subscribe
     | Unsubscribe
-    | Hear
+    | PeerMutated
     | Collect
 )

@@ -22,7 +22,7 @@ from .tables import Tables
 if TYPE_CHECKING:
     from .normalize import Normalization
     from .request import Request
-    from .tables import Cell, Listing, State
+    from .tables import Cell, ListBinding, State
 
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Answers to a change which say that its record is not what was known."""
@@ -99,7 +99,7 @@ class _Effects:
     # -- what is marked ------------------------------------------------------------------------------------------------
 
     def mark_record(self, cell: Cell, *, existence: bool) -> None:
-        mark_record(self.stale, self._writer.below, cell, existence=existence)
+        mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     def mark_named(self, *, existence: bool) -> None:
         for cell in self._named:
@@ -112,12 +112,12 @@ class _Effects:
         self.stale.plain_lists.add(table)
         self.stale.cells.update(listing.cell for listing in self._listings(table) if listing.cell not in followed)
 
-    def _all_listings(self) -> Iterator[Listing]:
-        below = self._writer.below
-        return below.all_listings() if isinstance(below, Tables) else iter(())
+    def _all_listings(self) -> Iterator[ListBinding]:
+        underlying = self._writer.underlying
+        return underlying.all_listings() if isinstance(underlying, Tables) else iter(())
 
-    def _listings(self, table: str) -> list[Listing]:
-        return self._writer.below.listings(table)
+    def _listings(self, table: str) -> list[ListBinding]:
+        return self._writer.underlying.listings(table)
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class _Effects:
                 return self.of_nothing(is_certain=True)
             self._same_address(gone=gone)
             return self.done(gone)
-        whole = frozenset(cell for cell in present if self._writer.brought_whole(*cell))
+        whole = frozenset(cell for cell in present if self._writer.is_whole_in_response(*cell))
         for table in self.tables:
             if any(cell[0] == table for cell in whole):
                 self._mark_lists(table, followed)
@@ -220,14 +220,14 @@ class _Effects:
         if own_key is not None and at and all(cell in whole for cell in at):
             stale.spared[own_key] = number
         for listing in self._followed(followed):
-            meta = self._writer.below.key_meta(listing.key)
+            meta = self._writer.underlying.key_meta(listing.key)
             stale.spared[listing.key] = number if meta is None else meta.fetched_at
         for place in (path, *paths_above(path)):
             for cell in self._records_at(place):
                 if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
 
-    def _followed(self, followed: Sized[Cell]) -> Iterator[Listing]:
+    def _followed(self, followed: Sized[Cell]) -> Iterator[ListBinding]:
         for table in self.tables:
             yield from (listing for listing in self._listings(table) if listing.cell in followed)
 
@@ -247,12 +247,12 @@ def mark_record(stale: StaleSet, state: State, cell: Cell, *, existence: bool) -
             stale.cells.add(listing.cell)
 
 
-def _has_filter(listing: Listing) -> bool:
+def _has_filter(listing: ListBinding) -> bool:
     """Whether a list has an argument that decides what is in it."""
     arguments = identity_of_text(listing.cell[1])
     return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)
 
 
-def _has_value(listing: Listing, pk: str) -> bool:
+def _has_value(listing: ListBinding, pk: str) -> bool:
     """Whether an argument of a list may be this primary key."""
     return any(value == pk for value in identity_of_text(listing.cell[1]).values())

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
 from ..schema.stored import is_partial, record_of
-from .memo import Composed, Memo, Node, args_text, linked
+from .dependency_graph import Composed, DependencyGraph, Node, args_text, linked
 from .tables import WHOLE, Cell, State
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Denormalization:
     """What is being built."""
     depth = 0
     """How many entities are being built in each other."""
-    _shared: Memo | None = None
+    _shared: DependencyGraph | None = None
     _differs: Callable[[str, str], bool] | None = None
     _trace: dict[Cell, set[Cell | None]] | None = None
     _place: Cell | None = None
@@ -51,9 +51,9 @@ class Denormalization:
         self,
         state: State,
         args: tuple[Any, ...] = (),
-        memo: Memo | None = None,
+        memo: DependencyGraph | None = None,
         *,
-        shared: Memo | None = None,
+        shared: DependencyGraph | None = None,
         differs: Callable[[str, str], bool] | None = None,
         trace: dict[Cell, set[Cell | None]] | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Denormalization:
             memo.clear()
         self.asking: set[int] = set()
         """The objects whose query keys are being asked for."""
-        self._own = memo if memo is not None else Memo()
+        self._own = memo if memo is not None else DependencyGraph()
         if shared is not None:
             self._shared = shared
             self._differs = differs
@@ -244,7 +244,7 @@ class Denormalization:
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)
 
-    def _taken(self, shared: Memo, schema: Schema, home: dict[str, Node], pk: str) -> Any:
+    def _taken(self, shared: DependencyGraph, schema: Schema, home: dict[str, Node], pk: str) -> Any:
         """The view's object; it stays what this state has, also when the view goes on."""
         node = Node(home, pk)
         node.parents = self.current

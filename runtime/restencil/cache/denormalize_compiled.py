@@ -19,7 +19,7 @@ from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members, set_record
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .denormalize import Denormalization
-from .memo import Memo, Node, linked
+from .dependency_graph import DependencyGraph, Node, linked
 from .tables import EMPTY, State, Tables
 
 Denormalizer: TypeAlias = Callable[[Any, Denormalization], Any]
@@ -31,7 +31,7 @@ class CompiledDenormalization(Denormalization):
 
     state: Tables
 
-    def __init__(self, state: Tables, args: tuple[Any, ...], memo: Memo) -> None:
+    def __init__(self, state: Tables, args: tuple[Any, ...], memo: DependencyGraph) -> None:
         super().__init__(state, args, memo)
         self.tables = state.entities
         self.fits = state.fits
@@ -122,7 +122,7 @@ class CompiledDenormalization(Denormalization):
             self.fits[model] = False  # so that nobody asks again
 
 
-def reader_of(state: State, args: tuple[Any, ...], memo: Memo) -> Denormalization:
+def reader_of(state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
     """A read of the view: compiled functions look into the tables themselves."""
     if type(state) is Tables:
         return CompiledDenormalization(state, args, memo)

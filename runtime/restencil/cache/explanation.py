@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .reading import Reading
     from .request import Request, Rules
     from .store import Store
-    from .tables import Cell, KeyMeta
+    from .tables import Cell, ResultMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def explain(store: Store, request: Request) -> Explanation:
     )
 
 
-def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None, unanswered: str | None) -> list[str]:
+def _origin(rules: Rules, reading: Reading, meta: ResultMeta | None, unanswered: str | None) -> list[str]:
     """Where what a read finds comes from, or why there is nothing."""
     if meta is None:
         if reading.found:
@@ -141,7 +141,7 @@ def _origin(rules: Rules, reading: Reading, meta: KeyMeta | None, unanswered: st
     return []
 
 
-def _freshness(reading: Reading, meta: KeyMeta | None, expires_in: float) -> list[str]:
+def _freshness(reading: Reading, meta: ResultMeta | None, expires_in: float) -> list[str]:
     """How long that holds; nothing where a read fetches in any case."""
     if reading.expiry_status is ExpiryStatus.Invalid:
         return []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .request import Request, Rules
     from .staleness import Cell
-    from .tables import KeyMeta, Shown, Tables
+    from .tables import ResultMeta, Shown, Tables
 
 _GONE: Final = frozenset({404, 410})
 
@@ -44,14 +44,14 @@ class _Part(NamedTuple):
 _FRESH: Final = _Part(INFINITE)
 
 
-def is_error_fresh(base: Tables, request: Request, meta: KeyMeta) -> bool:
+def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Whether nothing was changed since a request failed that may be why it failed."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
     return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.fetched_at
 
 
-def unmarked(base: Tables, request: Request, meta: KeyMeta) -> bool:
+def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Whether a result is certainly as its own response brought it, without a look at what it is made of."""
     rules, number = request.rules, meta.fetched_at
     reach = rules.reach
@@ -64,7 +64,7 @@ def unmarked(base: Tables, request: Request, meta: KeyMeta) -> bool:
 
 
 def freshness_of(
-    base: Tables, request: Request, meta: KeyMeta | None, stored: Any, cells: Shown, now: float
+    base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
 ) -> Freshness:
     """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
     judge = _Judge(base, request, cells, now)
@@ -82,7 +82,7 @@ def freshness_of(
 
 def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
     """The record or list that a result is as a whole, where the arguments name it."""
-    schema, args = request.rules.schema, request.rules.told_args(request.args)
+    schema, args = request.rules.schema, request.rules.entity_args(request.args)
     if isinstance(schema, Collection):
         return (schema.table_key, stored) if type(stored) is str else None
     params: Any = args[0] if args else None
@@ -170,7 +170,7 @@ class _Judge:
         params: Any = args[0] if args else None
         if not self._rules.strict or not isinstance(schema, EntitySchema) or not is_mapping(params):
             return False
-        fields = {**_fields_of_path(self._rules, schema), **(self._rules.fields_told or {})}
+        fields = {**_fields_of_path(self._rules, schema), **(self._rules.param_fields or {})}
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
         for cell in roots:
             stored = self._base.get(*cell)
@@ -300,6 +300,6 @@ class _Judge:
         if whole is None:
             return NEVER, STALE
         models = self._models.get(cell[0], ())
-        if models and not any(self._rules.demands(model)[0] <= whole.fields for model in models):
+        if models and not any(self._rules.required_fields(model)[0] <= whole.fields for model in models):
             return NEVER, STALE
         return whole.number, whole.expires_at

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.freshness import is_strong
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union
@@ -19,15 +19,15 @@ from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
 from ..schema.notation import schema_of
 from ..schema.protocol import CollectionNode
 from ..schema.stored import record_of
-from .request import own_args
-from .tables import Listing, Tables
+from .request import call_args
+from .tables import ListBinding, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .normalize import Normalization
     from .request import Request
     from .tables import Cell
-    from .terms import Told
+    from .validators import Validators
 
 
 _CREATED: Final = 201
@@ -138,7 +138,7 @@ def _known(item: Schema | None, request: Request, writer: Normalization) -> list
     """The entity that is stored as result of `get` under the same path arguments."""
     siblings = request.rules.siblings
     key = None if siblings is None else siblings.item_key(request.args)
-    return [] if key is None else _result_of(item, writer.below.result(key))
+    return [] if key is None else _result_of(item, writer.underlying.result(key))
 
 
 def _result_of(item: Schema | None, stored: Any) -> list[Gone]:
@@ -151,7 +151,7 @@ def _looked_up(deletion: Invalidate, request: Request, params: Mapping[str, Any]
     """The only entity whose fields have the values of the path's parameters, each of which has to name one."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
-    dotted = request.rules.fields_told or {}
+    dotted = request.rules.param_fields or {}
     found: list[Gone] = []
     for name, schema in entities_of(deletion.item):
         model = schema.model
@@ -159,8 +159,8 @@ def _looked_up(deletion: Invalidate, request: Request, params: Mapping[str, Any]
         wanted = [(model.wire_path(dotted.get(param, param)), text_of(params[param])) for param in names]
         if not wanted or not fields.issuperset(path[0] for path, _ in wanted):
             continue
-        for pk in list(writer.below.pks(schema.table_key)):
-            stored = writer.below.get(schema.table_key, pk)
+        for pk in list(writer.underlying.pks(schema.table_key)):
+            stored = writer.underlying.get(schema.table_key, pk)
             if stored is UNDEFINED or stored is INVALID:
                 continue
             record = record_of(stored)
@@ -197,7 +197,7 @@ def with_sent(response: Any, request: Request, writer: Normalization) -> Any:
     if not (is_update or is_creation) or not is_mapping(response) or type(response) is Presumed or not is_mapping(body):
         return response
     model = next((schema.model for _, schema in entities_of(_entity_of(rules.schema))), None)
-    if model is None or rules.demands(model)[0] <= response.keys():
+    if model is None or rules.required_fields(model)[0] <= response.keys():
         return response
     from ..schema.validation import fitting_members
 
@@ -239,7 +239,7 @@ def _cells_meant(request: Request, writer: Normalization) -> list[Cell]:
     return [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
 
 
-def tags_of(request: Request, told: Told, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
+def tags_of(request: Request, told: Validators, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
     """The ETag that an answer had of the entity that it is about, unless the store has something newer of that.
 
     An answer at an entity's own path is about that, and one that says where the entity is that was created. A weak ETag
@@ -341,8 +341,8 @@ def without_answer(request: Request, writer: Normalization) -> None:
     _expire_records(found, writer)
     pks = {gone.pk for gone in found}
 
-    def holds(listing: Listing) -> bool:
-        stored = writer.below.get(*listing.cell)
+    def holds(listing: ListBinding) -> bool:
+        stored = writer.underlying.get(*listing.cell)
         entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
         return any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
 
@@ -350,7 +350,7 @@ def without_answer(request: Request, writer: Normalization) -> None:
         collection = schema.collection
         accepts = (schema.create_filter or collection.create_collection_filter)(*request.args)
 
-        def may_hold(listing: Listing) -> bool:
+        def may_hold(listing: ListBinding) -> bool:
             table, pk = listing.cell
             joins = accepts(identity_of_text(pk)) if table == collection.table_key else bool(listing.collection.follows)
             return joins or holds(listing)
@@ -374,7 +374,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
     `self` is the entity that the path's parameters name, its record and its `get`.
     """
     siblings, names = request.rules.siblings, request.rules.expires
-    if siblings is None or not isinstance(writer.below, Tables):
+    if siblings is None or not isinstance(writer.underlying, Tables):
         return
     if SELF in names:
         expire_self(request, writer)
@@ -384,7 +384,9 @@ def expire_named(request: Request, writer: Normalization) -> None:
         writer.stale_tables |= siblings.stale_tables([name for name in names if name != SELF], request.locator)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
-        writer.outdated.update(key for key in writer.below.key_metas if test(key))  # also where its record is whole
+        writer.outdated.update(
+            key for key in writer.underlying.key_metas if test(key)
+        )  # also where its record is whole
 
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:
@@ -399,9 +401,9 @@ def _expire_records(found: list[Gone], writer: Normalization) -> None:
             change.write(schema.table_key, pk, stored, meta._replace(expires_at=1))
 
 
-def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[Listing], bool]) -> None:
+def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[ListBinding], bool]) -> None:
     """Lists of these entities, and pages of them, that the test accepts turn stale."""
-    listings = (listing for _, schema in entities_of(item) for listing in writer.below.listings(schema.table_key))
+    listings = (listing for _, schema in entities_of(item) for listing in writer.underlying.listings(schema.table_key))
     keys = {listing.key for listing in listings if test(listing)}
     _expire(writer, keys.__contains__)
 
@@ -411,7 +413,7 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
 
     With `everywhere` that goes for results of the storage as well that are not in memory.
     """
-    base = writer.below
+    base = writer.underlying
     if not isinstance(base, Tables):
         return  # what is only expected of a mutation leaves nothing stale
     writer.expire_tests.append(test)
@@ -437,16 +439,16 @@ def _params(request: Request) -> Mapping[str, Any]:
     if not schemas or any(schema.lenient_pk(params, request.args) is not None for schema in schemas):
         return params
     named = {name: body[name] for name in rules.body_fields or {} if name in body}
-    told_by_body = told(named, rules.body_fields or {}, schemas[0])
+    named_by_body = told(named, rules.body_fields or {}, schemas[0])
     pk_name = schemas[0].model.pk_name
     pk = None if named or pk_name is None else body.get(pk_name)
     if pk_name is not None and pk is not None and type(pk) in SCALARS:
-        told_by_body = {pk_name: pk}
-    return {**params, **told_by_body} if told_by_body else params
+        named_by_body = {pk_name: pk}
+    return {**params, **named_by_body} if named_by_body else params
 
 
 def _own_params(request: Request) -> Mapping[str, Any]:
     """The URL parameters under their own names."""
-    args = own_args(request.args)
+    args = call_args(request.args)
     first = args[0] if args else None
     return first if is_mapping(first) and not (len(args) == 1 and request.rules.has_body) else {}

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import Growth, Keys, is_partial, record_of
-from .brought import Brought, Items, Joins
+from .completeness import merged_by_field, note_whole
 from .tables import EMPTY, Change, State, Tables
-from .wholeness import merged_by_field, note_whole
+from .write_set import Items, Joins, WriteSet
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
@@ -29,25 +29,25 @@ class Normalization:
 
     `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys are made
     from, of entities whose creation is only expected, `where` a phrase for errors that says which response this is.
-    With `adopts` the response was decoded for this pass alone, so that its objects may become records as they are. With
-    `strict` a list is no object and an object no list; with `replaces` the entities of the response itself, not those
-    nested in others, are written in place of what is stored.
+    With `owns_response` the response was decoded for this pass alone, so its objects may become records as they
+    are. With `strict` a list is no object and an object no list; with `replaces` the entities of the response itself,
+    not those nested in others, replace what is stored.
     """
 
     def __init__(
         self,
-        below: State,
+        underlying: State,
         args: tuple[Any, ...],
         meta: Meta,
         *,
         placeholder_id: int | None = None,
         where: str = "",
-        adopts: bool = False,
+        owns_response: bool = False,
         strict: bool = False,
         replaces: bool = False,
         rules: Rules | None = None,
     ) -> None:
-        self.below = below
+        self.underlying = underlying
         self.rules = rules
         """Those of the endpoint that was answered; None for a value that was set."""
         self.is_certain = True
@@ -56,9 +56,9 @@ class Normalization:
         """Whether the response refers to an entity by its primary key alone."""
         self.args = args
         self.meta = meta
-        self.change = Change(below, meta)
+        self.change = Change(underlying, meta)
         self.where = where
-        self.adopts = adopts
+        self.owns_response = owns_response
         self.strict = strict
         self.replaces = replaces
         self.response: Any = None
@@ -77,7 +77,7 @@ class Normalization:
         """The entities that have another primary key now."""
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
-        self.brought: Brought | None = None
+        self.brought: WriteSet | None = None
         """What it brings, where that is noted."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
@@ -99,7 +99,7 @@ class Normalization:
 
     def notes(self) -> None:
         """From now on what it brings is noted, for a store that stands on a storage."""
-        self.brought = Brought(self._passed)
+        self.brought = WriteSet(self._passed)
 
     def write(self, schema: Schema, response: Any) -> Any:
         """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
@@ -186,7 +186,7 @@ class Normalization:
 
     def record_before(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """The record as it stood before this pass, None where there was none."""
-        found = self.below.get(table, pk)
+        found = self.underlying.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else record_of(found)
 
     def stored_record(self, table: str, pk: str) -> Mapping[str, Any] | None:
@@ -209,7 +209,7 @@ class Normalization:
         """Stores a record, merged with those of this entity that are there."""
         table, change, meta = schema.table_key, self.change, self.meta
         earlier = self._brought(table, pk)
-        before = self.below.get(table, pk)
+        before = self.underlying.get(table, pk)
         if earlier is not None:
             # A record that comes twice in one response is merged with itself first, so that an old response's second
             # occurrence cannot overwrite newer data.
@@ -228,7 +228,7 @@ class Normalization:
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
         elif self.replaces and self.enclosing is None:
-            stored, meta = schema.replaced(before, self.below.meta(table, pk) or meta, record, meta)
+            stored, meta = schema.replaced(before, self.underlying.meta(table, pk) or meta, record, meta)
             if self.brought is not None:
                 self.brought.replaces((table, pk))
         else:
@@ -240,19 +240,19 @@ class Normalization:
 
     def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
         """A record merged with the one that is stored, and its times: of each field, the later request counts."""
-        below, own = self.below, self.meta
-        times = below.meta(schema.table_key, pk) or own
+        underlying, own = self.underlying, self.meta
+        times = underlying.meta(schema.table_key, pk) or own
         stored, meta = schema.merged(before, times, record, own)
         if before is INVALID or stored is INVALID:
             return stored, meta
         is_older = meta is times and own.fetched_at < times.fetched_at
-        if is_older and type(below) is Tables and not schema.has_merge:
-            merged = merged_by_field(below, schema, pk, own.fetched_at, record, record_of(before))
+        if is_older and type(underlying) is Tables and not schema.has_merge:
+            merged = merged_by_field(underlying, schema, pk, own.fetched_at, record, record_of(before))
             stored = stored if same_json(record_of(stored), merged) else schema.to_store(merged)
         note_whole(self.change, self.rules, schema, pk, record, stored)
         return stored, meta
 
-    def brought_whole(self, table: str, pk: str) -> bool:
+    def is_whole_in_response(self, table: str, pk: str) -> bool:
         """Whether this response brought a record with all members that its endpoint says it needs."""
         rules = self.rules
         if rules is None or rules.reach is None or not self.is_certain:
@@ -260,7 +260,7 @@ class Normalization:
         found = self._passed.get(table, {}).get(pk, UNDEFINED)
         names = self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
         models = rules.reach.models.get(table, ())
-        return names is not None and any(rules.demands(model)[0] <= names.keys() for model in models)
+        return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
 
     def _brought(self, table: str, pk: str) -> Any:
         """What this response brought of an entity before, None where it is new in it."""
@@ -297,9 +297,9 @@ class Normalization:
         self.change.collections.add(table)
         if self.brought is not None and not is_partial(items):
             self.brought.did(Items(table, pk, items, is_page=False))
-        before = self.below.get(table, pk)
+        before = self.underlying.get(table, pk)
         meta = self.meta
-        old_meta = self.below.meta(table, pk)
+        old_meta = self.underlying.meta(table, pk)
         stored = items
         if before is not UNDEFINED and before is not INVALID and old_meta is not None:
             if is_partial(before) and not is_partial(items):
@@ -345,7 +345,7 @@ class Normalization:
 
     def is_base(self, table: str, pk: str, stored: Any) -> bool:
         """Whether this is what the tables of the base hold, and not of a layer."""
-        return type(self.below) is Tables and self.below.get(table, pk) is stored
+        return type(self.underlying) is Tables and self.underlying.get(table, pk) is stored
 
     def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
         """Lets a list of the tables grow by items once the whole response is taken in."""

@@ -21,9 +21,9 @@ from ..schema.entity import EntityModel, EntitySchema, Relation, many_pks, usabl
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
+from .completeness import note_whole
 from .normalize import Normalization
 from .tables import EMPTY, Tables
-from .wholeness import note_whole
 
 if TYPE_CHECKING:
     from .tables import State
@@ -52,7 +52,7 @@ _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
 class CompiledNormalization(Normalization):
     """One pass over one response, by compiled functions where that pays."""
 
-    below: Tables
+    underlying: Tables
     many: ClassVar[int] = 24
     """From so many records of a table on they are asked of together, which has a price of its own.
 
@@ -132,7 +132,7 @@ class CompiledNormalization(Normalization):
     # -- writing what was collected --------------------------------------------------------------------------------
 
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
-        table, change, below = model.key, self.change, self.below
+        table, change, underlying = model.key, self.change, self.underlying
         if self.brought is not None:
             self.brought.written += model.node, (*pks,)
         written = change.entities.get(table)
@@ -140,25 +140,25 @@ class CompiledNormalization(Normalization):
             written = change.entities[table] = {}
         elif change.differing:
             change.differing.pop(table, None)
-        stored = below.entities.get(table, EMPTY)
+        stored = underlying.entities.get(table, EMPTY)
         if len(pks) >= self.many:
             pks, records = self._write_many(model, pks, records, written, stored)
         fetched_at = self.meta.fetched_at
-        times = below.metas[table] if below.latest.get(table, 0) > fetched_at else EMPTY
+        times = underlying.metas[table] if underlying.latest.get(table, 0) > fetched_at else EMPTY
         cls, hidden, copied, ready, merges = model.writing
-        adopts = copied or self.adopts
+        owns_response = copied or self.owns_response
         for place, pk in enumerate(pks):
             record = records[place]
             again = pk in written
             before: Any = stored.get(pk, UNDEFINED)
             if before is UNDEFINED and not again:
                 if not ready:
-                    written[pk] = record if adopts else {**record}
+                    written[pk] = record if owns_response else {**record}
                 elif holds_containers(record) or not hidden.isdisjoint(record):
                     written[pk] = model.stored({**record})
                 else:
                     written[pk] = made = new_instance(cls)
-                    set_members(made, record if adopts else {**record})
+                    set_members(made, record if owns_response else {**record})
             elif again or merges or before is INVALID or (times and fetched_at < times[pk].fetched_at):
                 super().write_entity(model.node, pk, record if copied else {**record})
             else:
@@ -178,7 +178,7 @@ class CompiledNormalization(Normalization):
         written[pk] = before if unchanged else model.stored(merged)
         if len(merged) != len(record):
             note_whole(self.change, self.rules, model.node, pk, record, merged)
-        self.passed(model.key)[pk] = record if self.adopts or model.relations else {**record}
+        self.passed(model.key)[pk] = record if self.owns_response or model.relations else {**record}
 
     def _write_many(
         self, model: EntityModel, pks: list[str], records: Records, written: dict[str, Any], stored: Mapping[str, Any]
@@ -210,7 +210,7 @@ class CompiledNormalization(Normalization):
         """What the table is to hold for records that are new."""
         if model.relations:
             return records
-        own = records if self.adopts else map(_copy, records)
+        own = records if self.owns_response else map(_copy, records)
         if not model.direct:
             return own
         names: set[str] = set()
@@ -264,16 +264,16 @@ class CompiledNormalization(Normalization):
 
     def _names_beside_text(self, model: EntityModel, records: Records) -> set[str] | None:
         """Under which names the records stored hold something else than text, where that is known and they are few."""
-        below = self.below
-        if model.merges or below.latest.get(model.key, 0) > self.meta.fetched_at:
+        underlying = self.underlying
+        if model.merges or underlying.latest.get(model.key, 0) > self.meta.fetched_at:
             return None
-        shape = below.shape(model.key, len(records))
+        shape = underlying.shape(model.key, len(records))
         if shape is None:
             return None
         if 2 * len(shape.beside_text) <= len(records[0]):
             return shape.beside_text
         if model.direct:
-            below.give_up_shape(model.key)  # it would serve nothing else
+            underlying.give_up_shape(model.key)  # it would serve nothing else
         return None
 
 
@@ -304,9 +304,9 @@ def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool
     return all(map(same_json, map(arrived.__getitem__, pks), records))
 
 
-def normalization(below: State) -> type[Normalization]:
+def normalization(underlying: State) -> type[Normalization]:
     """What normalizes over this state: compiled functions look into the tables themselves."""
-    return CompiledNormalization if type(below) is Tables else Normalization
+    return CompiledNormalization if type(underlying) is Tables else Normalization
 
 
 def _normalizer(schema: Schema, value: Any) -> Normalizer:

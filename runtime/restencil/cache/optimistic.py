@@ -10,12 +10,12 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from ..base.errors import AbortOptimistic, ProcessingError
-from ..base.lazy import logger
-from ..base.twins import kept
+from ..base.exception_copy import kept
+from ..base.lazy_imports import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
-from .tables import Cell, Change, KeyMeta, Listing, State, Tables
+from .tables import Cell, Change, ListBinding, ResultMeta, State, Tables
 
 Token = tuple[str, ...]
 """What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
@@ -40,7 +40,7 @@ class Recorder:
         self._tokens.add(("key", key))
         return self._state.result(key)
 
-    def key_meta(self, key: str) -> KeyMeta | None:
+    def key_meta(self, key: str) -> ResultMeta | None:
         self._tokens.add(("key", key))
         return self._state.key_meta(key)
 
@@ -60,7 +60,7 @@ class Recorder:
         self._tokens.add(("table", table))
         return self._state.has_table(table)
 
-    def listings(self, entity: str) -> list[Listing]:
+    def listings(self, entity: str) -> list[ListBinding]:
         self._tokens.add(("followers", entity))
         return self._state.listings(entity)
 
@@ -79,9 +79,9 @@ def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
 
 def _grown(change: Change) -> set[str]:
     """The tables that have more members with this change than without."""
-    below = change.below
-    return {table for table in change.entities if not below.has_table(table)} | {
-        table for table, pk in change.cells() if below.get(table, pk) is UNDEFINED
+    underlying = change.underlying
+    return {table for table in change.entities if not underlying.has_table(table)} | {
+        table for table, pk in change.cells() if underlying.get(table, pk) is UNDEFINED
     }
 
 
@@ -182,21 +182,21 @@ class OptimisticUpdates:
     def refresh(self) -> tuple[list[Cell], set[str]]:
         """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
         self.stale = False  # first of all: optimistic responses may read the store
-        below: State = self._base
+        underlying: State = self._base
         try:
             for update in self.updates:
                 old = update.change
                 if update.depends_on(self._changed):
-                    update.change = self._computed(update, below, old)
+                    update.change = self._computed(update, underlying, old)
                     self._changed |= _differences(old, update.change)
-                elif old is not None and old.below is not below:
-                    update.change = old.over(below)
-                below = update.change if update.change is not None else below
+                elif old is not None and old.underlying is not underlying:
+                    update.change = old.over(underlying)
+                underlying = update.change if update.change is not None else underlying
         except BaseException:
             self.stale = True
             raise
         self._changed = set()
-        self.top = below
+        self.top = underlying
         before, self._effective = self._effective, self._writes()
         cells: list[Cell] = []
         opened, self._opened = self._opened, {table for update in self.updates for table in update.tables}
@@ -233,14 +233,14 @@ class OptimisticUpdates:
                         written[table, pk] = stored
         return written
 
-    def _computed(self, update: OptimisticUpdate, below: State, old: Change | None) -> Change:
+    def _computed(self, update: OptimisticUpdate, underlying: State, old: Change | None) -> Change:
         action = update.action
         update.reads = set()
-        seen = Recorder(below, update.reads)
+        seen = Recorder(underlying, update.reads)
         try:
             change = self._respond(action, seen)
         except AbortOptimistic:
-            change = Change(below, action.meta)
+            change = Change(underlying, action.meta)
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on.
             asked = action.request.asked
@@ -249,9 +249,9 @@ class OptimisticUpdates:
             if failure is None:
                 failure = ProcessingError(f"{asked}: the optimistic response failed: {error}")
                 failure.__cause__ = error
-            change = Change(below, action.meta)
-            change.key_metas[action.key] = KeyMeta(action.meta, error=kept(failure))
-        change.below = below
+            change = Change(underlying, action.meta)
+            change.key_metas[action.key] = ResultMeta(action.meta, error=kept(failure))
+        change.underlying = underlying
         update.reads |= tokens_of(change)
         if old is not None:
             _keep_equal(old, change)

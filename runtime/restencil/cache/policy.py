@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .reading import INFINITE, Decision, ExpiryStatus
 
 if TYPE_CHECKING:
-    from .terms import Terms
+    from .validators import Terms
 
 _SERVER_ERROR: Final = 500
 """From this status on a server fails itself; what got no answer has it, too."""
@@ -168,7 +168,7 @@ _DECISION: Final[dict[tuple[ExpiryStatus, bool, bool], Decision]] = _by_facts(DE
 
 def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool:
     """Whether old data is worse than none at this moment."""
-    until = terms.shown_until
+    until = terms.stale_while_revalidate_until
     return _OLD[invalid_if_stale, NEVER if not until else ALWAYS if until == INFINITE else A_WHILE, now > until]
 
 
@@ -177,7 +177,7 @@ def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: flo
     fails = getattr(error, "status", 0) >= _SERVER_ERROR
     if terms.binds:
         return _RECORDED[NO_EXCUSE, now > terms.fresh_until, fails, policy == "soft"]
-    until = terms.excused_until
+    until = terms.stale_if_error_until
     if until is None:
         return _RECORDED[UNSAID, False, fails, policy == "soft"]
     return _RECORDED[EXCUSED_A_WHILE, now > until, fails, policy == "soft"]

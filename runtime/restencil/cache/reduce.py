@@ -1,6 +1,6 @@
 """What each action brings about: one function for each, which looks and computes but changes nothing.
 
-A reducer takes the store's `Lookup` and an action, and returns the `Effects` that `Contents.commit` then carries out.
+A reducer takes the store's `CacheReader` and an action, and returns the `Transition` that `StoreState.commit` applies.
 What users' hooks raise ends it before anything has happened. It runs under the store's lock.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
+from ..base.exception_copy import kept
 from ..base.freshness import is_strong
-from ..base.lazy import logger
-from ..base.twins import kept
+from ..base.lazy_imports import logger
 from ..base.values import (
     DICT,
     INVALID,
@@ -40,11 +40,11 @@ from ..schema.stored import record_of
 from . import actions
 from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, mark_record, unread
 from .compiling import resolved
-from .contents import Effects
+from .completeness import keep_whole
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
-from .following import follow, note_lists
-from .memo import Memo
+from .dependency_graph import DependencyGraph
+from .list_membership import follow, note_lists
 from .mutations import (
     SELF,
     delete,
@@ -62,36 +62,36 @@ from .mutations import (
 from .normalize import Normalization
 from .normalize_compiled import CompiledNormalization, normalization
 from .reading import INFINITE
-from .request import own_args
+from .request import call_args
 from .request_log import Answered
+from .revalidation import response_record_of
 from .snapshot import Snapshot
 from .staleness import StaleSet
+from .store_state import Transition
 from .stored_staleness import write_staleness
-from .tables import Change, KeyMeta, Tables
-from .wholeness import keep_whole
-from .witness import witnessed
+from .tables import Change, ResultMeta, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
-    from .contents import Contents
-    from .lookup import Lookup
+    from .persistence_port import PersistencePort
+    from .reader import CacheReader
     from .request import Request
+    from .store_state import StoreState
     from .tables import Cell, State
-    from .tier import Tier
 
 
-def fetch(lookup: Lookup, action: actions.Fetch) -> Effects:
+def fetch(lookup: CacheReader, action: actions.Fetch) -> Transition:
     """A fetch that shows at once what it is expected to bring is queued; others change nothing."""
-    effects = Effects()
+    effects = Transition()
     is_current = action.resets is None or action.resets == lookup.contents.resets
-    if is_current and action.request.rules.simulated:
+    if is_current and action.request.rules.is_optimistic:
         effects.begun = action
     else:
         effects.is_told = False
     return effects
 
 
-def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
+def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition:
     """The response goes into the tables and its result under its key; a response that does not fit is an error.
 
     It gives the value of the fetch. Where the store started over meanwhile, only that, made of the response alone:
@@ -103,7 +103,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     is_fetched = action.fetch_id is not None
     is_current = request.rules.is_stored and (action.resets is None or action.resets == contents.resets)
     response = action.response if is_fetched else copy_in(action.response)
-    effects = Effects()
+    effects = Transition()
     effects.ended = action.fetch_id
     try:
         with contents.hooks:
@@ -117,8 +117,8 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
                 request,
                 response,
                 action.meta,
-                adopts=request.rules.adopts or not is_fetched,
-                tier=contents.tier,
+                owns_response=request.rules.owns_response or not is_fetched,
+                persistence=contents.persistence,
                 is_final=is_current,
             )
             if is_current and request.rules.strict:
@@ -137,7 +137,7 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
     before = contents.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
     expired = None if before is None else before.expires_at
-    writer.change.key_metas[key] = known_of = KeyMeta(
+    writer.change.key_metas[key] = known_of = ResultMeta(
         action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
     )
     known_of.brought, known_of.is_complete = _brought(writer)
@@ -147,11 +147,11 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
         effects.value = writer.change.results[key]
     elif known is not UNDEFINED:
         effects.value = known
-    elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.judged(_may_fail):
+    elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.analyze(_may_fail):
         effects.echoed = request, writer, writer.response
     _keep_own_value(contents, action, effects)
-    if action.mark is not None or action.told is not None or (is_fetched and key in contents.witnesses):
-        effects.marked = key, *witnessed(action, writer.change, writer.change.results.get(key, UNDEFINED))
+    if action.mark is not None or action.told is not None or (is_fetched and key in contents.response_records):
+        effects.marked = key, *response_record_of(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, action.told, writer)
     _store_staleness(contents, request, effects)
@@ -159,14 +159,14 @@ def set_response(lookup: Lookup, action: actions.SetResponse) -> Effects:
 
 
 def _misfitting(
-    contents: Contents,
+    contents: StoreState,
     action: actions.SetResponse,
-    effects: Effects,
+    effects: Transition,
     response: Any,
     error: Exception,
     *,
     is_current: bool,
-) -> Effects:
+) -> Transition:
     """A response that cannot be stored is recorded as an error, which is raised."""
     request = action.request
     effects.failure = failure = _misfit(error, request, response)
@@ -185,16 +185,16 @@ def _misfitting(
     return effects
 
 
-def renew(lookup: Lookup, action: actions.Renew) -> Effects:
+def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
     """What the store has of the answer before is as fresh as this one, as long as nothing of it changed since.
 
     It gives what a read of it finds, UNDEFINED where something did change.
     """
     contents, request = lookup.contents, action.request
-    effects = Effects()
+    effects = Transition()
     effects.is_told = False
     effects.value = UNDEFINED
-    witness = contents.witnesses.get(request.key)
+    witness = contents.response_records.get(request.key)
     is_current = action.resets is None or action.resets == contents.resets
     if witness is None or not is_current or not witness.is_of(action.mark):
         return effects
@@ -217,7 +217,7 @@ def renew(lookup: Lookup, action: actions.Renew) -> Effects:
     return effects
 
 
-def _keep_own_value(contents: Contents, action: actions.SetResponse, effects: Effects) -> None:
+def _keep_own_value(contents: StoreState, action: actions.SetResponse, effects: Transition) -> None:
     """The value of a call is what its own response says, also where the store has something of a later request."""
     if effects.echoed is None or action.fetch_id is None or not action.request.rules.strict:
         return
@@ -247,13 +247,13 @@ def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None
     return found, not writer.has_references
 
 
-def _looking(contents: Contents, request: Request, meta: Meta) -> Normalization:
+def _looking(contents: StoreState, request: Request, meta: Meta) -> Normalization:
     """A pass that writes nothing, for those who look at what is stored."""
     return Normalization(contents.base, request.args, meta, rules=request.rules)
 
 
 def _note_freshness(
-    contents: Contents, request: Request, writer: Normalization, fetch_id: int | None, effects: Effects
+    contents: StoreState, request: Request, writer: Normalization, fetch_id: int | None, effects: Transition
 ) -> None:
     """Notes what a response makes stale, and what it touched, for requests that overlap with it."""
     if request.rules.side_effect:
@@ -271,7 +271,7 @@ def _note_freshness(
 
 
 def _note_change(
-    contents: Contents, request: Request, made: ChangeEffects, writer: Normalization, effects: Effects
+    contents: StoreState, request: Request, made: ChangeEffects, writer: Normalization, effects: Transition
 ) -> None:
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = effects.stale = made.stale
@@ -284,20 +284,20 @@ def _note_change(
     _note_overlaps(contents, answered, effects)
 
 
-def _store_staleness(contents: Contents, request: Request, effects: Effects) -> None:
+def _store_staleness(contents: StoreState, request: Request, effects: Transition) -> None:
     """Lets a storage know what is stale."""
-    if contents.tier is not None and effects.stale and effects.change is not None:
+    if contents.persistence is not None and effects.stale and effects.change is not None:
         brought = None if effects.writer is None else effects.writer.brought
         write_staleness(contents.base, effects.change, effects.stale, request, brought)
 
 
-def _expired_in_flight(contents: Contents, writer: Normalization) -> set[str]:
+def _expired_in_flight(contents: StoreState, writer: Normalization) -> set[str]:
     """The keys of reads under way that an endpoint's `expires` names: their responses may be older than the change."""
     keys = {one.request.key for one in contents.in_flight.by_id.values()} if writer.expire_tests else set[str]()
     return {key for key in keys for test in writer.expire_tests if test(key)}
 
 
-def _note_overlaps(contents: Contents, answered: Answered, effects: Effects) -> None:
+def _note_overlaps(contents: StoreState, answered: Answered, effects: Transition) -> None:
     effects.answered = answered
     stale = contents.request_log.overlaps(answered, contents.base)
     if effects.stale is None or not effects.stale:
@@ -306,9 +306,9 @@ def _note_overlaps(contents: Contents, answered: Answered, effects: Effects) -> 
         effects.stale.update(stale)
 
 
-def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
+def set_error(lookup: CacheReader, action: actions.SetError) -> Transition:
     """The error is recorded, unless the fetch was aborted or the store started over since."""
-    effects = Effects()
+    effects = Transition()
     effects.ended = action.fetch_id
     is_old = action.resets is not None and action.resets != lookup.contents.resets
     if is_old or not action.request.rules.is_stored:
@@ -329,7 +329,7 @@ def set_error(lookup: Lookup, action: actions.SetError) -> Effects:
     return effects
 
 
-def _note_failure(contents: Contents, action: actions.SetError, effects: Effects) -> None:
+def _note_failure(contents: StoreState, action: actions.SetError, effects: Transition) -> None:
     """Notes what a request makes stale that failed."""
     request = action.request
     looking = _looking(contents, request, action.meta)
@@ -359,14 +359,14 @@ def _failure_effects(request: Request, looking: Normalization, action: actions.S
     return failed(request, looking, status) if status is not None or action.was_sent else None
 
 
-def set_value(lookup: Lookup, action: actions.Set) -> Effects:
+def set_value(lookup: CacheReader, action: actions.Set) -> Transition:
     """A value goes into the tables; one that is a function is called with the value of before, if there is one."""
     schema = schema_of(action.schema)
     if schema is None:
         raise TypeError(f"set() takes a schema, found {action.schema!r}")
     contents, args, value = lookup.contents, action.args, action.value
     contents.refresh()
-    effects = Effects()
+    effects = Transition()
     computing = callable(value)
     try:
         with contents.hooks:
@@ -378,7 +378,7 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
                 value = value(before)
             computing = False
             writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
-            if contents.tier is not None:
+            if contents.persistence is not None:
                 writer.notes()
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
@@ -390,12 +390,12 @@ def set_value(lookup: Lookup, action: actions.Set) -> Effects:
     return effects
 
 
-def invalidate(lookup: Lookup, action: actions.Invalidate) -> Effects:
+def invalidate(lookup: CacheReader, action: actions.Invalidate) -> Transition:
     """The result of the key goes, so that the next read fetches; its entities stay."""
     return _invalidated(lookup.contents, [action.key])
 
 
-def invalidate_all(lookup: Lookup, action: actions.InvalidateAll) -> Effects:
+def invalidate_all(lookup: CacheReader, action: actions.InvalidateAll) -> Transition:
     """The results of all keys that the test accepts go; keys that only have an error are left alone."""
     contents = lookup.contents
     with contents.hooks:
@@ -403,10 +403,10 @@ def invalidate_all(lookup: Lookup, action: actions.InvalidateAll) -> Effects:
     return _invalidated(contents, keys)
 
 
-def expire_all(lookup: Lookup, action: actions.ExpireAll) -> Effects:
+def expire_all(lookup: CacheReader, action: actions.ExpireAll) -> Transition:
     """Every key of which anything is recorded and that the test accepts turns stale, errors as well."""
     contents = lookup.contents
-    effects = Effects()
+    effects = Transition()
     effects.stale = StaleSet("it was expired")
     effects.stale.tests.append(action.test)
     with contents.hooks:
@@ -416,28 +416,28 @@ def expire_all(lookup: Lookup, action: actions.ExpireAll) -> Effects:
     return effects
 
 
-def reset(lookup: Lookup, action: actions.Reset) -> Effects:
+def reset(lookup: CacheReader, action: actions.Reset) -> Transition:
     """All that is stored goes."""
-    effects = Effects()
+    effects = Transition()
     effects.starts_over = True
     return effects
 
 
-def subscription(lookup: Lookup, action: actions.Subscribe | actions.Unsubscribe) -> Effects:
+def subscription(lookup: CacheReader, action: actions.Subscribe | actions.Unsubscribe) -> Transition:
     """Nothing: subscriptions are the managers' business."""
-    effects = Effects()
+    effects = Transition()
     effects.is_told = False
     return effects
 
 
-def hear(lookup: Lookup, action: actions.Hear) -> Effects:
+def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
     """What an answer through another store would have written here is stale from now on; what it deleted is gone.
 
     It gives whether anything was there.
     """
     contents, answer = lookup.contents, action.answer
     base, request = contents.base, answer.request
-    effects = Effects()
+    effects = Transition()
     effects.is_told = False
     effects.value = False
     if isinstance(answer, actions.SetError):
@@ -448,7 +448,7 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
         return effects
     try:
         with contents.hooks:
-            writer = _normalized(base, request, answer.response, answer.meta, tier=contents.tier)
+            writer = _normalized(base, request, answer.response, answer.meta, persistence=contents.persistence)
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
@@ -475,14 +475,14 @@ def hear(lookup: Lookup, action: actions.Hear) -> Effects:
     return effects
 
 
-def _heard_of(effects: Effects, request: Request, looking: Normalization) -> Effects:
+def _heard_of(effects: Transition, request: Request, looking: Normalization) -> Transition:
     """A change was sent elsewhere of which nothing is known but its request."""
     effects.stale = elsewhere(request, looking).stale
     effects.is_told = effects.value = bool(effects.stale)
     return effects
 
 
-def tagged(lookup: Lookup, request: Request) -> tuple[Cell | None, str | None]:
+def tagged(lookup: CacheReader, request: Request) -> tuple[Cell | None, str | None]:
     """The entity that a mutation is of, and the ETag of what is known of it."""
     contents, concurrency = lookup.contents, request.rules.concurrency
     now = contents.clock()
@@ -500,22 +500,26 @@ def tagged(lookup: Lookup, request: Request) -> tuple[Cell | None, str | None]:
     return cell, tag if type(tag) is str and is_strong(tag) else None
 
 
-def collect(lookup: Lookup, action: actions.Collect) -> Effects:
+def collect(lookup: CacheReader, action: actions.Collect) -> Transition:
     """What no one holds goes; a reader may have come since the policy looked."""
-    is_held, tier = lookup.contents.retention.is_held, lookup.contents.tier
-    effects = Effects()
+    is_held, persistence = lookup.contents.retention.is_held, lookup.contents.persistence
+    effects = Transition()
     effects.is_told = False
     effects.removed = (
-        [cell for cell in action.entities if not (is_held(cell) or (tier is not None and tier.is_pending(cell)))],
+        [
+            cell
+            for cell in action.entities
+            if not (is_held(cell) or (persistence is not None and persistence.is_pending(cell)))
+        ],
         [key for key in action.keys if not is_held(key)],
     )
     return effects
 
 
-REDUCERS: Final[Mapping[type, Callable[[Lookup, Any], Effects]]] = {
+REDUCERS: Final[Mapping[type, Callable[[CacheReader, Any], Transition]]] = {
     actions.Fetch: fetch,
     actions.SetResponse: set_response,
-    actions.Renew: renew,
+    actions.Freshen: renew,
     actions.SetError: set_error,
     actions.Set: set_value,
     actions.Invalidate: invalidate,
@@ -524,23 +528,27 @@ REDUCERS: Final[Mapping[type, Callable[[Lookup, Any], Effects]]] = {
     actions.Reset: reset,
     actions.Subscribe: subscription,
     actions.Unsubscribe: subscription,
-    actions.Hear: hear,
+    actions.PeerMutated: hear,
     actions.Collect: collect,
 }
 
 
-def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
+def respond(lookup: CacheReader, action: actions.Fetch, underlying: State) -> Change:
     """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
     request = action.request
     respond = request.rules.get_optimistic_response
     if respond is None:
-        return Change(below, action.meta)
-    snapshot = Snapshot(lookup, below, action.meta.fetched_at)
-    response = copy_in(_not_awaitable(respond(snapshot, *own_args(request.args)), request, "get_optimistic_response"))
-    tier = lookup.contents.tier
-    change = _normalized(below, request, response, action.meta, placeholder=action.fetch_id, tier=tier).change
-    before = below.key_meta(action.key)
-    change.key_metas[action.key] = KeyMeta(action.meta, prev_expires_at=None if before is None else before.expires_at)
+        return Change(underlying, action.meta)
+    snapshot = Snapshot(lookup, underlying, action.meta.fetched_at)
+    response = copy_in(_not_awaitable(respond(snapshot, *call_args(request.args)), request, "get_optimistic_response"))
+    persistence = lookup.contents.persistence
+    change = _normalized(
+        underlying, request, response, action.meta, placeholder=action.fetch_id, persistence=persistence
+    ).change
+    before = underlying.key_meta(action.key)
+    change.key_metas[action.key] = ResultMeta(
+        action.meta, prev_expires_at=None if before is None else before.expires_at
+    )
     return change
 
 
@@ -548,14 +556,14 @@ def respond(lookup: Lookup, action: actions.Fetch, below: State) -> Change:
 
 
 def _normalized(
-    below: State,
+    underlying: State,
     request: Request,
     response: Any,
     meta: Meta,
     *,
-    adopts: bool = False,
+    owns_response: bool = False,
     placeholder: int | None = None,
-    tier: Tier | None = None,
+    persistence: PersistencePort | None = None,
     is_final: bool = False,
 ) -> Normalization:
     """A response as the change that it makes: tables, the key's result, and what the endpoint's `update` adds.
@@ -568,31 +576,31 @@ def _normalized(
     replaces = rules.replace and placeholder is None
     if is_presumed:
         meta = meta._replace(expires_at=1)  # the server may have added to what was sent
-    kind = Normalization if replaces else normalization(below)
+    kind = Normalization if replaces else normalization(underlying)
     writer = kind(
-        below,
+        underlying,
         args,
         meta,
         placeholder_id=placeholder,
         where="" if placeholder is None else f" ({request.asked})",
-        adopts=adopts,
+        owns_response=owns_response,
         strict=rules.strict_shape,
         replaces=replaces,
         rules=rules,
     )
-    if is_final and tier is not None:
+    if is_final and persistence is not None:
         writer.notes()
     if placeholder is None:
         response = _with_sent(response, request, writer)
     writer.response = response
     if schema is None:
-        result = _decoded(rules.returns, read_only(response), below, args)
+        result = _decoded(rules.returns, read_only(response), underlying, args)
     else:
         result = _written(schema, response, request, writer)
         if isinstance(result, (list, dict)) and is_plain(schema):
             result = read_only(result)
     if result is not UNDEFINED:
-        stored = below.result(key)
+        stored = underlying.result(key)
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
     if writer.change.answered or writer.change.extended:
         note_lists(writer, request)
@@ -603,7 +611,7 @@ def _normalized(
     if rules.expires and placeholder is None:
         expire_named(request, writer)
     if rules.update is not None:
-        _run_update(rules.update, result, request, writer.change, tier, is_final=is_final)
+        _run_update(rules.update, result, request, writer.change, persistence, is_final=is_final)
     return writer
 
 
@@ -630,25 +638,27 @@ def _follow_change(
         writer.followed = follow(writer, request, schema, result)
 
 
-def _catch_up(contents: Contents, request: Request) -> None:
+def _catch_up(contents: StoreState, request: Request) -> None:
     """An `update` and a page change what others may have changed, so memory is first brought up to date.
 
     So does what turns its entity stale: nobody else learns of that by a record that is not known here.
     """
     rules = request.rules
-    if contents.tier is None:
+    if contents.persistence is None:
         return
     if rules.update is not None or rules.list_key is not None:
-        contents.tier.catch_up()
+        contents.persistence.catch_up()
     if SELF in rules.expires and rules.siblings is not None:
-        contents.tier.know_value(schema_of(rules.siblings.item_schema), rules.told_args(own_args(request.args)))
+        contents.persistence.know_value(
+            schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args))
+        )
 
 
-def _decoded(returns: Schema | None, value: Any, below: State, args: tuple[Any, ...]) -> Any:
+def _decoded(returns: Schema | None, value: Any, underlying: State, args: tuple[Any, ...]) -> Any:
     """A value that no table takes part in, with what its type converts converted."""
     if returns is None or value is None or not _is_in_wire_form(value):
         return value
-    found = Denormalization(below, args, Memo()).visit(returns, value)
+    found = Denormalization(underlying, args, DependencyGraph()).visit(returns, value)
     return None if isinstance(found, Sentinel) else found
 
 
@@ -683,12 +693,12 @@ def _is_empty(response: Any, request: Request) -> bool:
     return response is None and request.rules.empty in ("merge", "none")
 
 
-def _known_before(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
+def _known_before(lookup: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a delete: the entity as it was known."""
     contents = lookup.contents
     contents.refresh()
     base = contents.base
-    reader = reader_of(base, request.args, contents.memo if contents.view is base else Memo())
+    reader = reader_of(base, request.args, contents.memo if contents.view is base else DependencyGraph())
 
     def read(schema: EntitySchema, pk: str) -> Any:
         found = reader.read(schema, pk)
@@ -715,14 +725,14 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
     if meta.error is not None or meta.expires_at <= 1:
         return
     if not request.rules.strict:
-        change.key_metas[key] = KeyMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
+        change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
     # A list that is made of pages is as old as the oldest of them.
     times = change.times
     number, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
     brought, is_complete = _brought(writer)
     here, there = brought or {}, meta.brought or {}
-    change.key_metas[key] = KeyMeta(
+    change.key_metas[key] = ResultMeta(
         Meta(number, times.date, until),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
@@ -735,7 +745,7 @@ _LISTS: Final = frozenset({List, Array, Values})
 """Of what these hold, values that do not decode are left out."""
 
 
-def echo(lookup: Lookup, request: Request, writer: Normalization, response: Any) -> Any:
+def echo(lookup: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a fetch: the response in its own shape, in which every entity is the instance that a read gives."""
     schema, contents = request.rules.schema, lookup.contents
     if schema is None:
@@ -785,7 +795,7 @@ def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bo
     return any(isinstance(child, Relation) or _is_risky(child, seen, in_list=in_list) for child in children)
 
 
-def shown(lookup: Lookup, request: Request) -> Any:
+def shown(lookup: CacheReader, request: Request) -> Any:
     """The value of a fetch that was answered as before: what the store has of it."""
     contents, schema = lookup.contents, request.rules.schema
     contents.refresh()
@@ -820,7 +830,13 @@ def _fitting(schema: Schema, value: Any) -> Any:
 
 
 def _run_update(
-    update: Callable[..., Any], result: Any, request: Request, change: Change, tier: Tier | None, *, is_final: bool
+    update: Callable[..., Any],
+    result: Any,
+    request: Request,
+    change: Change,
+    persistence: PersistencePort | None,
+    *,
+    is_final: bool,
 ) -> None:
     """Runs the endpoint's `update`: each of its functions makes a key's new result from the current one.
 
@@ -836,11 +852,11 @@ def _run_update(
         return
     for other, updater in pairs:
         current = change.result(other)
-        if tier is not None and (current is UNDEFINED or tier.is_doubted(other)):
-            if not tier.finds(other, asks=is_final):
+        if persistence is not None and (current is UNDEFINED or persistence.is_unverified(other)):
+            if not persistence.finds(other, asks=is_final):
                 if is_final:
                     times = Meta(change.times.fetched_at, change.times.date, 0)
-                    change.key_metas[other] = KeyMeta(times, invalidated=True)
+                    change.key_metas[other] = ResultMeta(times, invalidated=True)
                 continue
             current = change.result(other)  # it may have been loaded
         try:
@@ -860,7 +876,7 @@ def _not_awaitable(value: Any, request: Request, hook: str) -> Any:
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _failed(contents: Contents, request: Request, error: Exception, meta: Meta) -> Change:
+def _failed(contents: StoreState, request: Request, error: Exception, meta: Meta) -> Change:
     """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
     key, error_policy = request.key, request.rules.error_policy
     policy = None
@@ -873,7 +889,7 @@ def _failed(contents: Contents, request: Request, error: Exception, meta: Meta) 
     change = Change(contents.base, meta)
     before = contents.base.key_meta(key)
     terms = None if before is None else before.terms
-    change.key_metas[key] = KeyMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)
+    change.key_metas[key] = ResultMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)
     return change
 
 
@@ -904,12 +920,14 @@ def _error_times(action: actions.SetResponse) -> Meta:
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
-def _invalidated(contents: Contents, keys: list[str]) -> Effects:
-    metas: dict[str, KeyMeta] = {}
+def _invalidated(contents: StoreState, keys: list[str]) -> Transition:
+    metas: dict[str, ResultMeta] = {}
     for key in keys:
         meta = contents.base.key_meta(key)
-        metas[key] = KeyMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
-    effects = Effects()
+        metas[key] = (
+            ResultMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
+        )
+    effects = Transition()
     effects.keys = metas
     effects.drops_results = True
     return effects

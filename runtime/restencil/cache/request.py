@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
-from ..base.answers import status_line
+from ..base.response_details import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping
 from ..schema.entity import first_model, told
@@ -18,7 +18,7 @@ from .staleness import path_of
 if TYPE_CHECKING:
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
-    from .terms import Concurrency
+    from .validators import Concurrency
 
 Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
 """Key, URL and what else sets a request apart from others in flight."""
@@ -30,7 +30,7 @@ PAGE: Final = " page "
 """Stands between the key of a list and the URL of a page in the key under which the page is kept."""
 
 
-class Marked(Protocol):
+class HasVaryKey(Protocol):
     """What the cache knows of what a view says of its calls."""
 
     @property
@@ -55,12 +55,12 @@ class Arguments(tuple[Any, ...]):
         return Arguments(args, self.own)
 
 
-def own_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def call_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Bound arguments without what a view added: that says how something is asked for, and nothing of what it is."""
     return args.own if isinstance(args, Arguments) else args
 
 
-class Asker(Protocol):
+class EndpointLike(Protocol):
     """What the cache knows of an endpoint: that it can be asked for the requests that its calls are."""
 
     @property
@@ -69,7 +69,7 @@ class Asker(Protocol):
         ...
 
     @property
-    def call_options(self) -> Marked | None:
+    def call_options(self) -> HasVaryKey | None:
         """What a view says of each of its calls; None where there is no view."""
         ...
 
@@ -91,7 +91,7 @@ class Asker(Protocol):
         ...
 
 
-class Locator(Protocol):
+class UrlResolver(Protocol):
     """A client, which may look for its API in a place of its own, and has resources."""
 
     def resource(self, name: str, /) -> Any:
@@ -103,7 +103,7 @@ class Locator(Protocol):
         ...
 
 
-class Siblings(Protocol):
+class ResourceInfo(Protocol):
     """The other members of a resource, as far as the answer of a mutation concerns them."""
 
     @property
@@ -143,12 +143,12 @@ class Siblings(Protocol):
         ...
 
     def stale_tests(
-        self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None, /
+        self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None, /
     ) -> Iterable[Callable[[str], bool]]:
         """Tell the keys of what reads under these names, where the path has what the mutation's path has."""
         ...
 
-    def stale_tables(self, names: Sequence[str], locator: Locator | None, /) -> set[str]:
+    def stale_tables(self, names: Sequence[str], locator: UrlResolver | None, /) -> set[str]:
         """The entities of which one record is read by endpoints under these names, whether it was ever requested."""
         ...
 
@@ -160,11 +160,11 @@ class Siblings(Protocol):
 class Rules:
     """What holds for all requests of one endpoint, as far as the cache minds; lengths are in milliseconds.
 
-    `raw_schema` is the schema as it was written; `adopts` says that a response was decoded for its call alone, so that
-    its objects may become records as they are; `has_body` that the last argument is a body. `needs` are the fields that
-    an entity which came with other responses must have to answer, `path_names` the parameters that say which entity is
-    meant; None: all do. `strict_shape`, `replace`
-    and `empty` say what becomes of a response, `siblings` which other requests are of the same entity. `raw_returns` is
+    `raw_schema` is the schema as it was written; `owns_response` says that a response was decoded for its call alone,
+    so that its objects may become records as they are; `has_body` that the last argument is a body. `needs` are the
+    fields that an entity from other responses must have; `path_names` are the parameters that identify the entity
+    (None: all). `strict_shape`, `replace` and `empty` decide how a response is stored, `siblings` are the other
+    requests of the same entity. `raw_returns` is
     a schema that says, where there is no other, what a response is decoded to; nothing of it goes into tables.
     """
 
@@ -180,8 +180,8 @@ class Rules:
         error_policy: Callable[[BaseException], Any] | None = None,
         get_optimistic_response: Callable[..., Any] | None = None,
         update: Callable[..., Any] | None = None,
-        adopts: bool = False,
-        knows_keys: bool = False,
+        owns_response: bool = False,
+        exact_key_match: bool = False,
         list_key: Callable[..., str] | None = None,
         total: tuple[str, ...] = (),
         needs: str | Iterable[str] = (),
@@ -195,10 +195,10 @@ class Rules:
         strict_shape: bool = False,
         replace: bool = False,
         empty: str | None = None,
-        siblings: Siblings | None = None,
+        siblings: ResourceInfo | None = None,
         expires: str | Iterable[str] = (),
         raw_returns: Any = None,
-        fields_told: Mapping[str, str] | None = None,
+        param_fields: Mapping[str, str] | None = None,
         body_fields: Mapping[str, str] | None = None,
         persist: bool | int | None = None,
         processes: bool = False,
@@ -208,7 +208,7 @@ class Rules:
         concurrency: Concurrency | None = None,
     ) -> None:
         self.raw_schema = raw_schema
-        self.fields_told = fields_told or None
+        self.param_fields = param_fields or None
         """The fields, dotted where they stand in objects, that parameters of other names are."""
         self.body_fields = body_fields or None
         """The fields, dotted where they stand in objects, that members of a body are."""
@@ -221,8 +221,8 @@ class Rules:
         self.error_policy = error_policy
         self.get_optimistic_response = get_optimistic_response
         self.update = update
-        self.adopts = adopts
-        self.knows_keys = knows_keys
+        self.owns_response = owns_response
+        self.exact_key_match = exact_key_match
         """Whether the endpoint's test is true of the key of each of its requests."""
         self.total = total
         """Where a response says how many items its list has in all, if it does: names in JSON."""
@@ -252,7 +252,7 @@ class Rules:
         """Whether results are stored, found and shared; a stream that is read once is not."""
         self.list_key = list_key
         """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
-        self.simulated = side_effect and get_optimistic_response is not None
+        self.is_optimistic = side_effect and get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
         self.needs: str | tuple[str, ...] = needs if isinstance(needs, str) else tuple(needs)
         """The fields that an entity must have to be whole: `"all"` that it declares, or these."""
@@ -273,14 +273,14 @@ class Rules:
         """The schema that `raw_schema` stands for, looked up at first use."""
         return schema_of(self.raw_schema)
 
-    def judged(self, judge: Callable[[Schema | None], int]) -> int:
+    def analyze(self, judge: Callable[[Schema | None], int]) -> int:
         """What is judged of the schema, asked once as long as no schema is redefined."""
         found = self._judged.get(judge)
         if found is None or found[0] != definitions.count:
             found = self._judged[judge] = definitions.count, judge(self.schema)
         return found[1]
 
-    def demands(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
+    def required_fields(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
         """What an entity that came with other responses has to fulfil to answer a request without asking.
 
         The names in JSON that its record must have, and the parameters that say no more than which entity is meant.
@@ -288,7 +288,9 @@ class Rules:
         found = self._demands.get(model)
         if found is None:
             needed = self._needed(model)
-            telling = None if self.path_names is None else self.path_names | model.telling | {*(self.fields_told or ())}
+            telling = (
+                None if self.path_names is None else self.path_names | model.telling | {*(self.param_fields or ())}
+            )
             found = self._demands[model] = needed, telling
         return found
 
@@ -319,7 +321,7 @@ class Rules:
         """
         if self.outer_params:
             params = self._without_outer(params)
-        return params if self.fields_told is None else told(params, self.fields_told, self.schema)
+        return params if self.param_fields is None else told(params, self.param_fields, self.schema)
 
     def _without_outer(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         model = first_model(self.schema)
@@ -328,13 +330,13 @@ class Rules:
         outer = self.outer_params & {model.pk_name, model.to_python.get(model.pk_name, model.pk_name)}
         return {name: value for name, value in params.items() if name not in outer} if outer else params
 
-    def told_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def entity_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Bound arguments whose URL parameters are those that a record tells."""
-        is_untold = self.fields_told is None and not self.outer_params
+        is_untold = self.param_fields is None and not self.outer_params
         if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
             return args
         found = (self.told(args[0]), *args[1:])
-        return Arguments(found, self.told_args(args.own)) if isinstance(args, Arguments) else found
+        return Arguments(found, self.entity_args(args.own)) if isinstance(args, Arguments) else found
 
     @cached_property
     def returns(self) -> Schema | None:
@@ -352,7 +354,7 @@ class Request:
 
     def __init__(
         self,
-        endpoint: Asker,
+        endpoint: EndpointLike,
         rules: Rules,
         args: tuple[Any, ...],
         key: str,
@@ -364,7 +366,7 @@ class Request:
         self.args = args
         self.key = key
         self.inactive = inactive
-        self.locator: Locator | None = None
+        self.locator: UrlResolver | None = None
         self.answer: Any = None
         """The HTTP answer that is being written; None where a response is written by hand."""
         self.needs_body = False

@@ -10,16 +10,16 @@ from ..base.values import INVALID, Sentinel, is_dict
 from ..schema.notation import schema_of
 from ..schema.protocol import EntityNode
 from ..schema.stored import record_of
-from .aside import Aside, past
+from .before_images import BeforeImage, past
 from .denormalize import Denormalization
-from .memo import Memo
+from .dependency_graph import DependencyGraph
 from .mutations import entities_of
 from .reading import inactive
 
 if TYPE_CHECKING:
-    from .lookup import Lookup
+    from .reader import CacheReader
     from .reading import Reading
-    from .request import Asker
+    from .request import EndpointLike
     from .tables import State, Tables
 
 
@@ -30,12 +30,12 @@ class Snapshot:
     response can be made.
     """
 
-    def __init__(self, lookup: Lookup, state: State, fetched_at: float, base: Tables | None = None) -> None:
+    def __init__(self, lookup: CacheReader, state: State, fetched_at: float, base: Tables | None = None) -> None:
         self._lookup = lookup
-        self.aside = Aside(base) if base is not None else None
+        self.aside = BeforeImage(base) if base is not None else None
         """Where the store keeps what it changes from now on, None where the state itself stays."""
         self._state = past(state, base, self.aside) if base is not None and self.aside is not None else state
-        self._memo = Memo()
+        self._memo = DependencyGraph()
         self.fetched_at = fetched_at
 
     @property
@@ -57,8 +57,8 @@ class Snapshot:
             return None
         lookup = self._lookup
         with lookup.lock, lookup.contents.hooks:
-            tier = lookup.contents.tier
-            if tier is not None and not tier.know_value(node, args, self._state):
+            persistence = lookup.contents.persistence
+            if persistence is not None and not persistence.know_value(node, args, self._state):
                 return None
             pk = node.query_key(args, self._reader(args))
             stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID
@@ -72,7 +72,7 @@ class Snapshot:
         found = next((self._state.get(node.table_key, pk) for node in nodes if isinstance(pk, str)), INVALID)
         return None if isinstance(found, Sentinel) else record_of(found)
 
-    def get_response(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> Reading:
+    def get_response(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> Reading:
         """What a read of the endpoint finds in this state."""
         request = endpoint.request(endpoint.bind_args(args, kwargs))
         if request.inactive:
@@ -80,7 +80,7 @@ class Snapshot:
         with self._lookup.lock:
             return self._lookup.reading_beside(self._reader(request.args), request)
 
-    def get_error(self, endpoint: Asker, /, *args: Any, **kwargs: Any) -> BaseException | None:
+    def get_error(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None."""
         return self.get_response(endpoint, *args, **kwargs).error
 

@@ -13,34 +13,34 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..base.fork import stores
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.scheduler import ThreadScheduler
 from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES
 from . import reduce
-from .contents import Contents
-from .hooks import refuse_hook
-from .lookup import Lookup
-from .picture import picture
-from .portable import Portable
+from .dumps import Dumpable
+from .inspect_state import inspect_state
+from .monotonic_clock import monotonic_clock
+from .persistence_port import provided
+from .reader import CacheReader
+from .reentrancy_guard import reject_reentry
 from .retention import Retention
 from .snapshot import Snapshot
-from .tier import provided
-from .timeline import timeline
+from .store_state import StoreState
 
 if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from ..base.values import Meta
     from .actions import Action, Fetch
-    from .family import Member
     from .gc import ImmortalGCPolicy
+    from .peers import PeerStore
+    from .persistence_port import StorageLike
     from .request import Request
-    from .tables import Cell, Change, KeyMeta, State
-    from .tier import Lasting
-    from .witness import Witness
+    from .revalidation import ResponseRecord
+    from .tables import Cell, Change, ResultMeta, State
 
 
-class Store(Portable):
+class Store(Dumpable):
     """Holds what was fetched; shared by any number of controllers, sync and async, in any threads.
 
     `clock` gives the time in ms (default: the system's); where it steps back, the store's time goes on from where it
@@ -63,22 +63,22 @@ class Store(Portable):
         max_entities: int | None = None,
         gc: ImmortalGCPolicy | None = None,
         validate: str = "off",
-        storage: Lasting | None = None,
+        storage: StorageLike | None = None,
     ) -> None:
         if validate not in MODES:
             raise ValueError(f"validate is one of {', '.join(MODES)}, not {validate!r}")
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
-        def respond(action: Fetch, below: State) -> Change:
-            return reduce.respond(lookup, action, below)
+        def respond(action: Fetch, underlying: State) -> Change:
+            return reduce.respond(lookup, action, underlying)
 
-        self.clock = timeline(clock)
+        self.clock = monotonic_clock(clock)
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
         self.lock = threading.RLock()
-        self._contents = contents = Contents(self.clock, Retention(max_entities), respond)
+        self._contents = contents = StoreState(self.clock, Retention(max_entities), respond)
         contents.validate = validate
-        self._lookup = lookup = Lookup(contents, self.lock)
+        self._lookup = lookup = CacheReader(contents, self.lock)
         self.in_flight = contents.in_flight
         """Requests in flight; the network managers' own, guarded by the lock."""
         self._listeners: dict[int, Callable[[], object]] = {}
@@ -95,11 +95,11 @@ class Store(Portable):
         self.gc = gc
         if gc is not None:
             gc.attach(self)
-        self.member: Member | None = None
+        self.member: PeerStore | None = None
         """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
-            self._tier = contents.tier = provided().tier_of(self, contents, lookup, storage)
+            self._tier = contents.persistence = provided().persistence_of(self, contents, lookup, storage)
         stores.add(self)
 
     def another(self) -> Store:
@@ -166,9 +166,9 @@ class Store(Portable):
         field and value, the pending actions as `optimistic`, and `last_reset`.
         """
         with self.lock:
-            return picture(self._contents)
+            return inspect_state(self._contents)
 
-    def endpoint_meta(self, key: str) -> KeyMeta | None:
+    def endpoint_meta(self, key: str) -> ResultMeta | None:
         """What is recorded of a key besides its result: times, error, invalidation."""
         with self.lock:
             self._contents.refresh()
@@ -212,12 +212,12 @@ class Store(Portable):
         with self.lock:
             return reduce.tagged(self._lookup, request)
 
-    def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> Witness | None:
+    def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> ResponseRecord | None:
         """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
 
         Whether it is the `whole` of it is not asked where that does not matter.
         """
-        witness = self._contents.witnesses.get(key)
+        witness = self._contents.response_records.get(key)
         if witness is None or not whole or (mark is not None and witness.mark != mark):
             return None if whole else witness
         with self.lock:
@@ -248,24 +248,24 @@ class Store(Portable):
         cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
         """
         contents = self._contents
-        refuse_hook(contents.hooks, type(action).__name__)
+        reject_reentry(contents.hooks, type(action).__name__)
         done = False
         try:
             with self.lock:
                 effects = reduce.REDUCERS[type(action)](self._lookup, action)
-                tier = contents.tier
-                written = None if tier is None else tier.written(action, effects)
+                persistence = contents.persistence
+                written = None if persistence is None else persistence.written(action, effects)
                 try:
                     contents.commit(effects)
                 finally:  # it was carried out, also where it was interrupted
                     done = True
                     if effects.is_told and self._listeners:
                         self._notifications.append(None)
-                    if tier is not None and written is not None:
+                    if persistence is not None and written is not None:
                         try:
-                            tier.take(written)
+                            persistence.take(written)
                         finally:  # an interruption may have come before it; a second time does nothing
-                            tier.take(written)
+                            persistence.take(written)
                 if effects.failure is not None:
                     raise effects.failure
                 if effects.shown is not None:
@@ -287,7 +287,7 @@ class Store(Portable):
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
-        refuse_hook(self._contents.hooks, operation)
+        reject_reentry(self._contents.hooks, operation)
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls the function after every change, in order, outside the lock; returns what removes it."""

@@ -12,16 +12,16 @@ from ..base.values import INVALID, UNDEFINED
 from .staleness import path_of, paths_above
 
 if TYPE_CHECKING:
-    from .brought import Brought
     from .request import Request
     from .staleness import StaleSet
-    from .tables import Change, KeyMeta, Tables
+    from .tables import Change, ResultMeta, Tables
+    from .write_set import WriteSet
 
 _EXPIRED = 1.0
 
 
 def write_staleness(
-    base: Tables, change: Change, stale: StaleSet, request: Request | None, brought: Brought | None
+    base: Tables, change: Change, stale: StaleSet, request: Request | None, brought: WriteSet | None
 ) -> None:
     """Adds to a change that all that is stale has expired; results that only the storage has by their keys."""
     cells = set(stale.cells)
@@ -41,7 +41,7 @@ def write_staleness(
         path = path_of(key.partition(" ")[2].partition(" ")[0])
         return (path in stale.paths and key not in stale.spared) or not stale.trees.isdisjoint(paths_above(path))
 
-    def is_of_stale_kind(meta: KeyMeta) -> bool:
+    def is_of_stale_kind(meta: ResultMeta) -> bool:
         rules = meta.rules
         if rules is None:
             return False

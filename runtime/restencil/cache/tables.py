@@ -22,7 +22,7 @@ from .staleness import StaleMarks
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
     from .request import Rules
-    from .terms import Terms
+    from .validators import Terms
 
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
@@ -46,7 +46,7 @@ Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
 """The records and lists that a result shows, each with those in which it stands; None for the result itself."""
 
 
-class KeyMeta:
+class ResultMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = (
@@ -90,10 +90,10 @@ class KeyMeta:
         self.rules = rules
         """Those of the endpoint that was answered, as far as it is known here."""
 
-    def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> KeyMeta:
+    def with_expiry(self, expires_at: float, *, invalidated: bool | None = None) -> ResultMeta:
         """What is known with another expiry, in ms; of an invalidated key the error is forgotten."""
         # One by one, as many keys may change at once. (Benchmark: a look at every key.)
-        made: KeyMeta = object.__new__(KeyMeta)
+        made: ResultMeta = object.__new__(ResultMeta)
         made.fetched_at, made.date, made.expires_at = self.fetched_at, self.date, expires_at
         made.prev_expires_at = self.prev_expires_at
         made.error = None if invalidated else self.error
@@ -161,7 +161,7 @@ class State(Protocol):
         """The normalized result of an endpoint key, or UNDEFINED."""
         ...
 
-    def key_meta(self, key: str) -> KeyMeta | None:
+    def key_meta(self, key: str) -> ResultMeta | None:
         """The times, error and invalidation of an endpoint key."""
         ...
 
@@ -181,12 +181,12 @@ class State(Protocol):
         """Whether anything was ever written to the table."""
         ...
 
-    def listings(self, entity: str) -> list[Listing]:
+    def listings(self, entity: str) -> list[ListBinding]:
         """The keys that hold lists of the entities of a table."""
         ...
 
 
-class Listing(NamedTuple):
+class ListBinding(NamedTuple):
     """A key whose result holds a list, or a page of one: where it says how many there are in all, if it does."""
 
     cell: Cell
@@ -229,7 +229,7 @@ class Tables:
         self.fits: dict[Any, bool] = {}
         """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
         self.results: dict[str, Any] = {}
-        self.key_metas: dict[str, KeyMeta] = {}
+        self.key_metas: dict[str, ResultMeta] = {}
         self.partial: dict[str, dict[str, Whole]] = {}
         """By table and primary key: the response that last brought a record whole, where the last one did not."""
         self.marks = StaleMarks()
@@ -240,7 +240,7 @@ class Tables:
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
         self.answered_lists: dict[Cell, tuple[Any, int, bool]] = {}
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
-        self._listings: dict[str, dict[Cell, dict[str, Listing]]] = {}
+        self._listings: dict[str, dict[Cell, dict[str, ListBinding]]] = {}
         """Under which keys the lists of a table's entities are held."""
 
     def get(self, table: str, pk: str) -> Any:
@@ -254,10 +254,10 @@ class Tables:
     def result(self, key: str) -> Any:
         return self.results.get(key, UNDEFINED)
 
-    def key_meta(self, key: str) -> KeyMeta | None:
+    def key_meta(self, key: str) -> ResultMeta | None:
         return self.key_metas.get(key)
 
-    def _answered(self, key: str, meta: KeyMeta | None) -> bool:
+    def _answered(self, key: str, meta: ResultMeta | None) -> bool:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
     def answered(self) -> list[str]:
@@ -273,19 +273,19 @@ class Tables:
     def has_table(self, table: str) -> bool:
         return table in self.entities
 
-    def listings(self, entity: str) -> list[Listing]:
+    def listings(self, entity: str) -> list[ListBinding]:
         found = self._listings.get(entity)
         if not found:
             return []
         return [listing for keys in found.values() for listing in keys.values()]
 
-    def all_listings(self) -> Iterator[Listing]:
+    def all_listings(self) -> Iterator[ListBinding]:
         """The keys that hold lists, of whatever entities."""
         for found in self._listings.values():
             for keys in found.values():
                 yield from keys.values()
 
-    def _note_listing(self, listing: Listing) -> None:
+    def _note_listing(self, listing: ListBinding) -> None:
         for entity in listing.entities:
             keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
             if listing.key not in keys and len(keys) >= _LISTINGS:
@@ -467,7 +467,6 @@ class Change:
 
     __slots__ = (
         "answered",
-        "below",
         "collections",
         "differing",
         "entities",
@@ -481,15 +480,16 @@ class Change:
         "partial",
         "results",
         "times",
+        "underlying",
     )
 
-    def __init__(self, below: State, times: Meta) -> None:
-        self.below = below
+    def __init__(self, underlying: State, times: Meta) -> None:
+        self.underlying = underlying
         self.times = times
         self.entities: dict[str, dict[str, Any]] = {}
         self.metas: dict[str, dict[str, Meta]] = {}
         self.results: dict[str, Any] = {}
-        self.key_metas: dict[str, KeyMeta] = {}
+        self.key_metas: dict[str, ResultMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
         self.listed: set[str] = set()
         self.collections: set[str] = set()
@@ -505,7 +505,7 @@ class Change:
         """Collections that the response is a page of, with their schemas."""
         self.partial: dict[str, dict[str, Whole]] = {}
         """By table and primary key: the response that last brought a record whole, where that is not this one."""
-        self.noted: list[Listing] = []
+        self.noted: list[ListBinding] = []
         """What it says of keys that hold lists."""
         self.growing: dict[Cell, Growth] = {}
         """What lists of the base, which it writes as they are, grow by when it is taken over.
@@ -513,9 +513,9 @@ class Change:
         Benchmark: push 10 items onto a list of 10,000.
         """
 
-    def over(self, below: State) -> Change:
+    def over(self, underlying: State) -> Change:
         """This change over another state."""
-        moved = Change(below, self.times)
+        moved = Change(underlying, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
         moved.results, moved.key_metas, moved.partial = self.results, self.key_metas, self.partial
         return moved
@@ -526,12 +526,12 @@ class Change:
             stored = found.get(pk, UNDEFINED)
             if stored is not UNDEFINED:
                 return stored
-        return self.below.get(table, pk)
+        return self.underlying.get(table, pk)
 
     def meta(self, table: str, pk: str) -> Meta | None:
         if pk in self.entities.get(table, EMPTY):
             return self.times_of(table, pk)
-        return self.below.meta(table, pk)
+        return self.underlying.meta(table, pk)
 
     def times_of(self, table: str, pk: str) -> Meta:
         """The times of an entity or collection that it writes."""
@@ -539,43 +539,43 @@ class Change:
         return found
 
     def result(self, key: str) -> Any:
-        return self.results[key] if key in self.results else self.below.result(key)
+        return self.results[key] if key in self.results else self.underlying.result(key)
 
-    def key_meta(self, key: str) -> KeyMeta | None:
-        return self.key_metas[key] if key in self.key_metas else self.below.key_meta(key)
+    def key_meta(self, key: str) -> ResultMeta | None:
+        return self.key_metas[key] if key in self.key_metas else self.underlying.key_meta(key)
 
     def by_index(self, table: str, field: str, value: str) -> str | None:
         written = self.indexes.get((table, field), EMPTY)
         if value in written:
             found: str | None = written[value]
             return found
-        return self.below.by_index(table, field, value)
+        return self.underlying.by_index(table, field, value)
 
     def indexed(self, table: str, pk: str) -> list[tuple[str, str]]:
         written = {name: entries for (other, name), entries in self.indexes.items() if other == table}
         own = [(name, value) for name, entries in written.items() for value, found in entries.items() if found == pk]
-        below = self.below.indexed(table, pk)
-        return [*own, *((name, value) for name, value in below if value not in written.get(name, EMPTY))]
+        underlying = self.underlying.indexed(table, pk)
+        return [*own, *((name, value) for name, value in underlying if value not in written.get(name, EMPTY))]
 
     def pks(self, table: str) -> Iterator[str]:
-        below = self.below
+        underlying = self.underlying
         written = self.entities.get(table)
         if written is None:
-            return below.pks(table)
-        return self._joined(below, table, written)
+            return underlying.pks(table)
+        return self._joined(underlying, table, written)
 
     @staticmethod
-    def _joined(below: State, table: str, written: Mapping[str, Any]) -> Iterator[str]:
-        yield from below.pks(table)
+    def _joined(underlying: State, table: str, written: Mapping[str, Any]) -> Iterator[str]:
+        yield from underlying.pks(table)
         for pk in written:
-            if below.get(table, pk) is UNDEFINED:
+            if underlying.get(table, pk) is UNDEFINED:
                 yield pk
 
     def has_table(self, table: str) -> bool:
-        return table in self.entities or self.below.has_table(table)
+        return table in self.entities or self.underlying.has_table(table)
 
-    def listings(self, entity: str) -> list[Listing]:
-        return self.below.listings(entity)
+    def listings(self, entity: str) -> list[ListBinding]:
+        return self.underlying.listings(entity)
 
     def cells(self) -> Iterable[Cell]:
         """The entities and collections that it writes."""

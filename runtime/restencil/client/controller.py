@@ -27,14 +27,14 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-from ..endpoint.parted import has_partitions, parted
+from ..endpoint.header_partitions import has_partitions, parted
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.user_agent import agent_of
 from ..schema import find_collection
 from .arguments import preparation_of, store_of
-from .blocking import BlockingCore
 from .core import bind_args_of
 from .in_flight import response_of
+from .sync_core import SyncCore
 
 if TYPE_CHECKING:
     from ..base.calls import RetryPolicy, Token
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from ..cache.snapshot import Snapshot
     from ..endpoint.endpoint import Endpoint
     from ..endpoint.live import AsyncLiveRead, LiveRead
-    from ..endpoint.runs import AsyncItems, Items
+    from ..endpoint.page_runs import AsyncItems, Items
     from ..http.auth import Api
-    from .awaiting import AwaitingCore
+    from .async_core import AsyncCore
     from .core import Core, Managers
     from .manager import Manager
     from .oauth2 import OAuth2
@@ -363,7 +363,7 @@ class Controller(AnyController, Blocking):
     ValueError for a user_agent that no header can have.
     """
 
-    _core: BlockingCore
+    _core: SyncCore
 
     def __init__(
         self,
@@ -387,7 +387,7 @@ class Controller(AnyController, Blocking):
         preparation = preparation_of(
             type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=True
         )
-        core = BlockingCore(
+        core = SyncCore(
             store,
             managers,
             retries,
@@ -537,7 +537,7 @@ class AsyncController(AnyController, Awaiting):
     leaves, and the last one to leave aborts the request.
     """
 
-    _core: AwaitingCore
+    _core: AsyncCore
 
     def __init__(
         self,
@@ -558,13 +558,13 @@ class AsyncController(AnyController, Awaiting):
         **arguments: Never,
     ) -> None:
         # Blocking code does without it, and without asyncio.
-        from .awaiting import AwaitingCore
+        from .async_core import AsyncCore
 
         store = store_of(type(self), store)
         preparation = preparation_of(
             type(self), self._api, store, token, url_prefix, url_prefixes, base_url, arguments, blocking=False
         )
-        core = AwaitingCore(
+        core = AsyncCore(
             store,
             managers,
             retries,
@@ -737,7 +737,7 @@ def _undescribed(
     timeout: Duration | Timeout | None,
 ) -> Request:
     """The request of a call that no endpoint describes."""
-    from ..endpoint.undescribed import UNDESCRIBED, address_of, check_headers, check_query, told
+    from ..endpoint.ad_hoc import UNDESCRIBED, address_of, check_headers, check_query, told
 
     prefix = "" if api is None else api.url_prefix
     endpoint = form(UNDESCRIBED)

@@ -8,27 +8,27 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cast
 
 from ..base.errors import InvalidDataError
-from ..base.lazy import logger
-from ..base.twins import twin_of
+from ..base.exception_copy import copy_of
+from ..base.lazy_imports import logger
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import EndpointState
 from ..cache.store import Store
 from ..endpoint.resource import Resource
 from ..http.schemes import SHORT
-from .conditions import refuse_unseen
+from .coalescing import WHAT_IS_FRESH
+from .conditional_requests import refuse_unseen
 from .in_flight import Completion, InFlight
 from .logout import LogoutManager
 from .manager import Managed
 from .network import NetworkManager
-from .sharing import WHAT_IS_FRESH
 from .subscription import SubscriptionManager
 
 if TYPE_CHECKING:
     from ..base.scheduler import Handle
     from ..base.steps import Step, Steps
     from ..cache.reading import Reading
-    from ..cache.request import Asker, Request
+    from ..cache.request import EndpointLike, Request
     from ..endpoint.calls import CallOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
@@ -242,13 +242,13 @@ class Core(ABC):
             refuse_unseen(store, request)
         network, fetch_id = self.network, store.next_id()
         try:
-            if self.is_direct and network is not None and not request.rules.simulated:
+            if self.is_direct and network is not None and not request.rules.is_optimistic:
                 return network.start(request, fetch_id, store.next_number(), within)
             number, now = store.next_number(), store.clock()
             meta = Meta(number, now, now + self.lifetimes.data_length(request))
             in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
-            self.forsake(store.in_flight.by_id.get(fetch_id))
+            self.abandon_unsent(store.in_flight.by_id.get(fetch_id))
             raise
         if in_flight is None and network is None:
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
@@ -263,7 +263,7 @@ class Core(ABC):
         in_flight.transport = self.transport_of(in_flight)
         return in_flight, network.attempts(in_flight, self)
 
-    def forsake(self, in_flight: Any) -> None:
+    def abandon_unsent(self, in_flight: Any) -> None:
         """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""
         if isinstance(in_flight, InFlight) and not in_flight.is_sent and not in_flight.done:
             in_flight.sender.abandon(in_flight)
@@ -286,7 +286,7 @@ class Core(ABC):
         try:
             self.complete_in_background(in_flight)
         except BaseException:
-            self.forsake(in_flight)
+            self.abandon_unsent(in_flight)
             raise
 
     @abstractmethod
@@ -341,7 +341,7 @@ def bind_args_of(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: di
     return bound
 
 
-def refuse_empty(endpoint: Asker, args: tuple[Any, ...]) -> None:
+def refuse_empty(endpoint: EndpointLike, args: tuple[Any, ...]) -> None:
     """ValueError for `""` as a whole path segment, as before any request."""
     if args and type(args[0]) is dict and "" in args[0].values():
         endpoint.request_url(args)
@@ -370,7 +370,7 @@ def recorded(reading: Reading) -> BaseException:
     """The error that a reading shows as one to be raised: what the store keeps is never raised itself."""
     if reading.error is None:
         raise AssertionError("the store reported neither data nor an error")
-    return twin_of(reading.error)
+    return copy_of(reading.error)
 
 
 def unusable_data(request: Request) -> InvalidDataError:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..base.lazy import asyncio, hashlib, logger
+from ..base.lazy_imports import asyncio, hashlib, logger
 from ..base.logs import reason_of
-from .promise import Promise
+from .shared_future import SharedFuture
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..cache.request import Identity, Request
     from ..cache.store import Store
     from ..http.cancellation import Cancellation
-    from .sharing import Sharing
+    from .coalescing import Coalescing
 
 
 class Sender(Protocol):
@@ -41,7 +41,7 @@ class Sender(Protocol):
         ...
 
 
-class InFlight(Promise[Any]):
+class InFlight(SharedFuture[Any]):
     """The promise of a fetch, kept when the response is in the store or the request has failed.
 
     `identity` begins with key and URL; `fetch_id` names its actions; `resets` is the store's count of resets when it
@@ -112,7 +112,7 @@ class InFlight(Promise[Any]):
         """The request in whose steps this one was called, where there is one."""
         self.condition: tuple[str, str] | None = None
         """The header that is sent unless the user set a condition."""
-        self.sharing: Sharing | None = None
+        self.sharing: Coalescing | None = None
         """What it takes from other processes; None: the server is asked."""
         self.mark: bytes | None = None
         """What tells the answer from others under its key, where that was asked."""
@@ -202,7 +202,7 @@ class InFlight(Promise[Any]):
         self.sender.abandon(self)
         self.cancel()
 
-    def is_left(self) -> bool:
+    def last_waiter_left(self) -> bool:
         """The caller who was to send the request leaves before it began; False where others wait for it."""
         with self.store.lock:
             self.callers -= 1

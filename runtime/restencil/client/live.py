@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from ..base.errors import AbortError, ResetError
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
 from ..endpoint.live import AnyLiveRead, AsyncLiveRead, LiveRead
+from .coalescing import WHAT_IS_FRESH
 from .core import looking, recorded, unusable_data
 from .in_flight import Completion
 from .read_steps import fetch_stale, stale_requests, was_overtaken
-from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from ..base.steps import Step
     from ..cache.reading import EndpointState
     from ..cache.request import Request
-    from .awaiting import AwaitingCore
-    from .blocking import BlockingCore
+    from .async_core import AsyncCore
     from .core import Core
+    from .sync_core import SyncCore
 
 R = TypeVar("R")
 
@@ -234,7 +234,7 @@ class WatchedRead(AnyLiveRead[R]):
         except Exception as error:
             failure = error
         except BaseException:
-            core.forsake(in_flight)
+            core.abandon_unsent(in_flight)
             raise
         reading = yield from looking(core.store, request)
         if reading.error is None and not reading.found:
@@ -268,9 +268,9 @@ class WatchedRead(AnyLiveRead[R]):
 class BlockingLiveRead(WatchedRead[R], LiveRead[R]):
     """The live read of a Controller: waits for changes on an event."""
 
-    _core: BlockingCore
+    _core: SyncCore
 
-    def __init__(self, core: BlockingCore, request: Request) -> None:
+    def __init__(self, core: SyncCore, request: Request) -> None:
         super().__init__(core, request)
         self._event = threading.Event()
 
@@ -297,9 +297,9 @@ class BlockingLiveRead(WatchedRead[R], LiveRead[R]):
 class AwaitingLiveRead(WatchedRead[R], AsyncLiveRead[R]):
     """The live read of an AsyncController: waits for changes on an event of the running loop."""
 
-    _core: AwaitingCore
+    _core: AsyncCore
 
-    def __init__(self, core: AwaitingCore, request: Request) -> None:
+    def __init__(self, core: AsyncCore, request: Request) -> None:
         super().__init__(core, request)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()

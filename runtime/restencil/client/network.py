@@ -11,18 +11,18 @@ from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
 from ..base.json_text import decode_json
-from ..base.lazy import asyncio, logger, logging, uuid
+from ..base.lazy_imports import asyncio, logger, logging, uuid
 from ..base.logs import RETRY, STORE, debug
 from ..base.steps import drive, drive_async, in_use, receiver
 from ..base.values import UNCHANGED, UNDEFINED, Repeated
-from ..cache.actions import Fetch, Meta, Renew, Reset, SetError, SetResponse
+from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..http.cancellation import cancellable
-from .conditions import Conditions, is_ordered, place_of, renewed, said_by, terms_of, told_by
+from .coalescing import Coalescing
+from .conditional_requests import ConditionalRequests, is_ordered, place_of, renewed, said_by, terms_of, told_by
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
-from .promise import orphan_error
 from .refresh import forget_refreshes, refresh_token, refreshing
-from .sharing import Sharing
+from .shared_future import orphan_error
 from .timers import Pause
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.terms import Terms, Told
+    from ..cache.validators import Terms, Validators
     from ..endpoint.endpoint import Endpoint
     from .retry import Retries
 
@@ -120,7 +120,7 @@ class NetworkManager(Manager):
             return self._receive(action, next)
         if isinstance(action, Fetch):
             return self._start(action, next)
-        if isinstance(action, Renew):
+        if isinstance(action, Freshen):
             return self._receive_again(action, next)
         if isinstance(action, Reset):
             return self._reset(action, next)
@@ -219,7 +219,7 @@ class NetworkManager(Manager):
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
             if within is not None and store.lasts and not mutation:
-                started.sharing = Sharing(started, within)
+                started.sharing = Coalescing(started, within)
             store.in_flight.by_id[fetch_id] = started
             if mutation:
                 store.in_flight.mutations.add(fetch_id)
@@ -233,7 +233,7 @@ class NetworkManager(Manager):
 
     def _start(self, action: Fetch, next: Next) -> InFlight:
         in_flight = self.start(action.request, action.fetch_id, action.meta.fetched_at, action.within)
-        if action.request.rules.simulated:
+        if action.request.rules.is_optimistic:
             next(action)
             if in_flight.resets == DROPPED:  # closed in this very moment, by another thread
                 _drop(in_flight)
@@ -257,7 +257,7 @@ class NetworkManager(Manager):
             completed.settle(value, action.error if isinstance(action, SetError) else None)
         return value
 
-    def _receive_again(self, action: Renew, next: Next) -> Any:
+    def _receive_again(self, action: Freshen, next: Next) -> Any:
         value = next(action)
         completed: InFlight | None = self._attached().store.in_flight.by_id.get(action.fetch_id)
         if completed is not None and value is not UNDEFINED:
@@ -296,7 +296,7 @@ class NetworkManager(Manager):
             if type(response) is Repeated:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
-                        Renew(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+                        Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
                     )
                 if value is UNDEFINED:
                     response = decode_json(response.content)
@@ -337,7 +337,7 @@ class NetworkManager(Manager):
         terms = terms_of(said or {}, bounds, in_flight.fetched_at, expires_at)
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
-    def _renew(self, in_flight: InFlight, known: Told, core: _Core) -> bool:
+    def _renew(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
         """The server would answer as the last time; False where not all of that is in the store any more."""
         request, store = in_flight.request, in_flight.store
         date = store.clock()
@@ -346,7 +346,7 @@ class NetworkManager(Manager):
             return False
         meta, terms = self._times(in_flight, date, said)
         told = told_by(in_flight, said, known)
-        action = Renew(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+        action = Freshen(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
         value = store.apply(action) if core.is_direct else core.dispatch(action)
         if value is UNDEFINED:
             return False
@@ -424,7 +424,7 @@ class NetworkManager(Manager):
         start = BodyStart(args[-1] if args else None)
         attempt = 0
         refreshed = refreshing.get()
-        conditions = Conditions(in_flight)
+        conditions = ConditionalRequests(in_flight)
         endpoint = yield from conditions.begin(endpoint)
         while True:
             started = store.next_id()
@@ -452,7 +452,7 @@ class NetworkManager(Manager):
                 return _SETTLED
 
     def _asked(
-        self, in_flight: InFlight, endpoint: Endpoint[..., Any], conditions: Conditions, core: _Core
+        self, in_flight: InFlight, endpoint: Endpoint[..., Any], conditions: ConditionalRequests, core: _Core
     ) -> Generator[Step, Any, Any]:
         """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
         args = in_flight.request.args

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakSet, WeakValueDictionary
 
 from ..base.errors import AbortError, AuthError
-from ..base.lazy import asyncio, datetime, inspect, logger
+from ..base.lazy_imports import asyncio, datetime, inspect, logger
 from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.struct import Struct
 from ..base.values import described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
-from .promise import Promise, WaitFor
+from .shared_future import SharedFuture, WaitFor
 
 if TYPE_CHECKING:
     from ..base.calls import Token
@@ -137,7 +137,7 @@ def _moment(value: Any) -> float | None:
 _NOTHING: Final = OAuth2()
 
 
-class _Renewal(Promise[str]):
+class _Renewal(SharedFuture[str]):
     """A token that is being asked for; AbortError where whoever asked was interrupted, so that another one has to."""
 
     __slots__ = ()

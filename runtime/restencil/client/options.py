@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header, refuse_parameter
 from ..base.durations import timeout_of
-from ..base.lazy import json
+from ..base.lazy_imports import json
 from ..base.values import described, is_mapping
 from ..http.schemes import SHORT, Schemes
 from ..schema.record import to_wire

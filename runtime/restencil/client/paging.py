@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 from ..base.errors import NetworkError
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.steps import HookCall
 from ..base.transport import has_scheme, origin_of, origin_text, public_url
 from ..base.values import described, kind_of, same_json
@@ -18,7 +18,7 @@ from ..cache.reading import Decision
 from ..endpoint.envelopes import at_path
 from ..endpoint.headers import HeaderedArguments, headed
 from ..endpoint.lifecycle import NOT_MODIFIED
-from ..endpoint.runs import AsyncItems, AsyncPageRun, Items, PageRun
+from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..schema import Collection, Object, Schema, find_collection, schema_of
 from ..schema.collection import identity_text
 from ..schema.protocol import is_plain

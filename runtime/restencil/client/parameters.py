@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ..base.arguments import HIDDEN, ClientParam, Server, header_text
 from ..base.calls import WITHOUT
-from ..base.lazy import urls
+from ..base.lazy_imports import urls
 from ..base.transport import has_scheme, origin_of
 from ..base.values import scalar_text
 from ..endpoint.styles import styled_string

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..base.errors import AbortError, ResetError
 from ..cache.reading import Decision
+from .coalescing import WHAT_IS_FRESH
 from .core import looking_for_call, recorded, unusable_data
 from .in_flight import Completion
-from .sharing import WHAT_IS_FRESH
 
 if TYPE_CHECKING:
     from ..base.steps import Step, Steps
@@ -51,7 +51,7 @@ def read_through(core: Core, request: Request, reading: Reading) -> Steps:
             raise  # the store was emptied meanwhile, by a logout say, and holds the error no more
         failure = error
     except BaseException:
-        core.forsake(in_flight)
+        core.abandon_unsent(in_flight)
         raise
     return (yield from _after_fetch(core, request, resets, value, failure))
 
@@ -96,7 +96,7 @@ def _with_references(core: Core, request: Request, reading: Reading) -> Generato
             except Exception:
                 return reading
             except BaseException:
-                core.forsake(in_flight)
+                core.abandon_unsent(in_flight)
                 raise
         reading = yield from looking_for_call(core.store, request)
     return reading

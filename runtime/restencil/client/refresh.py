@@ -6,9 +6,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import AbortError
-from ..base.lazy import logger
+from ..base.lazy_imports import logger
 from ..base.steps import HookCall
-from .promise import Promise, WaitFor
+from .shared_future import SharedFuture, WaitFor
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
 
-class Refresh(Promise[None]):
+class Refresh(SharedFuture[None]):
     """One call of a `refresh` hook; `finished` orders its end among the starts of requests."""
 
     __slots__ = ("abandoned", "finished", "renewed")

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.answers import retry_after_in
 from ..base.durations import milliseconds
 from ..base.errors import (
     ConnectionFailedError,
@@ -20,6 +19,7 @@ from ..base.errors import (
     NetworkError,
     StatusError,
 )
+from ..base.response_details import retry_after_in
 
 if TYPE_CHECKING:
     from ..base.durations import Duration

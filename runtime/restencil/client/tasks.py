@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task

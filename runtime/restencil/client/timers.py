@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Protocol
 
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 from ..base.scheduler import ThreadScheduler, sleep
-from .promise import wake_future
+from .shared_future import wake_future
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

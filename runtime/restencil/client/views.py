@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakSet, WeakValueDictionary
 
 from ..base.logs import STORE, debug
-from ..cache.family import Family
+from ..cache.peers import Peers
 from ..endpoint.bound import AnyBoundEndpoint
 from ..endpoint.calls import OPERATIONS, CallOptions
 from ..endpoint.typing import Binder
@@ -216,8 +216,8 @@ class Views:
             return list(self._partitions_alive.values())
 
 
-def _family(store: Store) -> Family:
-    return (store.member or Family(store).first).family
+def _family(store: Store) -> Peers:
+    return (store.member or Peers(store).first).family
 
 
 def _call_options(core: Core, options: Options) -> CallOptions | None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.lazy import hashlib, json
+from ..base.lazy_imports import hashlib, json
 from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence
 from ..schema.codec import sending
 from ..schema.containers import Object, Values

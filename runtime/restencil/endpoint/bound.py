@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.reading import EndpointState, Reading
     from ..cache.request import Request
     from .live import AsyncLiveRead, LiveRead
-    from .runs import AsyncItems, AsyncPageRun, Items, PageRun
+    from .page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 
 
 class Core(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
-from ..base.lazy import inspect, json
+from ..base.lazy_imports import inspect, json
 from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
@@ -25,7 +25,6 @@ from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import model_of
 from .calls import copied
-from .direct import transport_for
 from .headers import HeaderedArguments, bind_headers, headed, key_suffix, split
 from .lists import is_page_of, page_request
 from .options import (
@@ -42,6 +41,7 @@ from .options import (
 )
 from .path import fields_of, outer_params_of
 from .plan import Plan
+from .standalone_call import transport_for
 from .typing import P, R, is_binder
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from ..base.abort import AbortSignal
     from ..base.arguments import HeaderParam
     from ..base.durations import Timeout
-    from ..cache.terms import Concurrency
+    from ..cache.validators import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint
     from .calls import CallOptions
     from .typing import Awaiting, Binder, Blocking
@@ -318,8 +318,8 @@ class Endpoint(Generic[P, R]):
             error_policy=self.error_policy,
             get_optimistic_response=self.get_optimistic_response,
             update=self.update,
-            adopts=self.plan.decodes,
-            knows_keys=self.plan.knows_keys,
+            owns_response=self.plan.decodes,
+            exact_key_match=self.plan.exact_key_match,
             total=_total_of(self.pagination),
             has_body=self.has_body,
             strict_shape=bool(self.strict_shape),
@@ -336,7 +336,7 @@ class Endpoint(Generic[P, R]):
             outer_params=outer_params_of(self) if self.strict else frozenset(),
             path_names=self.path_names,
             validate=self.validate,
-            fields_told={**fields_of(self.path_params), **(self.search_fields or {})},
+            param_fields={**fields_of(self.path_params), **(self.search_fields or {})},
             body_fields=self.body_fields,
             persist=self.persist,
             processes=self.plan.own_process,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ..base.answers import method_of, url_of
 from ..base.errors import ProcessingError
+from ..base.response_details import method_of, url_of
 from ..base.values import described, is_list, is_mapping
 from ..schema.derived import Deletion
 

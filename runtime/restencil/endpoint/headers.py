@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.arguments import ArgumentText, HeaderParam, header_text
 from ..base.calls import CONDITIONS, INERT_HEADERS
-from ..base.lazy import urls, uuid
+from ..base.lazy_imports import urls, uuid
 from ..base.values import is_mapping
 from ..cache.request import Arguments
 from ..schema.record import to_wire

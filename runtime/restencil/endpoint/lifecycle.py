@@ -11,20 +11,20 @@ import re
 from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..base.answers import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.bodies import Form, Multipart
 from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
+from ..base.response_details import ERROR_TYPES, reported, told_by, without_secrets
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
 from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import UNCHANGED, Repeated, copy_in
 from .bodies import check_no_null, is_json_body, json_text
-from .direct import transport_for
 from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import presumed
+from .standalone_call import transport_for
 from .styles import styled_form
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _REMOVALS: Final = ("move", "remove")
 
 
-class Listing(Protocol):
+class ListEndpointLike(Protocol):
     """What is asked of a list endpoint here."""
 
     @property
@@ -39,7 +39,7 @@ class Listing(Protocol):
     def extend(self, **options: Any) -> Any: ...
 
 
-def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
+def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> Any:
     """The endpoint that is this member of a list: push, unshift, assign, remove or move. `derived` keeps those made.
 
     Raises ValueError where the schema of the list has no collection that the member could change.
@@ -72,7 +72,7 @@ def changer(listing: Listing, member: str, derived: dict[str, Any]) -> Any:
     return found
 
 
-def pager(listing: Listing, derived: dict[str, Any]) -> Any:
+def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
     """The endpoint that fetches a further page of a list, as its pagination options say. `derived` keeps it.
 
     Raises AttributeError where they say nothing, ValueError without a collection.
@@ -95,7 +95,7 @@ def pager(listing: Listing, derived: dict[str, Any]) -> Any:
     return found
 
 
-def paged(listing: Listing, cursor: str | Callable[..., Any]) -> Any:
+def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
     """An endpoint whose responses are pages of a list; `cursor` names the page, or gives a page's list arguments."""
     remove_cursor = _field_remover(cursor) if isinstance(cursor, str) else cursor
     return listing.extend(
@@ -124,7 +124,7 @@ def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Reque
     return page
 
 
-def _collection(listing: Listing, member: str) -> Collection:
+def _collection(listing: ListEndpointLike, member: str) -> Collection:
     found = find_collection(listing.schema)
     if found is None:
         raise ValueError(
@@ -134,11 +134,11 @@ def _collection(listing: Listing, member: str) -> Collection:
     return found
 
 
-def _signature(listing: Listing, member: str) -> Any:
+def _signature(listing: ListEndpointLike, member: str) -> Any:
     return (listing.signatures or {}).get(member)
 
 
-def _options(listing: Listing, member: str) -> Mapping[str, Any]:
+def _options(listing: ListEndpointLike, member: str) -> Mapping[str, Any]:
     """The options that the list was given for this member."""
     return getattr(listing, f"{member}_options", None) or {}
 

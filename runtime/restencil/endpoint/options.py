@@ -13,7 +13,7 @@ from ..base.arguments import check_header_params
 from ..base.durations import milliseconds, timeout_of
 from ..base.values import TUPLE, described, is_mapping, is_sequence
 from ..cache.reading import INFINITE
-from ..cache.terms import Concurrency
+from ..cache.validators import Concurrency
 from ..schema.codec import FORMATS
 from ..schema.record import check_persist
 from .error_types import check_error_classes, check_errors

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from ..base.code import function_of
 from ..base.errors import MissingParameterError, PathTemplateError
-from ..base.lazy import unicodedata, urls
+from ..base.lazy_imports import unicodedata, urls
 from ..base.values import described, is_items, is_mapping, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")

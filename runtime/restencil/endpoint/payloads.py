@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from ..base.answers import url_of
-from ..base.lazy import urls
+from ..base.lazy_imports import urls
+from ..base.response_details import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
-from ..cache.request import own_args
+from ..cache.request import call_args
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, entity_model
 from ..schema.notation import schema_of
@@ -133,7 +133,7 @@ def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | 
     The primary key of what was created is told by the header `Location`, where that fits the path of `get`. None where
     nothing is known of the record.
     """
-    args = own_args(args)
+    args = call_args(args)
     entity, body = entity_model(endpoint.schema), _body(endpoint, args)
     if entity is None or not (body is None or is_mapping(body)):
         return None

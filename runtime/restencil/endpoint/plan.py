@@ -38,10 +38,10 @@ class Plan:
         "answers_itself",
         "decodes",
         "error_types",
+        "exact_key_match",
         "init",
         "key_is_address",
         "keywords_are_params",
-        "knows_keys",
         "lasting_test",
         "own_fetch",
         "own_process",
@@ -81,7 +81,7 @@ class Plan:
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template that alone makes the URL of parameters that fill it."""
-        self.knows_keys = self.lasting_test and self.key_is_address and fills
+        self.exact_key_match = self.lasting_test and self.key_is_address and fills
         """`test_key` is true of the key of each request: all that makes and tells keys is the library's own."""
         self.without = without
         """What of the client's own headers and search parameters is not sent; names of headers are in lower case."""

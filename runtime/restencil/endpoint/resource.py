@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
 from weakref import WeakSet
 
-from ..base.lazy import logger, urls
+from ..base.lazy_imports import logger, urls
 from ..base.values import described, is_mapping, text_of
 from ..cache.reach import tables_of
 from ..cache.request import PAGE
@@ -44,7 +44,7 @@ from .typing import (
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
 
-    from ..cache.request import Locator, Request
+    from ..cache.request import Request, UrlResolver
     from ..schema.entity import EntityModel
     from .typing import Awaiting, Blocking
 
@@ -120,14 +120,14 @@ class Declaration:
             base = _member(resource, self.extends, self.member)
             given = {**{name: None for name in _OF_ONE_LIST if getattr(base, name, None) is not None}, **given}
             if "path" in given:
-                given.setdefault("siblings", Siblings(resource, self.member))
+                given.setdefault("siblings", ResourceContext(resource, self.member))
         else:
             shared: Mapping[str, Any] = resource.__options__ if resource is not None else {}
             standard = given.get("standard") is not False
             given = {name: value for name, value in given.items() if name != "standard"}
             given = {**_inherited(self.member if standard else "", shared, given), **given}
             if resource is not None:
-                given.setdefault("siblings", Siblings(resource, self.member))
+                given.setdefault("siblings", ResourceContext(resource, self.member))
         built = type(declared).assembled(given, base)
         if "name" not in given and resource is not None and self.member:
             built.__dict__.pop("name", None)
@@ -135,7 +135,7 @@ class Declaration:
         return built
 
 
-class Siblings:
+class ResourceContext:
     """The other members of a resource, as far as the answer of a mutation concerns them."""
 
     def __init__(self, resource: type[Resource[Any]], member: str) -> None:
@@ -197,7 +197,7 @@ class Siblings:
             params = None if get is None else _params_at(get, path)
             if get is None or params is None:
                 continue
-            args = get.rules.told_args((params,))
+            args = get.rules.entity_args((params,))
             for table in tables_of(get.rules.schema):
                 for model in get.rules.reach.models.get(table, ()) if get.rules.reach is not None else ():
                     pk = model.node.lenient_pk(args[0], args)
@@ -217,14 +217,14 @@ class Siblings:
             if len(names) != 1:
                 continue
             args = (dict.fromkeys(names, pk),)
-            told = get.rules.told_args(args)
+            told = get.rules.entity_args(args)
             models = get.rules.reach.models.get(table, ())
             if any(model.node.lenient_pk(told[0], told) == pk for model in models):
                 return get.request(args)
         return None
 
     def stale_tests(
-        self, args: tuple[Any, ...], names: Sequence[str], locator: Locator | None
+        self, args: tuple[Any, ...], names: Sequence[str], locator: UrlResolver | None
     ) -> Iterator[Callable[[str], bool]]:
         """Tell the keys of the reading endpoints under these names whose path parameters agree with those of a call.
 
@@ -243,7 +243,7 @@ class Siblings:
                 same = {name for name, head in _heads(endpoint.path).items() if heads.get(name) == head}
                 yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
 
-    def stale_tables(self, names: Sequence[str], locator: Locator | None) -> set[str]:
+    def stale_tables(self, names: Sequence[str], locator: UrlResolver | None) -> set[str]:
         """The tables of which all records are named, by a `get` that has no path parameter in common with the call."""
         asking = _rest_member(self._resource, self._member)
         heads = set[str]() if asking is None else set(_heads(asking.path).values())
@@ -255,7 +255,7 @@ class Siblings:
                     found.add(schema.table_key)
         return found
 
-    def _reading(self, name: str, locator: Locator | None) -> list[RestEndpoint[..., Any]] | None:
+    def _reading(self, name: str, locator: UrlResolver | None) -> list[RestEndpoint[..., Any]] | None:
         """The reading endpoints that a name means; None where it means nothing."""
         own = _rest_member(self._resource, name)
         if own is not None:

@@ -12,7 +12,6 @@ from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
 from ..cache.request import CONTENT
 from .bodies import body_digest, body_to_wire, is_wire_form, model_of
-from .direct import transport_of_call
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
@@ -21,6 +20,7 @@ from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of,
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
+from .standalone_call import transport_of_call
 from .styles import styled_string
 from .typing import P2, R2, Assigns, Has, P, PageP, PageR, PushP, PushR, R, UnshiftP, UnshiftR
 

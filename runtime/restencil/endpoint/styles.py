@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..base.lazy import json
+from ..base.lazy_imports import json
 from ..base.values import described, is_items, is_mapping, scalar_text, text_of
 from .path import pair_of, search_text
 

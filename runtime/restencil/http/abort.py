@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 
 if TYPE_CHECKING:
     from ..base.abort import AbortSignal

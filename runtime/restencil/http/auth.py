@@ -10,12 +10,12 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from ..base.answers import url_of
 from ..base.arguments import ClientParam, Server
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import Token
 from ..base.errors import StatusError
-from ..base.lazy import inspect, logger
+from ..base.lazy_imports import inspect, logger
+from ..base.response_details import url_of
 from ..base.steps import Steps
 from ..base.struct import Struct
 from ..base.transport import joined, origin_of, public_url

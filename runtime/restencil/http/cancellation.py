@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Any, Final
 
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 from ..base.transport import AwaitingTransport
 
 #: A request that need not queue gets a report of its connection within a few rounds of the loop. A transport without

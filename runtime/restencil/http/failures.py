@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.answers import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
 from ..base.bodies import not_repeated
 from ..base.durations import limit_of, whole_of
 from ..base.errors import (
@@ -15,13 +14,14 @@ from ..base.errors import (
     TimeoutExceededError,
     error_of_status,
 )
+from ..base.response_details import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
 from ..base.transport import origin_text, public_url
 from .library import library_behind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..base.answers import ErrorTypes
+    from ..base.response_details import ErrorTypes
     from .library import RawRequest, RawResponse
     from .outgoing import OutgoingRequest
 

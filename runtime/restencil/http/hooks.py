@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.answers import ORDER
+from ..base.response_details import ORDER
 from .bodies import rewind
 from .cookies import keep_cookies
 from .limits import BodyLimit

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.answers import reported, told_by
 from ..base.errors import NetworkError
+from ..base.response_details import reported, told_by
 from .decompression import Coding, codings_of, unpacked
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 if TYPE_CHECKING:
     from .library import Library, RawRequest, Url
 
-Origin: TypeAlias = tuple[str, str, int | None]
+Provenance: TypeAlias = tuple[str, str, int | None]
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -19,7 +19,7 @@ CONNECTION_HEADERS: Final = ("host", "transfer-encoding", "accept-encoding", "co
 """Headers that describe the connection."""
 
 
-def origin_of(url: Url) -> Origin:
+def origin_of(url: Url) -> Provenance:
     """The scheme, host and port of a URL."""
     return url.scheme, url.host, url.port or _PORTS.get(url.scheme)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from ..base.lazy import base64, urls
+from ..base.lazy_imports import base64, urls
 from ..base.struct import Struct
 
 Prepared: TypeAlias = tuple[str, dict[str, str]]

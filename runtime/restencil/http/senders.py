@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..base.errors import NetworkError
-from ..base.lazy import asyncio
+from ..base.lazy_imports import asyncio
 from ..base.steps import drive, drive_async, receiver
 from .build import build_request
 from .cancellation import current_cancellation

@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from ..base.answers import status_line
 from ..base.durations import Timeout
 from ..base.errors import AuthError, NetworkError, StatusError
-from ..base.lazy import base64, json, urls
+from ..base.lazy_imports import base64, json, urls
+from ..base.response_details import status_line
 from ..base.steps import receiver
 
 if TYPE_CHECKING:

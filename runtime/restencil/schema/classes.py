@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy import inspect
+from ..base.lazy_imports import inspect
 from ..base.values import (
     INVALID,
     SCALARS,

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, Union
 
-from ..base.lazy import datetime, decimal, email_utils, uuid
+from ..base.lazy_imports import datetime, decimal, email_utils, uuid
 from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
 
 Convert: TypeAlias = Callable[[Any], Any]

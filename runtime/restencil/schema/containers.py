@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..base.errors import ProcessingError
-from ..base.lazy import json, logger
+from ..base.lazy_imports import json, logger
 from ..base.values import (
     DICT,
     INVALID,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy import inspect, json, logger
+from ..base.lazy_imports import inspect, json, logger
 from ..base.values import (
     DICT,
     INVALID,

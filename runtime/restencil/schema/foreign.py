@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..base.lazy import dataclasses, datetime
+from ..base.lazy_imports import dataclasses, datetime
 from ..base.values import UNDEFINED, kind_of
 
 

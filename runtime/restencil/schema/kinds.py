@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from ..base.lazy import dataclasses
+from ..base.lazy_imports import dataclasses
 from ..base.values import UNDEFINED
 from .foreign import is_pydantic
 

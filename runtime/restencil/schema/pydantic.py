@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
 
-from ..base.lazy import datetime, inspect
+from ..base.lazy_imports import datetime, inspect
 from ..base.values import UNDEFINED, is_dict, is_list, kind_of
 from .protocol import EntityNode, Schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..base.lazy import json
+from ..base.lazy_imports import json
 from ..base.values import Sentinel, kind_of
 
 _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)

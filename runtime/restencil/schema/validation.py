@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy import json, logger
+from ..base.lazy_imports import json, logger
 from ..base.values import is_dict, is_list, is_mapping, is_sequence, with_article
 from .all import All
 from .codec import codec_of

@@ -19,7 +19,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from ..base.errors import StorageDown
-from ..base.lazy import sqlite3
+from ..base.lazy_imports import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
 from .epochs import is_settled

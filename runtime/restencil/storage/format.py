@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from ..base.errors import StorageOff
-from ..base.lazy import sqlite3
+from ..base.lazy_imports import sqlite3
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import Final
 
-from ..base.lazy import hashlib
+from ..base.lazy_imports import hashlib
 from ..base.values import Meta
 from .protocol import Mark, Place, StoredResult, StoredRow
 

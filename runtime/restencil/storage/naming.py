@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.json_text import encode_json
-from ..base.lazy import hashlib
+from ..base.lazy_imports import hashlib
 from ..base.values import described
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
-from ..base.lazy import hashlib, inspect, urls
+from ..base.lazy_imports import hashlib, inspect, urls
 from ..base.values import described, is_dict, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json

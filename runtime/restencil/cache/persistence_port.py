@@ -1,0 +1,315 @@
+"""What a store that stands on a storage tells the tier below its tables, and asks it.
+
+The cache knows no storage: it is given one, and the tier over it is provided from outside. All of it is called under
+the store's lock, and none of it raises because of the state of the storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..base.durations import bounded
+from ..base.lazy_imports import asyncio
+from ..base.struct import Struct
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from ..base.durations import Duration
+    from ..base.steps import Step, Steps
+    from .actions import Action
+    from .request import Request
+    from .tables import Cell, State
+
+
+class StorageStats(Struct):
+    """What a storage is doing for a store; numbers are since the store was made."""
+
+    state: str = "off"
+    """`on`; `down`: it does not answer now; `off`: it is not used."""
+    reason: str = "no storage"
+    """Why it is not on, in words."""
+    rows: int = 0
+    results: int = 0
+    bytes: int = 0
+    """How much the namespace holds; 0 where the storage cannot be asked."""
+    loads: int = 0
+    loaded_rows: int = 0
+    holes: int = 0
+    """Rows that were referred to and could not be used, so that a read fetched."""
+    commits: int = 0
+    committed_rows: int = 0
+    moved: int = 0
+    """Commits that met what others had written."""
+    fenced: int = 0
+    """Commits that came after a reset, and wrote nothing."""
+    pending_rows: int = 0
+    pending_names: int = 0
+    """What waits for its commit; of names, only that it has to be dropped is known any more."""
+    entries: int = 0
+    breaks: int = 0
+    """Changes of others that were taken in; how often all in memory had to be doubted."""
+    leases: int = 0
+    leases_waited_for: int = 0
+    requests_saved: int = 0
+    unstorable: int = 0
+    """Responses that have no exact JSON form, or are too big."""
+    errors: dict[str, int] = {}  # noqa: RUF012 - the default of a field, which no one edits
+
+
+class StorageLike(Protocol):
+    """What a store is given to stand on; `restencil.Storage` says the rest."""
+
+    inline: bool
+    writable: bool
+
+    def close(self, /) -> None:
+        """Lets connections go."""
+        ...
+
+
+class PendingRequest(Protocol):
+    """A request that is to be sent, unless another process has sent it: who waits for an answer."""
+
+    @property
+    def is_over(self) -> bool:
+        """There is an outcome."""
+        ...
+
+    @property
+    def requires_network(self) -> bool:
+        """The server is to be asked in any case."""
+        ...
+
+    def accept_cached(self) -> bool:
+        """Makes what is in the store the outcome, if that will do."""
+        ...
+
+    def wait(self, delay: float, /) -> Step:
+        """A step: lets so many ms pass, or less where something is heard; True where it is."""
+        ...
+
+    def wake(self) -> None:
+        """Something was heard."""
+        ...
+
+
+class PersistencePort(Protocol):
+    """The second tier of a store, below its tables; locked, as the module says."""
+
+    def place(self, place: str, /) -> None:
+        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+        ...
+
+    def secret(self, name: str, /) -> None:
+        """What bears this name is a secret: nothing of it is stored."""
+        ...
+
+    def credential(self, /) -> None:
+        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        ...
+
+    # -- writing
+
+    def written(self, action: Action, effects: Any, /) -> object:
+        """What an action that is about to be carried out hands over, by its effects; None for nothing."""
+        ...
+
+    def take(self, written: Any, /) -> None:
+        """It was carried out; where nothing is to wait, it is in the storage when this returns."""
+        ...
+
+    # -- reading
+
+    def know(self, request: Request, state: State | None = None, /) -> bool:
+        """Before a read of a state (or the view) looks in earnest: what it touches is brought into memory.
+
+        False where that is not all of it, so that nothing may be shown.
+        """
+        ...
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
+        """Before the value of a schema is read from the tables, as a state shows them or the view: the same."""
+        ...
+
+    def knows(self, request: Request, /) -> bool:
+        """Whether it is known what lies under the key of a request, so that an entity in memory may answer it."""
+        ...
+
+    def is_known(self, table: str, pk: str, /) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        ...
+
+    def catch_up(self, /) -> None:
+        """Memory is brought up to what others have written last, where the storage is at hand."""
+        ...
+
+    def finds(self, key: str, /, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        ...
+
+    def is_unverified(self, key: str, /) -> bool:
+        """Whether it has to be found out whether what memory has under a key is right."""
+        ...
+
+    def steps(self, request: Request, /) -> Steps:
+        """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
+        ...
+
+    def origin(self, key: str, /) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
+        ...
+
+    # -- one request for all processes
+
+    def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
+        """Steps (without the lock) before a request is sent: True where there is an outcome without it."""
+        ...
+
+    def shared(self, fetch_id: int, /) -> None:
+        """A fetch was answered, or has failed, before which those steps were taken (without the lock)."""
+        ...
+
+    # -- what memory holds
+
+    def is_pending(self, cell: Cell, /) -> bool:
+        """Whether a cell waits for its commit, so that it must not be let go of."""
+        ...
+
+    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+        """Memory has let go of these: what lies below of them is unknown again."""
+        ...
+
+    # -- the life of a store
+
+    def flush(self, timeout: float, /) -> bool:
+        """Waits (without the lock) until all that was taken is in the storage; False: not within `timeout` ms."""
+        ...
+
+    def close(self, timeout: float, /) -> None:
+        """Flushes (without the lock) and lets the storage go."""
+        ...
+
+    def stats(self, /) -> StorageStats:
+        """What it is doing (without the lock)."""
+        ...
+
+    def before_fork(self, /) -> None:
+        """The process is about to fork, and the lock is held."""
+        ...
+
+    def after_fork(self, /) -> None:
+        """It has forked; this is the parent."""
+        ...
+
+    def forked(self, /) -> None:
+        """It has forked; this is the child."""
+        ...
+
+
+class Storages(Protocol):
+    """What stores are given storages by: the cache does not know them."""
+
+    def persistence_of(self, store: Any, contents: Any, lookup: Any, storage: StorageLike, /) -> PersistencePort:
+        """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+        ...
+
+    def dump(self, contents: Any, persistence: Any, /) -> bytes:
+        """What a store holds, as JSON."""
+        ...
+
+    def storage_of(self, data: bytes | str, times: str, /) -> StorageLike:
+        """A storage that is filled from a dump. Raises StorageError for what is none."""
+        ...
+
+
+_provided: Storages | None = None
+
+
+def provide_storages(storages: Storages) -> None:
+    """Stores that are given a storage, or dumped, get from here what they need for it from now on."""
+    global _provided
+    _provided = storages
+
+
+def provided() -> Storages:
+    """What was provided. Raises RuntimeError where nothing was."""
+    if _provided is None:
+        raise RuntimeError("nothing was provided for stores with a storage; import Store from `restencil` itself")
+    return _provided
+
+
+class PersistentStoreMixin:
+    """The members of a store that are about the storage it stands on; without one they do nothing."""
+
+    _tier: PersistencePort | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it stands on a storage, so that a read may have to wait for what that has."""
+        return self._tier is not None
+
+    def knowing(self, request: Request) -> Steps:
+        """Steps: what a read touches is brought into memory from the storage, if there is one."""
+        persistence = self._tier
+        if persistence is not None and not request.inactive:
+            yield from persistence.steps(request)
+
+    def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
+        """Steps before a request is sent: True where another process was answered, so that it need not be."""
+        persistence = self._tier
+        if persistence is None:
+            return False
+        return (yield from persistence.sharing(request, fetch_id, wanted))
+
+    def shared(self, fetch_id: int) -> None:
+        """The request was answered, or has failed, before which those steps were taken."""
+        if self._tier is not None:
+            self._tier.shared(fetch_id)
+
+    def origin(self, key: str) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
+        return None if self._tier is None else self._tier.origin(key)
+
+    def flush(self, timeout: Duration = 5_000) -> bool:
+        """Waits until all that was written before is in the storage; True at once where there is none.
+
+        False: not within `timeout` ms (or `"5s"`, or a timedelta), or the storage is not used. Raises ValueError for a
+        timeout that is none.
+        """
+        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._tier
+        return True if persistence is None else persistence.flush(limit)
+
+    def close(self, timeout: Duration = 1_000) -> None:
+        """Flushes for `timeout` ms at most and lets go of the storage; the store goes on in memory."""
+        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._tier
+        if persistence is not None:
+            persistence.close(limit)
+
+    async def aclose(self, timeout: Duration = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
+        """Lets go of the storage as `close` does, and waits for it in a thread."""
+        if self._tier is not None:
+            await asyncio.to_thread(self.close, timeout)
+
+    def storage_stats(self) -> StorageStats:
+        """Whether the storage is used, and what was done with it; no secrets."""
+        persistence = self._tier
+        return StorageStats() if persistence is None else persistence.stats()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()

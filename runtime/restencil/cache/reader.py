@@ -1,0 +1,591 @@
+"""The read: what is found of a request, by the shortest way that gives it.
+
+1. *Ready.* Nothing changed since the last read of the key: one look-up (`StoreState.ready`). It needs no lock, for
+   an entry goes as a whole, once an action has been carried out: who finds it read before that.
+2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_built`).
+3. *Assembled* from the tables, and remembered for the next time (`CacheReader._assembled`).
+4. *Missing.* There is no result and nothing to make one up from; which way it is missing is a fact for `policy`.
+
+The first two ways are open where a read shows the base state as it is. All four give the same object, for as long as
+nothing changes that it was built from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..base.errors import ConversionError
+from ..base.lazy_imports import logger
+from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
+from ..schema.collection import Collection
+from ..schema.containers import Object, Union
+from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
+from ..schema.notation import schema_of
+from ..schema.one_of import OneOf
+from ..schema.protocol import definitions, is_plain
+from ..schema.stored import record_of
+from .denormalize import Denormalization
+from .denormalize_compiled import reader_of
+from .dependency_graph import args_text
+from .freshness import freshness_of, is_error_fresh, unmarked
+from .policy import (
+    BROKEN,
+    HARD,
+    LACKING,
+    MISSING,
+    NONE,
+    SOFT,
+    USABLE,
+    decide,
+    is_worse_than_none,
+    recorded_as,
+    shows_error,
+    status_of,
+)
+from .reading import INFINITE, STALE, Freshness, Reading, inactive
+from .staleness import NO_MARK
+from .tables import EMPTY, WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from threading import RLock
+
+    from ..schema.protocol import Schema
+    from .dependency_graph import DependencyGraph, Node
+    from .persistence_port import PersistencePort
+    from .policy import Found
+    from .request import Request
+    from .store_state import Ready, StoreState
+    from .tables import Cell, ResultMeta, Shown, State, Tables
+
+    Assembled: TypeAlias = tuple[Any, Found, Freshness]
+    """Data, what it is to a reader, and how fresh it is."""
+    FoundBuilt: TypeAlias = tuple[Any, Freshness | None]
+    """Data, and how fresh it is; None where that takes a closer look."""
+
+_READY: Final = 1_024
+"""So many keys are found again at once. (Benchmark: cached read of one entity.)"""
+
+_OWN_PLACE: Final = (EntitySchema, Collection)
+"""What is found for these, only a change of the store ends; what is composed for a key, other reads may end, too."""
+
+
+class CacheReader:
+    """Answers reads from what a store holds, under the store's lock."""
+
+    def __init__(self, contents: StoreState, lock: RLock) -> None:
+        self.contents = contents
+        self.lock = lock
+        self._clock = contents.clock
+        self._ready = contents.ready
+
+    # -- the view ------------------------------------------------------------------------------------------------------
+
+    def read(self, request: Request) -> Reading:
+        """What a reader of the endpoint finds now, in the view; it never fetches."""
+        if request.inactive:
+            return inactive()
+        contents = self.contents
+        with self.lock:
+            contents.refresh()
+            return self._built_reading(request) or self._looked(request)
+
+    def _built_reading(self, request: Request) -> Reading | None:
+        """What a read finds that is built as it is handed out (locked); None where nothing is."""
+        contents = self.contents
+        found = self._found(request) if contents.shows_base else None
+        if found is None or found[1] is None:
+            return None
+        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock())
+
+    def _looked(self, request: Request) -> Reading:
+        """What a read finds that finds nothing built (locked)."""
+        contents = self.contents
+        if contents.persistence is not None:
+            is_known = contents.persistence.know(request)
+            contents.refresh()
+            if not is_known:
+                return self._unknown(contents.view, request)
+            reading = self._built_reading(request)  # it may have come as what is handed out
+            if reading is not None:
+                return reading
+        reader = reader_of(contents.view, request.args, contents.memo)
+        return self.reading_in(reader, request, uses=contents.retention.active)
+
+    def cached(self, request: Request) -> Any:
+        """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
+        # Without the lock: what lies here goes when an action has been carried out.
+        ready = self._ready.get(request.key)
+        if ready is not None and _is_of(ready, request):
+            return ready[3]
+        if request.inactive:
+            return None
+        contents = self.contents
+        with self.lock:
+            if contents.shows_base:
+                if isinstance(request.rules.schema, _OWN_PLACE):
+                    found = self._found(request)
+                    if found is not None:
+                        return found[0]
+                else:  # it is not found again at once, so it does not matter here when it turns stale
+                    built = _built(contents.base, contents.memo, request, contents.persistence)
+                    if built is not None:
+                        return built[0]
+            contents.refresh()
+            return self._looked(request).usable_data
+
+    def fresh(self, request: Request) -> Any:
+        """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
+        ready = self._ready.get(request.key)  # without the lock, as above
+        if ready is not None and _is_of(ready, request):
+            return ready[3] if self._clock() <= ready[4] else None
+        if request.inactive:
+            return None
+        contents = self.contents
+        with self.lock:
+            found = self._found(request) if contents.shows_base else None
+            if found is not None and found[1] is not None and self._clock() <= found[1].expires_at:
+                return found[0]
+        return None
+
+    def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema from the tables alone, None where it is missing or invalid."""
+        with self.lock:
+            contents = self.contents
+            contents.refresh()
+            return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
+
+    def unanswered(self, request: Request) -> str | None:
+        """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
+        with self.lock:
+            if self.contents.persistence is not None:
+                self.contents.persistence.know(request)
+            self.contents.refresh()
+            state, schema = self.contents.view, request.rules.schema
+            if schema is None or state.result(request.key) is not UNDEFINED:
+                return None
+            args = request.rules.entity_args(request.args)
+            found = schema.query_key(args, Denormalization(state, args))
+            return _unanswered(state, request, schema, found)
+
+    def paths(self, request: Request) -> set[Cell]:
+        """Every entity and collection that a read of the endpoint touches, nested ones included."""
+        with self.lock:
+            if self.contents.persistence is not None:
+                self.contents.persistence.know(request)
+            self.contents.refresh()
+            state = self.contents.view
+            schema, args = request.rules.schema, request.rules.entity_args(request.args)
+            stored = state.result(request.key)
+            if schema is None:
+                return set()
+            if stored is UNDEFINED:
+                stored = schema.query_key(args, Denormalization(state, args))
+            cells: Shown = _touched(state, schema, stored, args) if _is_complete(stored) else {}
+            return {cell for cell in cells if cell[1] != WHOLE}
+
+    # -- other states --------------------------------------------------------------------------------------------------
+
+    def read_base(self, request: Request) -> Reading:
+        """What a reader of the endpoint finds without optimistic updates."""
+        if request.inactive:
+            return inactive()
+        contents = self.contents
+        if not contents.optimistic.updates:
+            return self.read(request)
+        with self.lock:
+            is_known = contents.persistence is None or contents.persistence.know(request)
+            contents.refresh()
+            if not is_known:
+                return self._unknown(contents.base, request)
+            return self.reading_in(self.reader_of_base(request.args), request)
+
+    def reader_of_base(self, args: tuple[Any, ...]) -> Denormalization:
+        """A reader of the state without optimistic updates, which takes from the view what is the same in both."""
+        contents = self.contents
+        base, view, holds = contents.base, contents.view, contents.optimistic.holds
+
+        def differs(table: str, pk: str) -> bool:
+            return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
+
+        return Denormalization(base, args, shared=contents.memo, differs=differs)
+
+    def reader_beside(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
+        """A reader of a state beside the view, which takes what they have in common from what the view has built."""
+        contents = self.contents
+        contents.refresh()
+
+        def differs(table: str, pk: str) -> bool:
+            return state.get(table, pk) is not contents.view.get(table, pk)
+
+        return Denormalization(state, args, memo, shared=contents.memo, differs=differs)
+
+    def value_in(self, reader: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
+        """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
+        schema = schema_of(raw)
+        if schema is None:
+            return None
+        persistence = self.contents.persistence
+        if persistence is not None and not persistence.know_value(schema, args, reader.state):
+            return None
+        try:
+            return self._value(reader, schema, args)
+        except BaseException as error:
+            self.contents.interrupted(error)
+            raise
+
+    def _value(self, reader: Denormalization, schema: Schema, args: tuple[Any, ...]) -> Any:
+        retention = self.contents.retention
+        with self.contents.hooks:
+            stored = schema.query_key(args, reader)
+            if not _is_complete(stored):
+                return None
+            slot = args_text(args)
+            try:
+                data = reader.read(schema, stored, slot)
+            except ConversionError as error:
+                _warn_of(slot, error)
+                return None
+            if retention.evicted:
+                cells = _cells(reader, schema, stored, slot)
+                if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE]):
+                    return None
+        return None if data is UNDEFINED or data is INVALID else data
+
+    def reading_beside(self, reader: Denormalization, request: Request) -> Reading:
+        """What a read of the endpoint finds in a state beside the view (locked)."""
+        persistence = self.contents.persistence
+        if persistence is not None and not persistence.know(request, reader.state):
+            return self._unknown(reader.state, request)
+        return self.reading_in(reader, request, is_past=True)
+
+    def reading_in(
+        self, reader: Denormalization, request: Request, *, uses: bool = False, is_past: bool = False
+    ) -> Reading:
+        """What a read of the endpoint finds in the state that the reader sees (locked).
+
+        Of a state that is past, what became stale since does not count.
+        """
+        schema, state = request.rules.schema, reader.state
+        stored, meta = state.result(request.key), state.key_meta(request.key)
+        now = self._clock()
+        if schema is None or is_plain(schema):
+            found = BROKEN if stored is UNDEFINED else USABLE
+            freshness = Freshness(0.0)
+            if meta is not None:
+                base = self.contents.base
+                if not meta.expires_at or _is_certain(base, request, meta):
+                    freshness = Freshness(meta.expires_at)
+                elif meta.error is None:
+                    freshness = freshness_of(base, request, meta, stored, {}, now)
+            return _reading(request, meta, (stored, found, freshness), now)
+        try:
+            with self.contents.hooks:
+                assembled = self._assembled(reader, schema, stored, meta, request, uses=uses, is_past=is_past)
+        except BaseException as error:
+            self.contents.interrupted(error)
+            raise
+        return _reading(request, meta, assembled, now)
+
+    def _unknown(self, state: State, request: Request) -> Reading:
+        """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
+        return _reading(request, state.key_meta(request.key), (UNDEFINED, LACKING, _STALE), self._clock())
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def _found(self, request: Request) -> FoundBuilt | None:
+        """What lies built without an error; where that lasts it is ready the next time.
+
+        None where it takes a closer look. No hook runs here.
+        """
+        contents = self.contents
+        base, schema = contents.base, request.rules.schema
+        meta = base.key_metas.get(request.key)
+        if meta is not None and (meta.error is not None or meta.invalidated):
+            return None
+        built = _built(base, contents.memo, request, contents.persistence)
+        if built is None or (contents.persistence is not None and not contents.persistence.knows(request)):
+            return None
+        data, cells = built
+        if meta is not None and meta.expires_at and unmarked(base, request, meta):
+            freshness = Freshness(meta.expires_at)
+        elif cells is None:
+            return data, None
+        else:
+            stored = base.results.get(request.key)
+            if stored is None and type(schema) is EntitySchema:
+                stored = named_pk(schema, request.rules.entity_args(request.args))
+            freshness = freshness_of(base, request, meta, stored, cells, self._clock())
+        if isinstance(schema, _OWN_PLACE):
+            ready = self._ready
+            if len(ready) >= _READY:
+                ready.clear()
+            ready[request.key] = request.rules, definitions.count, request.args, data, freshness.expires_at
+        return data, freshness
+
+    def _assembled(
+        self,
+        reader: Denormalization,
+        schema: Schema,
+        stored: Any,
+        meta: ResultMeta | None,
+        request: Request,
+        *,
+        uses: bool,
+        is_past: bool,
+    ) -> Assembled:
+        """What the tables give for a stored result, or without one for the arguments."""
+        base = self.contents.base
+        retention, key = self.contents.retention, request.key
+        is_complete = True
+        if stored is UNDEFINED:
+            stored = _query_key(reader, schema, request)
+            is_complete = _is_complete(stored)
+        try:
+            data = reader.read(schema, stored, key)
+        except ConversionError as error:
+            _warn_of(key, error)
+            return INVALID, BROKEN, Freshness(STALE if meta is None else meta.expires_at)
+        if self.contents.persistence is not None:
+            reader.prove(schema, stored, key)
+        cells: Shown = {}
+        has_answer = meta is not None and meta.expires_at > 0
+        is_certain = meta is not None and has_answer and _is_certain(base, request, meta)
+        if is_complete and (uses or retention.evicted or not is_certain):
+            cells = _cells(reader, schema, stored, key)
+        if uses:
+            retention.used(key, cells)
+        if retention.evicted and retention.misses(reader.state, cells):
+            return UNDEFINED, LACKING, _STALE
+        if meta is not None and (is_certain or (is_past and has_answer)):
+            freshness = Freshness(meta.expires_at)
+        elif has_answer and meta is not None and meta.error is not None:
+            freshness = _STALE
+        else:
+            freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
+        if data is INVALID:
+            return data, BROKEN, freshness
+        if not is_complete:  # what there is of it can be looked at
+            return data, LACKING, freshness
+        return data, MISSING if data is UNDEFINED else USABLE, freshness
+
+    def _freshness(
+        self,
+        reader: Denormalization,
+        request: Request,
+        meta: ResultMeta | None,
+        stored: Any,
+        cells: Shown,
+        is_past: bool,
+    ) -> Freshness:
+        """How fresh a result is that shows these cells."""
+        base, state = self.contents.base, reader.state
+        has_answer, shown = meta is not None and meta.expires_at > 0, cells
+        if state is not base:
+            shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
+            shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
+        if (is_past or len(shown) < len(cells)) and not has_answer:
+            return Freshness(_first_expiry(state, cells))  # what is only expected is shown in between
+        return freshness_of(base, request, meta, stored, shown, self._clock())
+
+
+_STALE: Final = Freshness(STALE)
+
+
+def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
+    """Whether the answer of a key, data or error, is certain for as long as it has not expired."""
+    if meta.error is None:
+        return unmarked(base, request, meta)
+    return not request.rules.strict or is_error_fresh(base, request, meta)
+
+
+def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
+    """What stands for a result that was never requested; UNDEFINED where only a response can tell."""
+    rules = request.rules
+    if (rules.strict or rules.total) and isinstance(schema, Object) and schema.plain_members:
+        return UNDEFINED  # a count beside a list came with no response
+    stored = schema.query_key(rules.entity_args(request.args), reader)
+    return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
+
+
+def _is_of_base(base: Tables, state: State, cell: Cell) -> bool:
+    """Whether a state over the base shows what lies in it."""
+    return state.get(*cell) is base.get(*cell)
+
+
+def _is_as_in_base(base: Tables, state: State, cell: Cell) -> bool:
+    """Whether a state over the base shows what lies in it, for as long as that lasts."""
+    return _is_of_base(base, state, cell) and state.meta(*cell) == base.meta(*cell)
+
+
+_warned: Final[set[str]] = set()
+
+
+def _warn_of(slot: str, error: ConversionError) -> None:
+    """Logs once for each key that its result holds a value which does not convert, so that reads ask anew."""
+    if slot not in _warned:
+        _warned.add(slot)
+        logger.warning("%s: what is stored is not usable: %s", slot, error)
+
+
+def _is_of(ready: Ready, request: Request) -> bool:
+    """Whether what lies ready under a key was found by the same rules for the same arguments."""
+    try:
+        return ready[0] is request.rules and ready[1] == definitions.count and ready[2] == request.args
+    except Exception:  # a foreign object's own comparison failed: it is not known to be equal
+        return False
+
+
+def _built(
+    base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
+) -> tuple[Any, Shown | None] | None:
+    """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
+
+    None where it takes a closer look. No hook runs here, and nothing changes. (Benchmark: read it again after a write
+    to another type.) Over a storage that is only so where all of it is known.
+    """
+    key, schema = request.key, request.rules.schema
+    stored = base.results.get(key)
+    node: Node | None = None
+    if type(schema) is EntitySchema:
+        model = schema.model
+        pk = named_pk(schema, request.rules.entity_args(request.args)) if stored is None else stored
+        if type(pk) is not str:
+            return None
+        data = base.entities.get(model.key, EMPTY).get(pk)
+        if stored is None and _demand(request, schema, data) is not None:
+            return None
+        if type(data) is model.cls:
+            return (
+                (data, {(model.key, pk): (None,)})
+                if persistence is None or persistence.is_known(model.key, pk)
+                else None
+            )
+        homes = memo.entities.get(model.key)
+        node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
+    elif stored is None:
+        return None
+    elif isinstance(schema, Collection):
+        homes = memo.entities.get(schema.table_key) if type(stored) is str else None
+        node = None if homes is None else homes.get(schema.identity(), EMPTY).get(stored)
+    else:
+        node = memo.results.get((key, schema))
+        if node is not None and (node.source is not stored or node.args is not None):
+            return None
+    if node is None or memo.definitions != definitions.count or (persistence is not None and node not in memo.proven):
+        return None
+    if node.value is INVALID or node.value is UNDEFINED:
+        return None
+    return node.value, memo.touched.get(node)
+
+
+def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
+    """The primary key where it stands in the parameters as it is; None where it takes a closer look to find it."""
+    params: Any = args[0] if args else None
+    name = schema.model.pk_name
+    if name is None or kind_of(params) is not dict:
+        return None
+    pk = params.get(name)
+    return pk if type(pk) is str and pk not in UNUSABLE else usable_pk(pk)
+
+
+def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) -> str | None:
+    """Why an entity that came with other responses does not answer a request, in words; None where it does."""
+    node: Schema | None = schema
+    attribute = None
+    if isinstance(schema, Union) and isinstance(query_key, DICT):
+        node, query_key = schema.choice.mapping.get(query_key.get("schema")), query_key.get("id")
+        attribute = schema.choice.attribute
+    elif isinstance(schema, OneOf) and isinstance(query_key, DICT):
+        node, query_key = schema.entities.get(query_key.get("schema", "")), query_key.get("id")
+        attribute = schema.attribute
+    if isinstance(node, EntitySchema) and type(query_key) is str:
+        return _demand(request, node, state.get(node.model.key, query_key), attribute)
+    return None
+
+
+def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any = None) -> str | None:
+    """Why an entity does not answer a request, in words; None where it does, and where nothing usable is stored.
+
+    `attribute` is the parameter that tells the kind of entity, where there are several.
+    """
+    needed, telling = request.rules.required_fields(schema.model)
+    if needed and stored is not None and not isinstance(stored, Sentinel):
+        record: Mapping[str, Any] = record_of(stored)
+        if isinstance(record, dict) and not needed <= record.keys():
+            lacking = ", ".join(sorted(needed - record.keys()))
+            return f"the {schema.title} that came with other responses lacks what a call needs: {lacking}"
+    params: Any = request.args[0] if request.args else None
+    if telling is not None and kind_of(params) is dict and not params.keys() <= telling:
+        own = [
+            str(name)
+            for name, value in params.items()
+            if value is not None and name not in telling and name != attribute
+        ]
+        if own:
+            return f"the call has search parameters of its own: {', '.join(sorted(own))}"
+    return None
+
+
+def _is_complete(query_key: Any) -> bool:
+    """Whether a query key can be read: it is there, and so are all its members where it is a dict."""
+    if isinstance(query_key, DICT):
+        return all(_is_complete(member) for member in query_key.values())
+    return query_key is not UNDEFINED
+
+
+def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
+    """When the first of these turns stale."""
+    times = (state.meta(table, pk) for table, pk in cells)
+    return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
+
+
+def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> Shown:
+    """What a read touches; kept with what it built."""
+    cells = reader.touched(schema, stored, slot)
+    if cells is None:
+        cells = _touched(reader.state, schema, stored, reader.args)
+        reader.note_touched(schema, stored, slot, cells)
+    return cells
+
+
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, set[Cell | None]]:
+    cells: dict[Cell, set[Cell | None]] = {}
+    Denormalization(state, args, trace=cells).read(schema, stored)
+    return cells
+
+
+def _reading(request: Request, meta: ResultMeta | None, assembled: Assembled, now: float) -> Reading:
+    """What was found as a reading: the facts go through the tables of `policy`."""
+    data, found, freshness = assembled
+    expires_at = freshness.expires_at
+    if data is UNDEFINED or data is INVALID:
+        data = None
+    invalid_if_stale = request.rules.invalid_if_stale
+    if meta is None:
+        status = status_of(found, False, NONE, invalid_if_stale)
+        return Reading(
+            data, status, expires_at, decide(status, now > expires_at, False), found is USABLE, freshness=freshness
+        )
+    error, terms = meta.error, meta.terms
+    recorded = NONE if error is None else SOFT if meta.error_policy == "soft" else HARD
+    if terms is not None:  # the server has a say in it
+        # The server speaks of time alone: what a change made stale is not shown.
+        if freshness.mark is NO_MARK or not invalid_if_stale:
+            invalid_if_stale = is_worse_than_none(terms, invalid_if_stale, now)
+        if error is not None:
+            recorded = recorded_as(terms, meta.error_policy, error, now)
+    shown = shows_error(found, recorded)
+    status = status_of(found, meta.invalidated, recorded, invalid_if_stale)
+    return Reading(
+        data,
+        status,
+        expires_at,
+        decide(status, now > expires_at, shown),
+        found=found is USABLE,
+        error=error if shown else None,
+        raw_error=error,
+        date=meta.date,
+        fetched_at=meta.fetched_at,
+        freshness=freshness,
+    )

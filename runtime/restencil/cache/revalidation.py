@@ -1,0 +1,153 @@
+"""What an answer left in the store: as long as that is there unchanged, the same answer brings newer times and no more.
+
+A *witness* of an answer holds the very objects that the base state has of it. Where all of them are there still, taking
+the answer apart again would change nothing, so it need not be done: a poll of an unchanged list costs next to nothing.
+(Benchmark: fetched again, nothing changed.)
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.values import UNDEFINED, Sentinel
+from ..schema.collection import Collection as CollectionSchema
+from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.entity import EntitySchema
+from ..schema.notation import Conversion, Lazy
+from ..schema.one_of import OneOf
+from ..schema.protocol import definitions
+from .tables import EMPTY, Change, ResultMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable, Iterator
+
+    from ..base.values import Meta
+    from ..schema.protocol import Schema
+    from .actions import SetResponse
+    from .request import Rules
+    from .tables import Cell, Tables
+    from .validators import Terms, Validators
+
+_CELLS: Final = 10_000
+"""An answer that wrote more than this has no witness, which would hold as many references."""
+
+_REPEATABLE: Final = frozenset({List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf})
+
+ALIKE: Final = 1
+EXACT: Final = 2
+
+
+class ResponseRecord:
+    """What the base state has of one answer; `mark` tells its body from others under its key, `told` what it said.
+
+    Of each cell it holds two references and no more.
+    """
+
+    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_partial", "_result", "mark", "told")
+
+    def __init__(self, mark: bytes | None, told: Validators | None, key: str, change: Change, base: Tables) -> None:
+        self.mark = mark
+        self.told = told
+        self._definitions = definitions.count
+        self._result = base.result(key)
+        self._cells = [(table, (*written,), (*written.values(),)) for table, written in change.entities.items()]
+        self._lists = [
+            (stored, len(stored)) for table in change.collections for stored in change.entities[table].values()
+        ]
+        self._partial = {table: frozenset(wholes) for table, wholes in change.partial.items()}
+        self._collections = change.collections
+        self._answered = change.answered
+
+    def is_of(self, mark: Hashable) -> bool:
+        """Whether this tells the answer."""
+        return (self.mark is not None and mark == self.mark) or (self.told is not None and mark == self.told.mark)
+
+    def holds(self, key: str, base: Tables) -> bool:
+        """Whether all of it is there still."""
+        if self._definitions != definitions.count or base.result(key) is not self._result:
+            return False
+        if any(len(stored) != length for stored, length in self._lists):  # lists may grow in place
+            return False
+        return all(
+            all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells
+        )
+
+    def cells(self) -> Iterator[tuple[Cell, Any]]:
+        """The cells that the answer wrote, and what is in each."""
+        for table, pks, stored in self._cells:
+            yield from (((table, pk), value) for pk, value in zip(pks, stored, strict=True))
+
+    def touches(self, tables: Collection[str]) -> bool:
+        """Whether it holds anything of one of these tables."""
+        return any(table in tables for table, _, _ in self._cells)
+
+    def renewed(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> Change | None:
+        """What the same answer changes: times, but for what was fetched later. None where not all of it is there."""
+        if not self.holds(key, base):
+            return None
+        change = Change(base, times)
+        for table, pks, stored in self._cells:
+            change.entities[table] = dict(zip(pks, stored, strict=True))
+            change.differing[table] = []
+            if base.latest.get(table, 0) > times.fetched_at:
+                metas = base.metas[table]
+                change.metas[table] = {pk: metas[pk] for pk in pks if metas[pk].fetched_at > times.fetched_at}
+        for table, partial in self._partial.items():  # of these records the answer brought a part alone
+            wholes = {pk: base.whole(table, pk) for pk in partial}
+            change.partial[table] = {pk: whole for pk, whole in wholes.items() if whole is not None}
+        change.collections = self._collections
+        later = {(table, pk) for table, metas in change.metas.items() for pk in metas}
+        change.answered = {cell: schema for cell, schema in self._answered.items() if cell not in later}
+        before = base.key_meta(key)
+        expired, rules = (None, None) if before is None else (before.expires_at, before.rules)
+        change.key_metas[key] = ResultMeta(times, prev_expires_at=expired, terms=terms, rules=rules)
+        return change
+
+
+def response_record_of(action: SetResponse, change: Change, result: Any) -> tuple[bytes | None, Validators | None]:
+    """By what an answer is known once more, where it would change nothing then: by its body, by what it said.
+
+    That is not so where the store has something newer, and where others take part in what its lists are. Where code of
+    users takes part in it, each body is taken apart; where that code merges, the answer is not known at all.
+    """
+    rules, told = action.request.rules, action.told
+    likeness = repeats(rules)
+    if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
+        return None, None
+    if sum(map(len, change.entities.values())) > _CELLS:
+        return None, None
+    if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
+        return None, None  # something was invalid
+    mark = action.mark if likeness == EXACT and rules.owns_response else None
+    return mark, told if told is not None and told.condition is not None else None
+
+
+def repeats(rules: Rules) -> int:
+    """How alike answers of an endpoint are taken apart each time: 0 where the same one may bring something else."""
+    if rules.side_effect or rules.update is not None or rules.list_key is not None:
+        return 0
+    return rules.analyze(likeness_of)
+
+
+def likeness_of(schema: Schema | None) -> int:
+    """How alike a value is taken apart each time: EXACT by the library's own code alone; 0 where users' code merges."""
+    return _likeness(schema, set())
+
+
+def _likeness(schema: Schema | None, seen: set[int]) -> int:
+    if schema is None or id(schema) in seen:
+        return EXACT
+    seen.add(id(schema))
+    if isinstance(schema, EntitySchema):
+        model = schema.model
+        if model.merges:
+            return 0
+        own = ALIKE if model.process is not None or model.validate is not None else EXACT
+        children: Iterable[Schema | None] = (relation.node for relation in model.relations)
+    elif type(schema) in _REPEATABLE:
+        own = ALIKE if type(schema) is OneOf or callable(getattr(schema, "attribute", None)) else EXACT
+        children = schema.children()
+    else:
+        return 0
+    return min((own, *(_likeness(child, seen) for child in children)))

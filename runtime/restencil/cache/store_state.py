@@ -1,0 +1,410 @@
+"""All that a store holds, and the one place where it changes.
+
+*Effects* are what an action brings about, worked out by `reduce` while nothing changes yet. `StoreState.commit` carries
+them out: it writes the tables, drops what was built from what it changes, keeps aside what a snapshot needs, tells the
+optimistic updates what they may have to be computed from anew, and lets go of what is over the bound. It runs no code
+of users and cannot fail. Only an interruption can come between, as by Ctrl-C: then all is done once more from its
+beginning, and each step is such that this makes no difference. So an action happens as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..base.logs import STORE, debug
+from ..base.values import INVALID, UNDEFINED
+from .before_images import BeforeImages
+from .dependency_graph import DependencyGraph
+from .entity_tags import EntityTags
+from .in_flight import RequestsInFlight
+from .optimistic import OptimisticUpdates, Respond, tokens_of
+from .reentrancy_guard import reentrancy_guard
+from .request_log import Answered, RequestLog
+from .revalidation import ResponseRecord
+from .staleness import EVICTED, NEVER, StaleSet
+from .tables import EMPTY, Cell, Change, ResultMeta, State, Tables
+
+if TYPE_CHECKING:
+    from ..schema.protocol import EntityNode
+    from .actions import Fetch
+    from .normalize import Normalization
+    from .optimistic import Token
+    from .persistence_port import PersistencePort
+    from .request import Request, Rules
+    from .retention import Retention
+    from .validators import Validators
+
+Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
+"""What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
+data, and when it turns stale."""
+
+_NO_KEYS: Final[Mapping[str, ResultMeta]] = {}
+_NO_TAGS: Final[Mapping[Cell, tuple[str, float]]] = {}
+
+
+class Transition:
+    """What an action brings about; a reducer sets what there is: one of the first six at most, others with it."""
+
+    change: Change | None = None
+    """What is written into the tables."""
+    begun: Fetch | None = None
+    """The fetch whose optimistic update is queued."""
+    keys: Mapping[str, ResultMeta] = _NO_KEYS
+    """What is recorded of keys from now on."""
+    removed: tuple[Collection[Cell], Collection[str]] | None = None
+    """Entities and keys that are taken out of the tables."""
+    starts_over: bool = False
+    """Whether all that is held goes."""
+
+    drops_results: bool = False
+    """Whether the results of `keys` go."""
+    ended: int | None = None
+    """The fetch whose optimistic update goes."""
+    is_stored: bool = True
+    """Whether what it brings may be in a storage, or a dump."""
+    set_as: EntityNode | None = None
+    """The entity that a value was set as, which no endpoint tells."""
+    is_told: bool = True
+    """Whether listeners hear of it; of an optimistic update that ended they always do."""
+    echoed: tuple[Request, Normalization, Any] | None = None
+    """The response whose value the action gives, as it is in the view once all that is done."""
+    value: Any = None
+    """What it gives where no response is echoed."""
+    answered: Answered | None = None
+    """The request that it answers, where another one may have overlapped with it."""
+    stale: StaleSet | None = None
+    """What it makes stale."""
+    failure: Exception | None = None
+    """What it raises instead."""
+    marked: tuple[str, bytes | None, Validators | None] | None = None
+    """A key, and what tells its answer from others, where that would change nothing if it came once more."""
+    renewed: tuple[ResponseRecord, Validators | None] | None = None
+    """What an answer that came once more said of itself."""
+    tags: Mapping[Cell, tuple[str, float]] = _NO_TAGS
+    """By entity, the ETag that an answer had, and when it was fetched."""
+    untagged: Collection[Cell] = ()
+    """Entities whose ETag turned out to be another."""
+    writer: Normalization | None = None
+    """What took the response apart that it writes."""
+    shown: Request | None = None
+    """The request whose value the action gives, as a read finds it once all that is done."""
+
+
+class StoreState:
+    """What a store holds: the base state, what pending mutations lay over it, and what was built from both.
+
+    `respond` makes the change that the optimistic response of a fetch is expected to bring.
+    """
+
+    def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
+        self.clock = clock
+        self.hooks = reentrancy_guard()
+        """Marks where functions of users run."""
+        self.in_flight = RequestsInFlight()
+        self.request_log = RequestLog()
+        """What was answered while other requests were under way."""
+        self.last_number: float = NEVER
+        """The highest number that was given to a request."""
+        self.retention = retention
+        self.validate = "off"
+        self.secrets: set[str] = set()
+        """Names that are those of secrets besides the usual ones: search parameters that hold a credential."""
+        self.resets = 0
+        """How often the store started over."""
+        self.last_reset: float = 0
+        self._respond = respond
+        self.asides = BeforeImages()
+        """What changes is kept there for the snapshots that are held."""
+        self._ids = 0
+        self.ready: dict[str, Ready] = {}
+        """What was handed out by key since the last change; only where a read shows the base as it is."""
+        self._unfinished: list[Cell] = []
+        """What is being taken out of the tables."""
+        self.persistence: PersistencePort | None = None
+        """The tier below the tables, of a store that stands on a storage."""
+        self.unsure = False
+        """Whether something in memory has to be compared with the storage before it is believed."""
+        self._hold_nothing()
+
+    def _hold_nothing(self) -> None:
+        base, memo = Tables(), DependencyGraph()
+        optimistic = OptimisticUpdates(base, self._respond)
+        self.base = base
+        """What responses brought, and nothing else."""
+        self.memo = memo
+        """What was built for reads."""
+        self.optimistic = optimistic
+        self.response_records: dict[str, ResponseRecord] = {}
+        """By key: what is here of its last answer, where the same one would change nothing."""
+        self.tags: EntityTags | None = None
+        """The ETags of entities, for those who change them; None as long as there are none."""
+
+    def mark_stale(self, cells: Iterable[Cell], event: str) -> None:
+        """These records and lists are stale because of an event at this moment."""
+        stale = StaleSet(event)
+        stale.cells.update(cells)
+        if stale:
+            self.base.marks.add(stale, self.next_number())
+            self.ready.clear()
+
+    def is_marked(self, cell: Cell) -> bool:
+        """Whether a record or list is stale whatever shows it."""
+        base, (table, pk) = self.base, cell
+        meta = base.meta(table, pk)
+        if meta is None:
+            return False
+        whole = base.whole(table, pk) if table[:1] not in ("[", "{") else None
+        return base.marks.of_record(cell).number >= (meta.fetched_at if whole is None else whole.number)
+
+    def next_number(self) -> float:
+        """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
+        now = self.clock()
+        if now <= self.last_number:
+            now = nextafter(self.last_number, inf)
+        self.last_number = now
+        return now
+
+    def next_id(self) -> int:
+        """An id that was never given before."""
+        self._ids += 1
+        return self._ids
+
+    # -- the view: the base with pending optimistic updates over it ----------------------------------------------------
+
+    @property
+    def view(self) -> State:
+        """What readers see, as of the last `refresh`."""
+        return self.optimistic.top
+
+    @property
+    def shows_base(self) -> bool:
+        """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
+        optimistic, retention = self.optimistic, self.retention
+        if optimistic.stale or optimistic.updates or retention.active or self.unsure:
+            return False
+        # What was let go of is loaded before anything is built with it, where there is a storage.
+        return not retention.evicted or self.persistence is not None
+
+    def refresh(self) -> None:
+        """Brings the view up to date; optimistic responses are computed here."""
+        if self.optimistic.stale:
+            try:
+                with self.hooks:
+                    cells, tables = self.optimistic.refresh()
+                self.memo.drop_cells(cells)
+                for table in tables:
+                    self.memo.drop_table(table)
+            except BaseException:
+                self._forget_built()
+                raise
+            finally:
+                self.ready.clear()  # optimistic responses may have read the base meanwhile
+
+    def interrupted(self, error: BaseException) -> None:
+        """A read ended so: after an interruption what it had begun to build is not to be trusted."""
+        if not isinstance(error, Exception):
+            self._forget_built()
+
+    def _forget_built(self) -> None:
+        """All that is built from the tables is built anew."""
+        self.memo.clear()
+        self.optimistic.begin_anew()
+        self.ready.clear()
+
+    def _needed(self) -> Callable[[Cell], bool]:
+        """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
+
+        These are needed where a request is in flight that began before the deletion, whose answer must not undo it.
+        """
+        self.refresh()
+        base, expected, persistence = self.base, self.optimistic.cells, self.persistence
+        oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
+
+        def is_needed(cell: Cell) -> bool:
+            if cell in expected or (persistence is not None and persistence.is_pending(cell)):
+                return True
+            if oldest is None or base.get(*cell) is not INVALID:
+                return False
+            meta = base.meta(*cell)
+            return meta is not None and meta.fetched_at > oldest
+
+        return is_needed
+
+    # -- changing ------------------------------------------------------------------------------------------------------
+
+    def commit(self, effects: Transition) -> None:
+        """Carries out what an action brings about; where it is interrupted, to its end."""
+        try:
+            self._carry_out(effects)
+        except BaseException:
+            self._forget_built()
+            self._carry_out(effects)
+            raise
+
+    def _carry_out(self, effects: Transition) -> None:
+        if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
+            effects.is_told = True
+        if effects.change is not None:
+            if self.base.unstored or effects.set_as is not None or not effects.is_stored:
+                self._note_origin(effects, effects.change)
+            self._write(effects.change)
+            if effects.marked is not None or effects.renewed is not None or effects.tags or self.tags is not None:
+                self._note_answer(effects, effects.change)
+        elif effects.begun is not None:
+            self.optimistic.push(effects.begun)
+        elif effects.keys:
+            self._record(effects.keys, drops_results=effects.drops_results)
+        elif effects.removed is not None:
+            self._remove(*effects.removed)
+        elif effects.starts_over:
+            self._start_over()
+        if effects.stale:
+            self.base.marks.add(effects.stale, self.next_number())
+        if effects.answered is not None:
+            under_way = [one.fetched_at for one in self.in_flight.by_id.values()]
+            under_way = [number for number in under_way if number != effects.answered.number]
+            self.request_log.add(effects.answered, self.last_number, under_way)
+        self.ready.clear()
+
+    def _note_answer(self, effects: Transition, change: Change) -> None:
+        """Keeps by what an answer, which made this change, is known once more."""
+        if effects.marked is not None:
+            key, mark, told = effects.marked
+            self.response_records.pop(key, None)
+            if mark is not None or told is not None:
+                self.response_records[key] = ResponseRecord(mark, told, key, change, self.base)
+        elif effects.renewed is not None:
+            witness, told = effects.renewed
+            witness.told = told
+        if effects.tags or self.tags is not None:
+            self.tags = self.tags or EntityTags(self.base)
+            self.tags.note(change, effects.tags, effects.untagged)
+
+    def _note_origin(self, effects: Transition, change: Change) -> None:
+        """What was brought by an answer that is stored nowhere is marked; another answer stands under its key alone."""
+        base = self.base
+        if effects.set_as is not None:
+            base.set_as[effects.set_as] = None
+        if not effects.is_stored:
+            base.unstored.update(change.cells(), change.key_metas)
+        elif base.unstored:
+            base.unstored.difference_update(change.key_metas)
+
+    def _start_over(self) -> None:
+        moment = self.clock()
+        self.retention.reset()
+        debug(STORE, "reset: all that was stored is gone")
+        self.request_log.clear()
+        self.asides.clear()  # snapshots taken before keep the tables of before
+        self._hold_nothing()
+        self.resets += 1
+        self.last_reset = moment
+
+    def _write(self, change: Change) -> None:
+        """Writes a change into the tables, and drops what was built from what it changes."""
+        base, optimistic, retention = self.base, self.optimistic, self.retention
+        if change.growing and (self.asides or optimistic.stale or optimistic.top is not base):
+            for cell in [*change.growing]:
+                change.spread(cell)  # the list as it is may be held
+        if self.asides:
+            for aside in self.asides.held():
+                aside.keep_change(change)
+        shown = self._drop_built(change)
+        grown = base.commit(change)
+        for table in grown:
+            if table not in shown:
+                self.memo.drop_table(table)
+        if optimistic.updates:
+            optimistic.base_changed(tokens_of(change, grown))
+        if retention.active or retention.evicted:
+            cells, keys = retention.written(change, self._needed)
+            if cells or keys:
+                self._remove(cells, keys)
+            retention.listed(change.listed)
+
+    def take_in(self, change: Change) -> None:
+        """Writes what a storage had of what was not known here: that is no change, so snapshots see it as well."""
+        base, retention = self.base, self.retention
+        shown = self._drop_built(change)
+        grown = base.commit(change)
+        for table in grown:
+            if table not in shown:
+                self.memo.drop_table(table)
+        if self.optimistic.updates:
+            self.optimistic.base_changed(tokens_of(change, grown))
+        if retention.active or retention.evicted:
+            retention.came(change)
+        self.ready.clear()
+
+    def vouch(self, key: str, told: Validators, change: Change) -> None:
+        """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
+        self.response_records[key] = ResponseRecord(None, told, key, change, self.base)
+
+    def bound(self) -> None:
+        """Lets go of what is over the bound since more was taken in."""
+        over = self.retention.over(self._needed)
+        if over:
+            self._remove(over, ())
+
+    def _drop_built(self, change: Change) -> Collection[str]:
+        """Drops what was built from the cells that a change is to write; returns tables that look the same after it."""
+        base, memo, optimistic = self.base, self.memo, self.optimistic
+        changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]
+        shown: Collection[str] = ()
+        if optimistic.covers:
+            # What an update expected, the view had already; bringing the view up to date finds what changed for it.
+            changed = [cell for cell in changed if not optimistic.holds(*cell)]
+            shown = {table for table, written in change.entities.items() if optimistic.had_already(table, written)}
+        if changed:
+            memo.drop_cells(changed, fresh=not any(pk in base.entities.get(table, EMPTY) for table, pk in changed))
+        return shown
+
+    def _record(self, keys: Mapping[str, ResultMeta], *, drops_results: bool) -> None:
+        base = self.base
+        self.asides.keep_results(keys)
+        for key, meta in keys.items():
+            if drops_results:
+                base.results.pop(key, None)
+                self.response_records.pop(key, None)
+            base.key_metas[key] = meta
+        if drops_results:
+            over = self.retention.named(keys)
+            if over:
+                self._remove((), over)
+        self.optimistic.base_changed({("key", key) for key in keys})
+
+    def _remove(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
+        """Takes entities and keys out of the tables; no one is told."""
+        base, memo = self.base, self.memo
+        gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
+        self._unfinished = gone = [*self._unfinished, *gone]
+        tables = {table for table, _ in gone}
+        for aside in self.asides.held():
+            aside.keep_removed(gone)
+        self.asides.keep_results(keys)
+        base.remove(gone)
+        if gone and self.persistence is None:  # else it is loaded again as it was
+            stale = StaleSet(EVICTED)
+            stale.cells.update(gone)
+            base.marks.add(stale, self.next_number())
+        for key in keys:
+            base.results.pop(key, None)
+            base.key_metas.pop(key, None)
+            self.response_records.pop(key, None)
+        for key in [key for key, witness in self.response_records.items() if witness.touches(tables)]:
+            del self.response_records[key]  # nothing that was let go of is held
+        self.retention.removed(gone, keys, base)
+        if self.persistence is not None:
+            self.persistence.let_go(gone, keys)
+        if gone or keys:
+            debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))
+        memo.drop_cells(gone)
+        for table in tables:
+            memo.drop_table(table)
+        lost: set[Token] = {("cell", *cell) for cell in gone}
+        lost.update(("table", table) for table in tables)
+        lost.update(("key", key) for key in keys)
+        self.optimistic.base_changed(lost)
+        self._unfinished = []

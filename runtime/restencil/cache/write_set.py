@@ -1,0 +1,110 @@
+"""What one response brings of each cell, as it was before it was merged with what is stored.
+
+A storage that others write to as well may hold something else of a cell than memory does; then what was brought is laid
+over that. It is noted only for stores that have a storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from ..schema.protocol import EntityNode
+    from .tables import Cell
+
+T = TypeVar("T")
+
+Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
+"""What an entity was before an action, and what it is after that; None for nothing."""
+
+
+class Joins(NamedTuple):
+    """What is added to lists and maps of a table, or taken from them: all that it accepts, or the one that is named."""
+
+    table: str
+    pk: str | None
+    accepts: Callable[[str], bool]
+    """Whether it may be about the collection with this primary key."""
+    change: Callable[[str, Any], Any]
+    """What becomes of a collection, from its primary key and items; the same object where nothing does."""
+    refreshes: bool
+    """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
+    moved: Mapping[Cell, Records]
+    """The entities by whose records that is told, as memory knew these."""
+    told: Callable[[Mapping[Cell, Records]], Callable[[str, Any], Any]] | None
+    """`change`, as other records of these entities tell it."""
+
+
+class Items(NamedTuple):
+    """A list or map that was answered as a whole, or a page of one."""
+
+    table: str
+    pk: str
+    items: Any
+    is_page: bool
+
+
+class WriteSet:
+    """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
+
+    # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
+    replaced: AbstractSet[Cell] = frozenset()
+    """The entities whose records were to be replaced."""
+    reborn: AbstractSet[Cell] = frozenset()
+    """The entities that were deleted, and then written anew."""
+    collections: Sequence[Joins | Items] = ()
+    """What was done to lists and maps, in order."""
+    stale: Sequence[Callable[[str], bool]] = ()
+    """Results whose keys one of these accepts turn stale."""
+
+    page: tuple[str, Any] | None = None
+    """The key of the list that it is a page of, and what lies there from then on; UNDEFINED for what is there."""
+
+    def __init__(self, records: Mapping[str, Mapping[str, Any]]) -> None:
+        self.records = records
+        """By table, what came of entities: records and INVALID."""
+        self.written: list[Any] = []
+        """A class and the primary keys that it wrote, the next class and those, and so on."""
+
+    @cached_property
+    def classes(self) -> dict[EntityNode, dict[str, None]]:
+        """By class, the primary keys that it wrote, once all is written."""
+        found: dict[EntityNode, dict[str, None]] = {}
+        for node, pks in zip(self.written[::2], self.written[1::2], strict=True):
+            found.setdefault(node, {}).update(dict.fromkeys(pks))
+        return found
+
+    def wrote(self, node: EntityNode, pks: Iterable[str]) -> None:
+        """Records of a class came."""
+        self.written += node, tuple(pks)
+
+    def replaces(self, cell: Cell) -> None:
+        """The record of an entity was to be replaced."""
+        self.replaced = _more_cells(self.replaced, cell)
+
+    def bears(self, cell: Cell) -> None:
+        """An entity was deleted, and then written anew."""
+        self.reborn = _more_cells(self.reborn, cell)
+
+    def did(self, piece: Joins | Items) -> None:
+        """Something was done to a list or map."""
+        self.collections = _more(self.collections, piece)
+
+    def expires(self, test: Callable[[str], bool]) -> None:
+        """Results whose keys this accepts turn stale."""
+        self.stale = _more(self.stale, test)
+
+
+def _more_cells(cells: AbstractSet[Cell], cell: Cell) -> AbstractSet[Cell]:
+    found = cells if isinstance(cells, set) else set(cells)
+    found.add(cell)
+    return found
+
+
+def _more(found: Sequence[T], one: T) -> Sequence[T]:
+    longer = found if isinstance(found, list) else [*found]
+    longer.append(one)
+    return longer

@@ -1,0 +1,246 @@
+"""The core of a controller for asyncio: each request runs in a task of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..base.lazy_imports import asyncio
+from ..base.scheduler import ThreadScheduler
+from ..base.steps import drive_async, receiver
+from ..cache.reading import Decision
+from ..http.cancellation import cancellable
+from ..http.transport import AsyncTransport
+from .core import Core, bind_args_of, read_for_call
+from .in_flight import InFlight, response_of
+from .read_steps import read_through
+from .tasks import is_alone, start_task
+from .timers import RemoteTimer, set_timer
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Coroutine
+
+    from ..base.durations import Duration, Timeout
+    from ..base.response import Response
+    from ..base.scheduler import Handle
+    from ..base.steps import Steps
+    from ..base.transport import AwaitingClient
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..endpoint.endpoint import Endpoint
+    from ..http.auth import Preparation
+    from ..http.user_agent import Agent
+    from .core import Managers
+    from .manager import Manager
+    from .paging import AwaitedPagesOfList
+    from .retry import Retries
+
+
+class AsyncCore(Core):
+    """Sends requests through a transport for asyncio, and waits in the running loop."""
+
+    is_blocking = False
+    transport: AsyncTransport
+
+    def __init__(
+        self,
+        store: Store | None,
+        managers: Managers | None,
+        retries: int | Retries | None,
+        preparation: Preparation | None,
+        *,
+        client: AwaitingClient | None,
+        http: str | None,
+        base_url: str,
+        timeout: Duration | Timeout | None,
+        max_response_bytes: int | None,
+        agent: Agent,
+        request_id: str | None,
+    ) -> None:
+        self._loop: AbstractEventLoop | None = None
+        transport = AsyncTransport(
+            client,
+            http=http,
+            base_url=base_url,
+            timeout=timeout,
+            max_response_bytes=max_response_bytes,
+            prepare=preparation,
+            agent=agent,
+        )
+        transport.request_id = request_id
+        super().__init__(store, managers, retries, preparation, transport)
+
+    def beside(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AsyncCore:
+        """The core of a partition: as this one, with a store, managers and a transport of its own."""
+        made = object.__new__(AsyncCore)
+        made._loop = self._loop
+        Core.__init__(made, store, managers, self.retries, self.preparation, transport)
+        return made
+
+    def enter_loop(self) -> None:
+        """Background work runs in the running loop from now on. RuntimeError where none is running."""
+        self._loop = running_loop()
+
+    async def close(self) -> None:
+        """Stops the managers and closes what was opened; a second call does nothing."""
+        if self.opened:
+            self.stop()
+            await self.transport.aclose()
+
+    def wait_for(self, steps: Steps) -> Coroutine[Any, Any, Any]:
+        """Takes steps to their end, awaiting where they wait."""
+        return drive_async(steps, self.transport)
+
+    async def read(self, request: Request) -> Any:
+        """Reads through the cache: fresh data at once, stale data while it is fetched anew, else awaits it."""
+        store = self.store
+        data = store.fresh(request)
+        if data is not None:
+            return data
+        if store.lasts:
+            await drive_async(store.knowing(request), self.transport)
+        reading = read_for_call(store, request)
+        if reading.decision is Decision.GIVE:
+            return reading.data
+        return await drive_async(read_through(self, request, reading), self.transport)
+
+    async def fetch(self, request: Request) -> tuple[Any, Any]:
+        """What was in flight, and the value that it brought, once that is in the store."""
+        in_flight = self.start(request)
+        try:
+            return in_flight, await self.complete(in_flight)
+        except BaseException:
+            self.abandon_unsent(in_flight)
+            raise
+
+    def pages(self, endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> AwaitedPagesOfList:
+        """A run over the pages of a list. Raises TypeError where the next page cannot be found."""
+        from .paging import AwaitedPagesOfList, Pages
+
+        return AwaitedPagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
+
+    async def ask(self, request: Request) -> Response[Any]:
+        """The answer to a request that nobody shares and of which nothing is stored."""
+        in_flight, steps = self.ask_steps(request)
+        loop = in_flight.loop = running_loop()
+        task = in_flight.task = loop.create_task(self._asked(in_flight, steps))
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            in_flight.cancel()  # where that does no harm to the pool of connections
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody else asks for it
+            raise
+        answer: Response[Any] = task.result()
+        return answer
+
+    async def _asked(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
+        in_flight.cancellation = cancellable()
+        receiver.set(in_flight)
+        try:
+            return response_of(in_flight, await drive_async(steps, in_flight.transport))
+        finally:
+            receiver.set(None)  # its task would hold it, and it its task
+
+    async def complete(self, in_flight: Any, /) -> Any:
+        """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""
+        if not isinstance(in_flight, InFlight):
+            return in_flight  # a manager answered the fetch itself
+        loop = asyncio._get_running_loop() or running_loop()  # before the claim, which obliges to send the request
+        if in_flight.sender is self.network and in_flight.claim():
+            self._loop = in_flight.loop = loop
+            try:
+                if not is_alone(loop):
+                    await asyncio.sleep(0)  # all who are about to ask for the same do so first
+            except BaseException:
+                if in_flight.last_waiter_left() or not loop.is_running():
+                    in_flight.sender.abandon(in_flight)
+                else:
+                    self._send_in_task(in_flight, loop)
+                raise
+            try:
+                self._begin(in_flight, loop)
+            except BaseException:
+                if in_flight.task is None:
+                    in_flight.sender.abandon(in_flight)
+                raise
+        if in_flight.done:
+            return in_flight.result()
+        try:
+            return await in_flight.wait_async()
+        finally:
+            if not in_flight.done:
+                in_flight.leave()
+
+    def complete_in_background(self, in_flight: Any) -> None:
+        """Sends the request of a fetch that nobody waits for, as a task."""
+        if not isinstance(in_flight, InFlight) or in_flight.claimed or in_flight.sender is not self.network:
+            return
+        in_flight.detached = True
+        loop = self._home()
+        in_flight.loop = loop
+        if not isinstance(self.store.scheduler, ThreadScheduler):
+            self.store.scheduler.spawn(lambda: loop.call_soon_threadsafe(self._send_detached, in_flight, loop))
+        elif asyncio._get_running_loop() is loop:
+            self._send_detached(in_flight, loop)
+        else:
+            loop.call_soon_threadsafe(self._send_detached, in_flight, loop)
+
+    def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
+        """Does the work after `delay` milliseconds, in the loop, or on the scheduler that the store was given."""
+        loop = self._home()
+        if asyncio._get_running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):
+            return set_timer(self.store.scheduler, loop, delay, work)
+        return RemoteTimer(loop, delay, work)
+
+    def _home(self) -> AbstractEventLoop:
+        """The loop of background work: the running one, else the one this controller was last used in."""
+        running = asyncio._get_running_loop()
+        if running is not None:
+            self._loop = running
+            return running
+        loop = self._loop or getattr(self.store.scheduler, "loop", None)
+        if loop is None:
+            raise RuntimeError(
+                "an AsyncController does background work in an asyncio event loop; call this from a coroutine"
+            )
+        return loop
+
+    def _begin(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        """Sends the request in a task of its own, its first step now."""
+        if not in_flight.done:
+            work = in_flight.sender.send_async(in_flight, self.transport_of(in_flight))
+            try:
+                task = start_task(work, loop)
+            except BaseException:
+                if in_flight.task is None:
+                    work.close()
+                raise
+            if task is not None:
+                task.add_done_callback(in_flight.task_ended)
+            elif not in_flight.done:
+                in_flight.sender.abandon(in_flight)
+        elif in_flight.resets == self.store.resets:
+            # Answered from elsewhere meanwhile: the network's own response is still wanted in the store.
+            self._send_in_task(in_flight, loop)
+
+    def _send_in_task(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        in_flight.loop = loop
+        in_flight.task = loop.create_task(in_flight.sender.send_async(in_flight, self.transport_of(in_flight)))
+        in_flight.task.add_done_callback(in_flight.task_ended)
+
+    def _send_detached(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
+        if in_flight.claim():
+            self._send_in_task(in_flight, loop)
+
+
+def running_loop() -> AbstractEventLoop:
+    """The running asyncio loop; a clear error under anything else."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "AsyncController runs on asyncio, and no asyncio event loop is running here; "
+            "use asyncio.run(…), or Controller in code without a loop"
+        ) from None

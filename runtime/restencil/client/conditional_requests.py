@@ -1,0 +1,286 @@
+"""Conditions of requests: an answer only if it is another one, a change only of what was seen; and whose turn it is."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.calls import CONDITIONS
+from ..base.durations import Timeout, timeout_of, whole_of
+from ..base.errors import PreconditionFailedError, TimeoutExceededError
+from ..base.freshness import condition_of, lifetime_of, may_be_stored, said_in
+from ..base.lazy_imports import asyncio
+from ..base.scheduler import block
+from ..base.transport import public_url
+from ..cache.reading import INFINITE
+from ..cache.validators import Terms, Validators, source_at
+from ..endpoint.calls import copied
+from .shared_future import LOOP_CHECK, wake_future
+from .timers import set_timer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Hashable, Mapping
+
+    from ..base.errors import NetworkError
+    from ..base.steps import Step
+    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..endpoint.endpoint import Endpoint
+    from .in_flight import InFlight
+
+_OK: Final = 200
+_SECOND: Final = 1000
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def source_of(request: Request) -> Hashable:
+    """What an answer stands for: the address, and the headers of the call that may change what is answered."""
+    options: Any = request.endpoint.call_options
+    given = request.endpoint.header_arguments
+    headers: Mapping[str, Any] = {} if options is None else options.headers
+    told = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
+    return source_at(request.url, tuple(sorted(given.items())) if given else (), told)
+
+
+def _known(in_flight: InFlight) -> Validators | None:
+    """What the last answer said, where this request may ask for another one only."""
+    request = in_flight.request
+    witness = in_flight.store.witness(request.key)
+    told = None if witness is None else witness.told
+    return told if told is not None and told.source == source_of(request) else None
+
+
+def told_by(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
+    """What an answer said of itself; `before` is what it said when it came, where it was not sent again."""
+    request, answer = in_flight.request, in_flight.answer
+    is_whole = request.rules.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
+    condition = condition_of(headers) if before is not None or is_whole else None
+    return Validators(headers, source_of(request), place_of(answer), condition, may_be_stored(headers))
+
+
+def place_of(answer: Any) -> str:
+    """Where an answer came from, after redirects; its query may hold what each request has anew."""
+    return str(answer.request.url).partition("?")[0]
+
+
+def said_by(in_flight: InFlight) -> dict[str, str] | None:
+    """What the HTTP answer says of itself; None where it says nothing, and where there is none."""
+    answer = in_flight.answer
+    return None if answer is None else said_in(answer.headers.raw)
+
+
+def renewed(before: Validators, headers: Mapping[str, str] | None) -> dict[str, str]:
+    """The headers of an answer that was not sent again: those that came now replace those that came with it."""
+    kept = {name: value for name, value in before.headers.items() if name != "age"}
+    return {**kept, **(headers or {})}
+
+
+def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: float, otherwise: float) -> Terms:
+    """How long data is good by what its answer says; `begun` is when it was asked for.
+
+    `otherwise` is when it turns stale where the server says nothing. What the endpoint has as bounds holds for all.
+    """
+    said = lifetime_of(headers)
+    least, most = bounds
+    fresh = otherwise - begun if said.fresh is None else said.fresh * _SECOND
+    until = begun + min(most, max(least, fresh))
+    shown = INFINITE if said.shown is None else 0.0 if not said.shown else until + said.shown * _SECOND
+    excused = None if said.excused is None else until + said.excused * _SECOND
+    return Terms(until, shown, excused, said.binds)
+
+
+# --- changes ---------------------------------------------------------------------------------------------------------
+
+
+def _has_own_condition(endpoint: Any) -> bool:
+    """Whether a call says by itself what its change is made for."""
+    headers: Any = _init_of(endpoint).get("headers") or ()
+    return any(name.lower() == "if-match" for name in dict(headers))
+
+
+def refuse_unseen(store: Store, request: Request) -> None:
+    """Raises ValueError for a change that needs to say what it is made for, where that is not known."""
+    rules = request.rules
+    if rules.concurrency is None or not rules.concurrency.is_required or rules.method not in _CHANGES:
+        return
+    if store.tagged(request)[1] is None and not _has_own_condition(request.endpoint):
+        raise ValueError(
+            f"{request.asked}: no ETag of this entity is known, and its concurrency requires one; "
+            "call get(...) first, and change what that gave"
+        )
+
+
+_CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
+
+
+def is_ordered(request: Request) -> bool:
+    """Whether a request waits for those before it that change the same entity, and says what it is made for."""
+    rules = request.rules
+    return rules.concurrency is not None and rules.side_effect and rules.method in _CHANGES
+
+
+class ConditionalRequests:
+    """On what conditions the attempts of a request are sent, and after which others."""
+
+    __slots__ = ("_in_flight", "_is_lost", "_queue", "_reads", "asks_whole", "known")
+
+    def __init__(self, in_flight: InFlight) -> None:
+        store, request = in_flight.store, in_flight.request
+        self._in_flight = in_flight
+        self._reads = request.rules.conditional and store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
+        self._queue: list[InFlight] | None = None
+        self._is_lost = False
+        self.asks_whole = request.needs_body
+        """Whether an answer is wanted in any case."""
+        self.known: Validators | None = None
+        """What the answer said that the server is asked about."""
+        if is_ordered(request):
+            with store.lock:
+                turns = store.in_flight.turns
+                for cell in [cell for cell, queue in turns.items() if all(other.done for other in queue)]:
+                    del turns[cell]
+                place, _ = store.tagged(request)
+                self._queue = [] if place is None else turns.setdefault(place, [])
+                self._queue.append(in_flight)
+
+    def begin(self, endpoint: Endpoint[..., Any]) -> Generator[Step, Any, Endpoint[..., Any]]:
+        """Steps: waits until all changes of the same entity before this one are answered.
+
+        Gives the endpoint with what is left of its timeout then. Raises TimeoutExceededError where nothing is.
+        """
+        if self._queue is None:
+            return endpoint
+        timeout = _timeout_of(endpoint, self._in_flight.transport)
+        waited = yield from self._turn(self._queue, None if timeout is None else whole_of(timeout))
+        return _within(endpoint, timeout, waited)
+
+    def _turn(self, queue: list[InFlight], limit: float | None) -> Generator[Step, Any, float]:
+        """Steps: waits for those before it; gives for how long, in ms. One within another does not wait for that."""
+        in_flight, store = self._in_flight, self._in_flight.store
+        begun = store.now()
+        while True:
+            with store.lock:
+                earlier = reversed(queue[: queue.index(in_flight)])
+                before = next((other for other in earlier if not other.done and other is not in_flight.within), None)
+            waited = store.now() - begun
+            if before is None or (before.owned_here and in_flight.loop is None):
+                return waited
+            left = None if limit is None else limit - waited
+            if left is not None and left <= 0:
+                raise TimeoutExceededError(
+                    f"{in_flight.request.asked}: no answer within {limit:g} ms (it waited for an earlier change of the "
+                    "same entity, and was not sent)",
+                    url=public_url(in_flight.request.url),
+                    method=in_flight.request.rules.method,
+                )
+            yield _End(before, left, in_flight.endpoint.signal)
+
+    def attempt(self) -> None:
+        """An attempt begins: it is sent on what is known now."""
+        in_flight = self._in_flight
+        if self._queue is not None:
+            tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
+            in_flight.condition = None if tag is None else ("If-Match", tag)
+        elif self._reads:
+            self.known = None if self.asks_whole else _known(in_flight)
+            in_flight.condition = None if self.known is None else self.known.condition
+
+    def failed(self, error: NetworkError) -> None:
+        """An attempt failed; where a change was made for something else than the server has, the error says more."""
+        if self._queue is not None and isinstance(error, PreconditionFailedError):
+            hint = "what the server has was changed since it was read here; read it again, and decide anew"
+            if self._is_lost:
+                hint = "an earlier attempt got no answer, so the change may have been made; read it again, and look"
+            concurrency = self._in_flight.request.rules.concurrency
+            if concurrency is not None and concurrency.field is None and not concurrency.is_required:
+                hint += "; until it is read, a change is sent without If-Match, and overwrites what others wrote"
+            error.args = (f"{error.args[0]}; {hint}", *error.args[1:])
+        self._is_lost = self._is_lost or not error.has_response
+
+
+class _End:
+    """A step: waits until a request has its outcome, for so long at most, or until the signal is aborted."""
+
+    __slots__ = ("_before", "_limit", "_signal")
+
+    def __init__(self, before: InFlight, limit: float | None, signal: Any) -> None:
+        self._before = before
+        self._limit = limit
+        self._signal = signal
+
+    @property
+    def _span(self) -> float | None:
+        """For how long to wait before it is looked whether the loop of the other one still runs."""
+        if self._before.loop is None:
+            return self._limit
+        return LOOP_CHECK if self._limit is None else min(LOOP_CHECK, self._limit)
+
+    def _watch(self, wake: Callable[[], object]) -> Callable[[], object]:
+        self._before.when_done(wake)
+        return (lambda: None) if self._signal is None else self._signal.add_listener(wake)
+
+    def _check(self) -> None:
+        if self._before.orphaned:
+            self._before.sender.abandon(self._before)
+        if self._signal is not None:
+            self._signal.raise_if_aborted()
+
+    def take(self, transport: BlockingTransport) -> None:
+        """Blocks until then."""
+        wake = threading.Event()
+        remove = self._watch(wake.set)
+        try:
+            block(self._before.store.scheduler, wake, self._span)
+        finally:
+            remove()
+        self._check()
+
+    async def take_async(self, transport: AwaitingTransport) -> None:
+        """Awaits until then."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+
+        def wake() -> None:
+            wake_future(future)
+
+        remove = self._watch(wake)
+        span = self._span
+        timer = None if span is None else set_timer(self._before.store.scheduler, loop, span, wake)
+        try:
+            await future
+        finally:
+            remove()
+            if timer is not None:
+                timer.cancel()
+        self._check()
+
+
+def _timeout_of(endpoint: Any, transport: Any) -> float | Timeout | None:
+    """The timeout of a call: that of its `request_init`, its endpoint's, else that of the transport."""
+    for timeout in (_init_of(endpoint).get("timeout"), endpoint.timeout, transport.timeout):
+        if timeout is not None:
+            found: float | Timeout = timeout_of(timeout, "timeout of request_init")
+            return found
+    return None
+
+
+def _within(endpoint: Endpoint[..., Any], timeout: float | Timeout | None, waited: float) -> Endpoint[..., Any]:
+    """The endpoint with what is left of its timeout after so many ms."""
+    whole = None if timeout is None else whole_of(timeout)
+    if whole is None or not waited:
+        return endpoint
+    rest = max(1.0, whole - waited)
+    left: float | Timeout = rest
+    if isinstance(timeout, Timeout):
+        left = Timeout(rest, timeout.connect, timeout.read, timeout.write, timeout.pool)
+    init = {name: value for name, value in _init_of(endpoint).items() if name != "timeout"}
+    made: Endpoint[..., Any] = copied(endpoint, timeout=left, request_init=init)
+    return made
+
+
+def _init_of(endpoint: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = getattr(endpoint, "request_init", None) or {}
+    return found

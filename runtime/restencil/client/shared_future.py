@@ -1,0 +1,195 @@
+"""Promises that threads and tasks wait for: a request in flight, a token refresh."""
+
+from __future__ import annotations
+
+import threading
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..base.errors import AbortError
+from ..base.exception_copy import copy_with_traceback
+from ..base.lazy_imports import asyncio
+from ..base.scheduler import block
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
+    from collections.abc import Callable
+
+    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..cache.store import Store
+
+T = TypeVar("T")
+
+#: How often a waiter looks whether the event loop that owes it the outcome still runs, in milliseconds.
+LOOP_CHECK = 100.0
+
+
+class SharedFuture(Generic[T]):
+    """A value or an error that arrives once; any number of threads and tasks of any loops may wait for it.
+
+    The store's lock guards it, so that settling and joining exclude each other.
+    """
+
+    __slots__ = ("_event", "_futures", "_told", "_wakers", "done", "error", "loop", "store", "thread", "value")
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.done = False
+        self.value: T | None = None
+        self.error: BaseException | None = None
+        self.loop: AbstractEventLoop | None = None
+        self.thread: int | None = None
+        self._event: threading.Event | None = None
+        self._futures: list[Future[None]] | None = None
+        self._told = False
+        self._wakers: list[Callable[[], object]] | None = None
+
+    def when_done(self, wake: Callable[[], object]) -> None:
+        """Calls the function once the outcome is there, in whatever thread; at once where it is."""
+        with self.store.lock:
+            if not self.done:
+                self._wakers = [*(self._wakers or ()), wake]
+                return
+        wake()
+
+    def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
+        """Hand the outcome to all who wait; False when there was one already."""
+        with self.store.lock:
+            if self.done:
+                return False
+            self.value = value
+            self.error = error
+            self.done = True
+        try:
+            self._wake()
+        except BaseException:  # whatever comes between: who waits would wait for ever
+            self._wake()
+            raise
+        return True
+
+    def _wake(self) -> None:
+        with self.store.lock:
+            event, futures = self._event, self._futures
+        if event is not None:
+            event.set()
+        for future in futures or ():
+            wake_future(future)
+        for wake in self._wakers or ():
+            wake()
+        self._event = self._futures = self._wakers = None
+
+    def result(self) -> T:
+        """The value of a settled promise; raises its error, to each caller one of their own."""
+        if self.error is not None:
+            raise self.told(self.error)
+        return self.value  # type: ignore[return-value]  # set together with `done`
+
+    def told(self, error: BaseException) -> BaseException:
+        """What is raised to one caller for an error of this promise: itself to the first one, then its twins."""
+        with self.store.lock:
+            first, self._told = not self._told, True
+        return error if first else copy_with_traceback(error)
+
+    def own(self, *, blocking: bool) -> None:
+        """This thread, or its running loop, owes the outcome from now on."""
+        if blocking:
+            self.thread = get_ident()
+        else:
+            self.loop = asyncio.get_running_loop()
+
+    @property
+    def orphaned(self) -> bool:
+        """The event loop that would bring the outcome does not run any more."""
+        return self.loop is not None and not self.loop.is_running()
+
+    @property
+    def owned_here(self) -> bool:
+        """A blocking wait in this thread would wait for itself: the thread, or its running loop, owes the outcome."""
+        if self.loop is not None:
+            return asyncio._get_running_loop() is self.loop
+        return self.thread == get_ident()
+
+    def wait(self) -> T:
+        """Block this thread until the outcome is there; AbortError when the loop that owes it has ended."""
+        with self.store.lock:
+            if self.done:
+                return self.result()
+            event = self._event
+            if event is None:
+                event = self._event = threading.Event()
+        while not block(self.store.scheduler, event, None if self.loop is None else LOOP_CHECK):
+            if self.orphaned:
+                self.settle(error=orphan_error())
+        return self.result()
+
+    async def wait_async(self) -> T:
+        """Await the outcome in the running loop, whichever thread or loop brings it."""
+        loop = asyncio.get_running_loop()
+        with self.store.lock:
+            if self.done:
+                return self.result()
+            future = loop.create_future()
+            if self._futures is None:
+                self._futures = [future]
+            else:
+                self._futures.append(future)
+        try:
+            if self.loop is None or self.loop is loop:
+                await future
+            else:
+                while not self.done:
+                    await asyncio.wait((future,), timeout=LOOP_CHECK / 1000)
+                    if self.orphaned:
+                        self.settle(error=orphan_error())
+        finally:
+            if not self.done:
+                self._forget_future(future)
+        return self.result()
+
+    def forget_waiters(self) -> None:
+        """This is a forked process: who waited is in the parent."""
+        self._event = self._futures = self._wakers = None
+
+    def _forget_future(self, future: Future[None]) -> None:
+        with self.store.lock:
+            if self._futures and future in self._futures:
+                self._futures.remove(future)
+
+
+def orphan_error() -> AbortError:
+    """What a waiter gets when the loop or controller that ran its request has gone."""
+    return AbortError("the event loop or controller that ran this shared request has ended; call again to send it anew")
+
+
+def wake_future(future: Future[None]) -> None:
+    """Let the waiter of this future go on, from any thread."""
+    loop = future.get_loop()
+    if asyncio._get_running_loop() is loop:
+        _resolve(future)
+        return
+    try:
+        loop.call_soon_threadsafe(_resolve, future)
+    except RuntimeError:
+        pass  # that loop is closed: no one waits there any more
+
+
+def _resolve(future: Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+class WaitFor:
+    """A step: wait for a promise that someone else keeps."""
+
+    __slots__ = ("_promise",)
+
+    def __init__(self, promise: SharedFuture[Any]) -> None:
+        self._promise = promise
+
+    def take(self, transport: BlockingTransport) -> Any:
+        """Blocks until it is kept."""
+        return self._promise.wait()
+
+    async def take_async(self, transport: AwaitingTransport) -> Any:
+        """Awaits until it is kept."""
+        return await self._promise.wait_async()

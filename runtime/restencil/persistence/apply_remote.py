@@ -1,0 +1,50 @@
+"""What a storage says enters memory as one change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..base.values import UNDEFINED, Meta, Sentinel, same_json
+from ..cache.store_state import Transition
+from ..cache.tables import Change
+from ..schema.stored import is_partial, record_of
+from .row_codec import is_collection
+
+if TYPE_CHECKING:
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from .rebase import Held
+
+
+def apply_remote(contents: StoreState, entering: Mapping[Cell, Held]) -> bool:
+    """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
+
+    Where it is the same in JSON, the object stays that memory has.
+    """
+    base = contents.base
+    change = Change(base, Meta(0, 0, 0))
+    differs = False
+    for (table, pk), (stored, times) in entering.items():
+        before = base.get(table, pk)
+        kept = before if is_alike(before, stored) else stored
+        if kept is before and base.meta(table, pk) == times:
+            continue
+        differs = True
+        change.write(table, pk, kept, times)
+        if is_collection(table):
+            change.collections.add(table)
+    if differs:
+        effects = Transition()
+        effects.change = change
+        contents.commit(effects)
+    return differs
+
+
+def is_alike(before: object, stored: object) -> bool:
+    """Whether what memory has is the same in JSON."""
+    if before is stored:
+        return True
+    if before is UNDEFINED or isinstance(before, Sentinel) or isinstance(stored, Sentinel):
+        return False
+    return is_partial(before) is is_partial(stored) and same_json(record_of(before), record_of(stored))

@@ -1,0 +1,157 @@
+"""Loads what a read lacks, one level at a time: a key, all cells that something refers to, a whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..schema.protocol import is_plain
+from ..storage.protocol import MOST_PLACES, TableInfo
+from .schema_fingerprint import fingerprint_of_endpoint
+from .storage_query import MOST_IN_LOOP, Asking, StorageQuery
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
+    from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry, Loaded, Page
+    from .connection import StorageConnection
+    from .hydration import Hydrator
+    from .log_consumer import Changes
+
+_COMPARED: Final = 500
+"""So much of what is doubted is compared with the storage at a time."""
+_AGAIN: Final = 50
+"""So often a table is looked through anew because others wrote to it."""
+_NO_TABLE: Final = TableInfo(0, False)
+
+
+class BatchLoader:
+    """Loads into memory (locked between the questions)."""
+
+    def __init__(self, connection: StorageConnection, intake: Hydrator, changes: Changes) -> None:
+        self._connection = connection
+        self._intake = intake
+        self._changes = changes
+        self.inside = 0
+        """How many reads are being prepared in each other, as by a hook that reads."""
+
+    def load_key(self, request: Request, ahead: Mapping[Cell, Any]) -> Asking[bool]:
+        """Loads what lies under a key, and these cells with it; whether there is anything under the key."""
+        key, cells = request.key, [*ahead]
+        tables = [*dict.fromkeys(table for table, _ in cells)]
+        loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, (key,), (), tables))
+        self._connection.count.loads += 1
+        if loaded is None or not (yield from self._reach(loaded)):
+            return False
+        late = self._changes.late(loaded.number)
+        if late is None or key in late:
+            return False
+        result = next((result for result in loaded.results if result.key == key), None)
+        schema = request.rules.schema
+        shape = fingerprint_of_endpoint(request.rules)
+        taken = [cell for cell in cells if cell not in late] if late else cells
+        self._intake.take_result(key, result, shape, schema is None or is_plain(schema), (taken, loaded, ahead))
+        return result is not None
+
+    def peek(self, key: str) -> bool:
+        """Loads what lies under a key for an action that is under way (locked): whether memory has now what there is.
+
+        Memory is not brought up to it, as what the action has read must stay as it is: what is newer is not taken.
+        """
+        known = self._connection.known
+        loaded = self._connection.load(lambda storage: storage.load((), (key,)))
+        self._connection.count.loads += 1
+        if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
+            return False
+        late = self._changes.late(loaded.number)
+        if late is None or key in late:
+            return False
+        return self._intake.take_unread(key, next((result for result in loaded.results if result.key == key), None))
+
+    def load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
+        """Loads all of one level; False where the storage does not answer, or not in time."""
+        intake, todo = self._intake, [*cells]
+        size = max(1, len(todo))
+        while todo or index:
+            piece, entries = todo[:MOST_PLACES], index
+            tables = [*dict.fromkeys(table for table, _ in piece)]
+            loaded: Loaded | None = yield StorageQuery(
+                lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
+            )
+            self._connection.count.loads += 1
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self._changes.late(loaded.number)
+            if late is None:
+                return False
+            taken = [cell for cell in piece if cell not in late]
+            intake.take_rows(taken, loaded, cells)
+            intake.take_index(entries, loaded)
+            todo, index = todo[MOST_PLACES:], []
+            if len(taken) < len(piece):
+                return True  # the rest is found unknown again
+        return True
+
+    def _reach(self, loaded: Loaded) -> Asking[bool]:
+        """Memory is brought up to what was loaded; not inside of a hook, where nothing must change."""
+        known = self._connection.known
+        if loaded.epoch == known.epoch and loaded.number <= known.number:
+            return True
+        if self.inside > 1:
+            return False
+        return (yield from self._changes.reach(loaded))
+
+    def load_whole(self, table: str) -> Asking[bool]:
+        """Brings all that a table holds into memory, in the order in which it came."""
+        intake, known = self._intake, self._connection.known
+        for _ in range(_AGAIN):
+            first: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
+            if first is None or not (yield from self._reach(first)):
+                return False
+            version = first.tables.get(table, _NO_TABLE).version
+            pks: list[str] = []
+            after: str | None = None
+            while version:
+                limit = MOST_PLACES if pks else MOST_IN_LOOP
+                page: Page | None = yield StorageQuery(
+                    lambda storage: storage.scan(table, after, limit), len(pks) + limit  # noqa: B023
+                )
+                if page is None:
+                    return False
+                pks += page.items
+                after = page.next
+                if after is None:
+                    break
+            cells = {(table, pk): None for pk in pks if known.rev(table, pk) is None}
+            if cells and not (yield from self.load(cells, [])):
+                return False
+            last: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
+            if last is None or not (yield from self._reach(last)):
+                return False
+            if last.tables.get(table, _NO_TABLE).version == version and last.epoch == first.epoch:
+                intake.infos.update(last.tables)
+                intake.take_whole(table, pks, is_known=bool(version))
+                return True
+        return False
+
+    def compared(self) -> Asking[bool]:
+        """Some of what is doubted is compared with the storage, and the order of tables asked for."""
+        unordered = self._intake.unordered
+        while unordered:
+            table = unordered.pop()
+            if table in self._intake.whole and not (yield from self.load_whole(table)):
+                unordered.add(table)
+                return False
+        cells = self._intake.some_unverified(_COMPARED)
+        if cells and not (yield from self.load(dict.fromkeys(cells), [])):
+            return False
+        keys = self._intake.some_unverified_keys(_COMPARED)
+        if keys:
+            loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), keys), len(keys))
+            if loaded is None or not (yield from self._reach(loaded)):
+                return False
+            late = self._changes.late(loaded.number)
+            if late is not None:
+                self._intake.take_keys([key for key in keys if key not in late], loaded)
+        self._intake.settle()
+        return True

@@ -1,0 +1,100 @@
+"""Changes of all results whose keys a test accepts, carried out in the storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base.values import UNDEFINED, Meta, is_dict
+from ..storage.protocol import Batch, Entry
+from .pending_write import Extension, Result
+from .row_codec import Unstorable, result_parts
+
+if TYPE_CHECKING:
+    from ..cache.store_state import StoreState
+    from ..storage.protocol import StoredResult
+    from .connection import StorageConnection
+    from .pending_write import PendingWrite, Sweep
+    from .stored_forms import Forms
+
+
+class BulkInvalidation:
+    """Invalidates or expires what a test accepts, but for what was received later."""
+
+    def __init__(self, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
+        self._contents = contents
+        self._forms = forms
+        self._connection = connection
+
+    def carry_out(self, sweep: Sweep | Extension, pending: PendingWrite) -> bool:
+        """Looks through the keys that may be meant, of all in the storage; False where that does not answer now."""
+        if isinstance(sweep, Extension):
+            return self._change(sweep, [sweep.key])
+        for page in self._connection.pages(None):
+            if page is None:
+                return False
+            with self._connection.lock, self._contents.hooks:
+                keys = [key for key in page if key not in pending.written_keys and sweep.accepts(key)]
+            if keys and not self._change(sweep, keys):
+                return False
+        return True
+
+    def _change(self, sweep: Sweep | Extension, keys: list[str]) -> bool:
+        connection, known = self._connection, self._connection.known
+        loaded = connection.work(lambda storage: storage.load((), keys))
+        if loaded is None:
+            return False
+        changed = [swept for result in loaded.results if (swept := self._left(sweep, result)) is not None]
+        if not changed or loaded.epoch != known.epoch:
+            return True
+        named = [result.key for result in changed]
+        entry = Entry(0, connection.writer, None, {}, {}, {}, named, [], False, connection.next_commit_id())
+        batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
+        outcome = connection.send(batch)
+        if outcome is None:
+            return False
+        with connection.lock:
+            is_next = known.numbered(outcome.number)
+            for key in named:
+                if not is_next:
+                    known.key_revs.pop(key, None)
+                elif key in known.key_revs:
+                    known.key_revs[key] = outcome.number
+        return True
+
+    def swept(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
+        """A result as such a change leaves it; None where it leaves it alone."""
+        with self._contents.hooks:
+            return self._left(sweep, result) if sweep.accepts(result.key) else None
+
+    def _left(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
+        """The result of a key that is meant, as the change leaves it."""
+        if isinstance(sweep, Extension):
+            return self._extended(sweep, result)
+        known = self._connection.known
+        times = known.inward(result.times)
+        if times.date > sweep.moment or (sweep.invalidates and result.invalidated):
+            return None
+        if sweep.invalidates:
+            times = known.outward(Meta(times.fetched_at, sweep.moment, 0))
+            return result._replace(times=times, invalidated=True, value=None)
+        if times.expires_at == 1:
+            return None
+        return result._replace(times=result.times._replace(expires_at=1))
+
+    def _extended(self, page: Extension, result: StoredResult) -> StoredResult | None:
+        """The result of a list that was told no later than the page; one that was told to be stale stays so."""
+        known = self._connection.known
+        times = known.inward(result.times)
+        if result.invalidated or result.value is None or times.date > page.times.date:
+            return None
+        try:
+            value = result_parts(result.value, times)[0]
+            is_told = is_dict(value) and page.said is not UNDEFINED
+            if times.expires_at > 1:
+                times = page.times
+            elif not is_told:
+                return None
+            encoded = self._forms.result_value(Result(page.said if is_told else value, times, None))
+        except (ValueError, Unstorable):
+            return None
+        return result._replace(times=known.outward(times), value=encoded)

@@ -1,0 +1,275 @@
+"""What an action hands over, and what of that is stored at all.
+
+The caller's thread takes references and no more; what they mean is worked out by who asks for it first. So whoever asks
+what waits, or what was written, has it worked out before (`WriteQueue.settle`), in the order of the actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.lazy_imports import logger
+from ..base.values import UNDEFINED, Meta
+from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
+from ..schema.protocol import definitions
+from .pending_write import NO_CELLS, NO_NAMES, CapturedAction, Extension, PendingWrite, Result, Sweep
+from .stored_validators import is_bare
+
+if TYPE_CHECKING:
+    from ..cache.actions import Action
+    from ..cache.request import Request
+    from ..cache.store_state import StoreState, Transition
+    from ..cache.tables import Cell, Change, ResultMeta
+    from ..schema.protocol import Schema
+    from .connection import StorageConnection
+    from .pending_write import Key
+    from .stored_forms import Forms
+
+_ANSWERS: Final = frozenset({SetResponse, Freshen})
+_FEW: Final = 100
+"""Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
+
+
+class ChangeCapture:
+    """Takes from each action what is to be stored of it (locked)."""
+
+    def __init__(self, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
+        self._contents = contents
+        self._connection = connection
+        self._forms = forms
+        self.tainted: set[Cell] = set()
+        """Cells in which memory has something that reaches no storage."""
+        self.apart: set[str] = set()
+        """Keys whose results are not stored."""
+        self._met: dict[Schema, int] = {}
+        """The schemas that were met, and how often one had been redefined by then."""
+        self._under_error: dict[str, Meta] = {}
+        """By key, the times of a result that lies under an error."""
+        self.wrote: Callable[[PendingWrite, CapturedAction], object] = _nothing
+        """Called with what an action has written, before that is worked out."""
+
+    def clear(self) -> None:
+        """Memory holds nothing any more."""
+        for kept in (self.tainted, self.apart, self._under_error):
+            kept.clear()
+
+    # -- by who acts
+
+    def captured(self, action: Action, effects: Transition, change: Change) -> list[Any]:
+        """What an action that is about to write a change hands over, as `CapturedAction.of` reads it.
+
+        It is one list, as each object that waits is looked through by Python's garbage collector, again and again, and
+        each call is felt. (Benchmark: write of one entity over a storage.)
+        """
+        base = self._contents.base
+        for cell in [*change.growing]:
+            change.spread(cell)  # it would grow in place, and is needed as it is now
+        brought = None if effects.writer is None else effects.writer.brought
+        request, is_stored = None, True
+        if type(action) in _ANSWERS:
+            answer: Any = action
+            request, is_stored = answer.request, answer.stored
+        flat: list[Any] = [
+            0,
+            change.times,
+            request,
+            brought,
+            change.differing,
+            change.indexes,
+            change.metas,
+            frozenset(change.listed) if change.listed else NO_NAMES,
+            frozenset(effects.stale.cells) if effects.stale is not None else NO_CELLS,
+            effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
+            type(action) is SetResponse,
+            is_stored,
+            0.0 if brought is None or not brought.stale else self._contents.clock(),
+            len(change.entities),
+        ]
+        rows = 0
+        for table, written in change.entities.items():
+            count = len(written)
+            rows += count
+            stored = base.entities.get(table)
+            if stored is None:
+                flat += table, {**written}, 0  # what is written to a table that is not there becomes it
+            elif count > _FEW or table in change.differing:
+                flat += table, written, 0
+            else:
+                flat += table, written, count
+                flat += map(stored.get, written)
+        flat[0] = rows
+        results, metas, were, had = change.results, change.key_metas, base.key_metas, base.results
+        for key, meta in metas.items():
+            flat += key, results.get(key, UNDEFINED), meta, had.get(key, UNDEFINED), were.get(key)
+        for key in results:
+            if key not in metas:
+                flat += key, results[key], None, base.result(key), base.key_meta(key)
+        return flat
+
+    def taken(self, action: Action, effects: Transition) -> PendingWrite | None:
+        """What an action that is about to be carried out and writes no change hands over; None for nothing."""
+        if not self._connection.storage.writable:
+            return None
+        moment = self._contents.clock()
+        if effects.starts_over:
+            pending = PendingWrite(Meta(moment, moment, moment))
+            pending.is_reset = True
+            return pending
+        if isinstance(action, InvalidateAll | ExpireAll):
+            return _swept(action.test, isinstance(action, InvalidateAll), moment)
+        results = {
+            key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
+            for key, meta in effects.keys.items()
+            if key not in self.apart and self._forms.is_kept_key(key)
+        }
+        if not results:
+            return None
+        pending = PendingWrite(Meta(moment, moment, 0))
+        pending.results = results
+        return pending
+
+    def left_out(self, change: Change) -> PendingWrite:
+        """What an action hands over of which nothing can be stored."""
+        pending = PendingWrite(change.times)
+        pending.cells = {table: {**written} for table, written in change.entities.items() if written}
+        pending.drop = dict.fromkeys((*change.results, *change.key_metas))
+        self._leave_out(pending)
+        return pending
+
+    def _leave_out(self, pending: PendingWrite) -> None:
+        self.tainted.update(pending.all_cells())
+        pending.leave_out()
+
+    # -- by who asks
+
+    def worked_out(self, given: list[Any] | PendingWrite) -> PendingWrite:
+        """An action that has handed this over."""
+        pending = PendingWrite.of(given) if isinstance(given, list) else given
+        if pending.captured is not None:
+            captured = CapturedAction.of(pending.captured)
+            pending.take_said(captured.said)
+            try:
+                self.wrote(pending, captured)
+                self._work_out(pending, captured)
+            except Exception:
+                logger.exception("what came is not stored, nor is anything older shown in its place")
+                pending.cells = {table: written for table, written, _ in captured.tables}
+                pending.drop = dict.fromkeys(key for key, *_ in captured.keys)
+                self._leave_out(pending)
+            pending.captured = None
+        return pending
+
+    def _work_out(self, pending: PendingWrite, captured: CapturedAction) -> None:
+        request = pending.request
+        if not self._connection.storage.writable:
+            pending.forget_values()
+            return
+        if not captured.tables and self._is_error(captured):
+            pending.forget_values()
+            return
+        if request is not None and not (request.rules.persist and captured.said.is_stored):
+            self._keep_out(pending, captured, request)
+            return
+        pending.take_tables(captured)
+        brought = pending.brought
+        if brought is not None:
+            for node in brought.classes:
+                if self._met.get(node) != definitions.count:
+                    schema: Any = node
+                    self._forms.shapes.meet_class(schema.model)
+                    self._met[node] = definitions.count
+            if brought.stale:
+                pending.sweeps = [Sweep(test, False, captured.said.moment) for test in brought.stale]
+        if request is not None and request.rules.schema is not None:
+            met: Schema = request.rules.schema
+            if self._met.get(met) != definitions.count:
+                self._forms.shapes.meet(met)
+                self._met[met] = definitions.count
+        results = self._results(pending, captured)
+        told = captured.said.told
+        if told is not None and request is not None and request.key in results and is_bare(told, request):
+            results[request.key] = results[request.key]._replace(told=told)
+        pending.results = results
+        if brought is not None and brought.page is not None:
+            self._extend(pending, *brought.page, results)
+
+    def _extend(self, pending: PendingWrite, key: str, said: Any, results: dict[str, Result]) -> None:
+        """A page extends the list that the storage has where memory has none, or may not have the latest."""
+        connection = self._connection
+        is_latest = key in results and connection.storage.inline and key not in connection.known.doubted_keys
+        if not is_latest and key not in self.apart and self._forms.is_kept_key(key):
+            results.pop(key, None)
+            pending.sweeps = [*pending.sweeps, Extension(key, said, pending.times)]
+
+    def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
+        """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
+        if captured.said.is_answer or not request.rules.persist:
+            self.tainted.update((table, pk) for table, written, _ in captured.tables for pk in written)
+        pending.forget_values()
+        if not request.rules.persist:
+            self.apart.add(request.key)
+        else:
+            pending.drop = {request.key: None}
+
+    def _is_error(self, captured: CapturedAction) -> bool:
+        """Whether all that it says is that a request failed: an error changes nothing in a storage."""
+        metas = [(key, meta, were) for key, _, meta, _, were in captured.keys if meta is not None]
+        if not metas or any(meta.error is None for _, meta, _ in metas):
+            return False
+        for key, _, were in metas:
+            if were is not None and were.error is None:
+                self._under_error[key] = _times(were)
+        return True
+
+    def _results(self, pending: PendingWrite, captured: CapturedAction) -> dict[str, Result]:
+        request, found = pending.request, dict[str, Result]()
+        own = None if request is None else request.key
+        for written in captured.keys:
+            key = written[0]
+            if key in self.apart or not self._forms.is_kept_key(key):
+                continue
+            if key == own and request is not None:
+                if request.rules.side_effect:
+                    self.apart.add(key)
+                    continue
+                self._under_error.pop(key, None)
+            result = self._result(written, pending.times, request if key == own else None)
+            if pending.doubtful and key == own:
+                result = result._replace(times=result.times._replace(expires_at=min(1, result.times.expires_at)))
+            found[key] = result
+        return found
+
+    def _result(self, written: Key, own: Meta, request: Request | None) -> Result:
+        key, value, meta, before, were = written
+        if value is UNDEFINED:
+            value = before
+        if meta is None:
+            meta = were
+        if meta is None:
+            times = own._replace(expires_at=0)
+        elif meta.error is not None:
+            under = self._under_error.get(key, own._replace(expires_at=0))
+            times = under if meta.expires_at > 1 else under._replace(expires_at=min(under.expires_at, meta.expires_at))
+        else:
+            times = _times(meta)
+        rules = None if request is None else request.rules
+        invalidated = meta is not None and meta.invalidated
+        terms = None if meta is None else meta.terms
+        is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
+        is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
+        return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
+
+
+def _nothing(pending: PendingWrite, captured: CapturedAction) -> None:
+    return None
+
+
+def _times(meta: ResultMeta) -> Meta:
+    return Meta(meta.fetched_at, meta.date, meta.expires_at)
+
+
+def _swept(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:
+    pending = PendingWrite(Meta(moment, moment, 1))
+    pending.sweeps = [Sweep(test, invalidates, moment)]
+    return pending

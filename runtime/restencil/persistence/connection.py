@@ -1,0 +1,454 @@
+"""A storage as a store asks it: opened at first need, never the reason for an error; and what memory knows of it."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
+from ..base.lazy_imports import logger, uuid
+from ..base.values import Meta
+
+if TYPE_CHECKING:
+    from threading import RLock
+
+    from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage, StoredRow
+    from .row_codec import Left
+
+T = TypeVar("T")
+
+_LOADS: Final = 3
+"""So many loads may fail one after another before no read asks any more."""
+_PAGE: Final = 1_000
+"""So many names are asked for at once."""
+LEASE_LENGTH: Final = 3_000.0
+"""How long a lease lasts, in ms; who is out of touch for longer does not know what others did."""
+_SHORTEST: Final = 1.0
+_LONGEST: Final = 30.0
+"""A storage that is down is asked again after so many seconds, each time after twice as many."""
+
+
+class Counters:
+    """What was done, since the store was made."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.loaded_rows = 0
+        self.holes = 0
+        self.commits = 0
+        self.committed_rows = 0
+        self.moved = 0
+        self.fenced = 0
+        self.entries = 0
+        self.breaks = 0
+        self.leases = 0
+        self.leases_waited_for = 0
+        self.requests_saved = 0
+        self.unstorable = 0
+        self.errors: dict[str, int] = {}
+
+
+class VersionMap:
+    """What memory knows of the rows and results below it; guarded by the store's lock.
+
+    A cell is *known* if its table in `revs` has it, *open* if it is not and waits for its commit, *doubted* if it is in
+    neither and memory holds something under it, else *unknown*. The same holds for keys.
+    """
+
+    def __init__(self) -> None:
+        self.revs: dict[str, dict[str, int]] = {}
+        """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
+        self.key_revs: dict[str, int] = {}
+        self.key_writers: dict[str, str] = {}
+        """Who wrote results last, as far as the log told that."""
+        self.key_shapes: dict[str, str] = {}
+        """The shapes of the endpoints of results that memory has."""
+        self.doubted: dict[str, dict[str, int]] = {}
+        """What `revs` said before a break: memory holds these, and whether it is right has to be found out."""
+        self.doubted_keys: dict[str, int] = {}
+        """The same of keys; 0 where none was known, so that what memory has may be right."""
+        self.shapes: dict[str, str] = {}
+        """The usual shape of the rows of a table."""
+        self.odd_shapes: dict[tuple[str, str], str] = {}
+        """Those of rows that have another one."""
+        self.versions: dict[str, int] = {}
+        """Of tables whose primary keys are all known, in `members`."""
+        self.members: dict[str, list[str]] = {}
+        self.unordered: set[str] = set()
+        """Tables of which memory has all rows, and not the order in which the storage has them."""
+        self.left: dict[tuple[str, str], Left] = {}
+        """What was left out of rows, of those of which anything was."""
+        self.epoch = 0
+        self.reset = 0
+        self.number = 0
+        """The newest commit that memory has taken in."""
+        self.last = 0
+        """The newest commit that is known of, be it one of this store."""
+        self.offset: float = 0
+        """The storage's time minus the store's, in ms."""
+
+    def begin(self, opened: Opened) -> None:
+        """Nothing is known of the namespace yet; what memory doubts stays doubted."""
+        self.offset = opened.offset
+        self._begin(opened.epoch, opened.reset, opened.number)
+
+    def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
+        """The namespace began anew, and nothing of it is known; the clocks did not."""
+        self._begin(epoch, reset, number)
+        self.doubted.clear()
+        self.doubted_keys.clear()
+
+    def _begin(self, epoch: int, reset: int, number: int) -> None:
+        self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
+        for kept in (self.revs, self.key_revs, self.key_writers, self.shapes, self.odd_shapes):
+            kept.clear()
+        self.versions.clear()
+        self.members.clear()
+
+    def numbered(self, number: int) -> bool:
+        """A commit of this store has a number: whether it is the next one, so that nobody has committed meanwhile."""
+        self.last = max(self.last, number)
+        if number != self.number + 1:
+            return False
+        self.number = number
+        return True
+
+    def is_unverified(self, cell: tuple[str, str]) -> bool:
+        """Whether memory holds something of a cell that may be wrong."""
+        found = self.doubted.get(cell[0])
+        return found is not None and cell[1] in found
+
+    def rev(self, table: str, pk: str) -> int | None:
+        """The rev that memory has of a cell; None where it is not known."""
+        found = self.revs.get(table)
+        return None if found is None else found.get(pk)
+
+    def shape(self, table: str, pk: str) -> str:
+        """The shape that the row of a known cell has."""
+        found = self.odd_shapes.get((table, pk))
+        return self.shapes.get(table, "") if found is None else found
+
+    def note(self, table: str, pk: str, rev: int, shape: str) -> None:
+        """Memory has the row of this rev."""
+        self.revs.setdefault(table, {})[pk] = rev
+        if self.doubted:
+            self.doubted.get(table, {}).pop(pk, None)
+        if self.shapes.setdefault(table, shape) != shape:
+            self.odd_shapes[table, pk] = shape
+        elif self.odd_shapes:
+            self.odd_shapes.pop((table, pk), None)
+
+    def note_rows(self, table: str, rows: Sequence[StoredRow]) -> None:
+        """Memory has these rows, at least one, of a table."""
+        usual = self.shapes.setdefault(table, rows[0].shape)
+        if self.odd_shapes or self.doubted or any(row.shape != usual for row in rows):
+            for row in rows:
+                self.note(table, row.pk, row.rev, row.shape)
+        else:
+            self.revs.setdefault(table, {}).update([(row.pk, row.rev) for row in rows])
+
+    def outward(self, times: Meta) -> Meta:
+        """Times of memory as the storage has them; 0 and 1 are marks and no moments."""
+        offset = self.offset
+        return times if not offset else Meta(*(time if time <= 1 else time + offset for time in times))
+
+    def inward(self, times: Meta) -> Meta:
+        """Times of the storage as memory has them."""
+        offset = self.offset
+        return times if not offset else Meta(*(time if time <= 1 else time - offset for time in times))
+
+    def forget(self, table: str, pk: str) -> None:
+        """The row is unknown again."""
+        self.revs.get(table, {}).pop(pk, None)
+        self.odd_shapes.pop((table, pk), None)
+
+
+class StorageConnection:
+    """The storage below a store, and how it is.
+
+    `on`, `down` (it does not answer now, or takes no commits), or `off` (it is not used).
+    """
+
+    def __init__(self, storage: Storage, lock: RLock, now: Callable[[], float], place: Callable[[], str]) -> None:
+        self.storage = storage
+        self.lock = lock
+        """The store's."""
+        self.known = VersionMap()
+        self.count = Counters()
+        self.state = "on"
+        self.reason = ""
+        self.writer = ""
+        """The random id of this store in this process."""
+        self._commits = 0
+        self.given_up: set[int] = set()
+        """Ids of commits that got no answer and are not sent again."""
+        self.is_open = False
+        self.is_resetting = False
+        """Whether a reset has still to reach it: until then nothing is read from it."""
+        self.was_opened: Callable[[], object] = _nothing
+        """Called when it was opened (locked)."""
+        self.is_back: Callable[[], object] = _nothing
+        """Called when a storage answers that was down: what was written meanwhile by others is not known."""
+        self.awaited: Container[str] = ()
+        """The keys for which requests wait that other processes have sent."""
+        self.heard: Callable[[Iterable[str] | None], object] = _ignored
+        """Called (locked) when others have written these keys, or None: nobody knows what."""
+        self.settle: Callable[[], object] = _nothing
+        """Called (locked) before it is asked what is known: what actions handed over is worked out."""
+        self._now = now
+        self._place = place
+        poll = storage.poll if storage.inline else 0
+        self._longest_silence = max(LEASE_LENGTH, 2 * poll) / 1_000
+        self._contact = inf
+        """When the storage last said what others wrote, in s; it says nothing before it is opened."""
+        self._is_lost = False
+        self._failed_loads = 0
+        self._is_read = True
+        """Whether reads ask it also while it is down: it is at hand, and only takes no commits."""
+        self._wait = _SHORTEST
+        self._until = 0.0
+        self.turn = threading.RLock()
+        """Held while the storage is written to or opened; never waited for by who holds it: the store's lock."""
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """This store in this process is someone new to the storage."""
+        self.writer = uuid.uuid4().hex
+        self._commits = 0
+        self.given_up.clear()
+        self.turn = threading.RLock()
+
+    # -- asking
+
+    @property
+    def may_be_read(self) -> bool:
+        """Whether a read is to ask it: it is on, takes only no commits, or was down for long enough to look again."""
+        if self.is_resetting:
+            return False
+        return self.state == "on" or (self.state == "down" and (self._is_read or time.monotonic() >= self._until))
+
+    @property
+    def may_be_written(self) -> bool:
+        """Whether a lease is to be asked of it: nothing is the matter, or has been for some time."""
+        return self.may_be_read and self.remaining() <= 0
+
+    def read_no_more(self) -> None:
+        """While it takes no commits it is not read either: what it would show is older than what was shown."""
+        self._is_read = False
+
+    def remaining(self) -> float:
+        """How long it is left alone, in s; 0 where it may be asked."""
+        return 0.0 if self.state != "down" else max(0.0, self._until - time.monotonic())
+
+    def load(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to a read, None where it does not: `down` after three of them."""
+        if not self.may_be_read:
+            return None
+        return self._ask(work, is_load=True)
+
+    def lease(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers of leases, for who waits for it as a read does; None where it does not."""
+        if not self.may_be_written:
+            return None
+        return self._ask(work, is_load=True, writes=True)
+
+    def commit(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to who writes to it; see `work`."""
+        return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
+
+    def reset(self) -> int:
+        """Begins a new epoch, also in a storage that is not used any more. Raises StorageError where it cannot."""
+        unopened: Exception | None = None
+        try:
+            try:
+                if not self.is_open:
+                    self._open()
+            except Exception as error:
+                unopened = error  # a storage in which nothing can lie has nothing to reset
+            with self.turn:
+                epoch = self.storage.reset()
+        except Exception as error:
+            cause = unopened or error
+            self._failed(cause, is_load=False, writes=True)
+            if isinstance(cause, StorageError):
+                raise cause from None
+            raise StorageDown(f"the reset could not be written ({type(cause).__name__}: {cause})") from cause
+        finally:
+            if self.state == "off":
+                self.let_go()
+        self._answered(writes=True)
+        return epoch
+
+    def is_own(self, entry: Entry) -> bool:
+        """Whether an entry of the log is a commit of this store; one that was given up is like one of another store."""
+        return entry.writer == self.writer and entry.commit_id not in self.given_up
+
+    def next_commit_id(self) -> int:
+        """An id for a commit, higher than all that this writer gave before."""
+        self._commits += 1
+        return self._commits
+
+    def send(self, batch: Batch) -> Outcome | None:
+        """What came of a batch; None where the storage does not answer."""
+        return self.commit(lambda storage: storage.commit(batch))
+
+    def opened(self) -> bool:
+        """Whether it is open, or could be opened now."""
+        return self.is_open or self.work(lambda storage: True) is True
+
+    def work(self, work: Callable[[Storage], T]) -> T | None:
+        """What the storage answers to the thread that writes, None where it does not and is down.
+
+        That holds no transaction of SQLite open while it waits for the store's lock, and a fork waits for its end.
+        """
+        if self.state == "off":
+            return None
+        return self._ask(work, is_load=False)
+
+    def pages(self, table: str | None) -> Iterator[list[str] | None]:
+        """The primary keys of a table, or for None the keys of all results, page by page, for the thread that writes.
+
+        None, which is the last, where the storage does not answer now.
+        """
+        after: str | None = None
+
+        def scan(storage: Storage) -> Page:
+            return storage.scan(table, after, _PAGE)
+
+        while True:
+            page = self.work(scan)
+            yield None if page is None else page.items
+            if page is None or page.next is None:
+                return
+            after = page.next
+
+    def _ask(self, work: Callable[[Storage], T], *, is_load: bool, writes: bool = False) -> T | None:
+        try:
+            if not self.is_open:
+                self._open()
+            if is_load:
+                found = work(self.storage)
+            else:
+                with self.turn:
+                    found = work(self.storage)
+        except Exception as error:
+            self._failed(error, is_load=is_load, writes=writes)
+            return None
+        finally:
+            if self.state == "off":
+                self.let_go()  # once more: it may have been opened again by what was under way
+        self._answered(writes=writes)
+        return found
+
+    def _open(self) -> None:
+        with self.turn:
+            if self.is_open:
+                return
+            opened = self.storage.open(self._place(), self._now)
+        with self.lock:
+            if not self.is_open:
+                self.known.begin(opened)
+                self.is_open = True
+                self.touched()
+                self.was_opened()
+
+    # -- contact
+
+    def touched(self) -> None:
+        """The storage has just said what others wrote."""
+        self._contact = time.monotonic()
+        self._is_lost = False
+
+    @property
+    def is_out_of_touch(self) -> bool:
+        """Whether the storage said nothing of what others wrote for longer than a lease lasts."""
+        return time.monotonic() - self._contact > self._longest_silence
+
+    def lost_touch(self) -> bool:
+        """Whether that is so and was not said before."""
+        if self._is_lost or not self.is_out_of_touch:
+            return False
+        self._is_lost = True
+        return True
+
+    def calibrate(self) -> bool:
+        """Compares the clocks anew, and opens what was not opened yet; False where the storage does not answer."""
+        opened = self.load(lambda storage: storage.open(self._place(), self._now))
+        if opened is not None:
+            with self.lock:
+                self.known.offset = opened.offset
+        return opened is not None
+
+    # -- how it is
+
+    def _failed(self, error: Exception, *, is_load: bool, writes: bool) -> None:
+        name = type(error).__name__
+        errors = self.count.errors
+        errors[name] = errors.get(name, 0) + 1
+        if isinstance(error, StorageOff):
+            self.turn_off(str(error))
+            return
+        is_refused = writes and self.storage.inline and self.is_open  # that says nothing of reads
+        if is_load and not is_refused:
+            self._failed_loads += 1
+            if self._failed_loads < _LOADS and (self.state == "on" or self._is_read):
+                return
+        self._is_read = self._is_read and is_refused
+        if self.state == "on":
+            kind = "" if isinstance(error, StorageDown | StorageCorrupt) else f"{name}: "
+            self.reason = f"{kind}{error}"
+            logger.warning("the storage does not answer, memory goes on alone: %s", self.reason)
+            self.state = "down"
+        self._until = time.monotonic() + self._wait * random.uniform(0.8, 1.2)
+        self._wait = min(2 * self._wait, _LONGEST)
+
+    def hook_failed(self, cell: tuple[str, str]) -> None:
+        """A user's function failed while what was brought was laid over a row."""
+        logger.exception("%s %s is not stored: a function that merges it failed", *cell)
+
+    def before_fork(self) -> None:
+        """The process is about to fork, and the store's lock is held: no transaction is open meanwhile."""
+        self.turn.acquire()
+        if self.storage.inline and self.is_open:
+            try:
+                self.storage.close()
+            except Exception:
+                logger.exception("the storage could not be closed before a fork")
+
+    def let_go(self) -> None:
+        """Nothing of it stays open."""
+        try:
+            self.storage.close()
+        except Exception:
+            logger.exception("the storage could not be closed")
+
+    def turn_off(self, reason: str, *, is_told: bool = True) -> None:
+        """It is not used any more."""
+        if self.state != "off":
+            self.state, self.reason = "off", reason
+            if is_told:
+                logger.warning("the storage is not used: %s", reason)
+
+    def _answered(self, *, writes: bool) -> None:
+        self._failed_loads = 0
+        if self._is_read and not writes:
+            return
+        was_read, self._is_read = self._is_read, True
+        if self.state == "down":
+            self.state, self.reason = "on", ""
+            self._wait = _SHORTEST
+            logger.warning("the storage answers again")
+            if not was_read:  # else it was told all the time what others did
+                self.is_back()
+
+
+def _nothing() -> None:
+    return None
+
+
+def _ignored(keys: object) -> None:
+    return None

@@ -1,0 +1,405 @@
+"""Dumps: what a store holds as one JSON object, and a storage that is filled from one.
+
+    {"restencil": "dump/1", "times": [[fetched_at, date, expires_at], …],
+     "tables": {TABLE: {"incomplete": false, "rows": {PK: [SHAPE, place in times, RECORD or LIST, null: deleted]}}},
+     "index": {TABLE: {FIELD: {TEXT: PK}}},
+     "results": {KEY: [SHAPE, place in times, invalidated, RESULT, which is missing where there is none]}}
+
+Times are in ms, null for what never ends. Tables, fields and keys are sorted, rows stand in order of arrival, so the
+same state gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import floor, inf, isfinite
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ..base.errors import StorageError, StorageOff
+from ..base.json_text import decode_json, encode_exactly
+from ..base.values import INVALID, Meta, described, is_dict, is_list, kind_of
+from ..schema.entity import Entity, EntityModel
+from ..schema.record import class_record, declared_classes, is_instance
+from ..storage.memory import MemoryStorage
+from ..storage.protocol import StoredResult, StoredRow, TableInfo
+from .row_codec import Unstorable, encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, with_said
+from .schema_fingerprint import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_of_endpoint, shape_of
+
+if TYPE_CHECKING:
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell, ResultMeta, Tables
+    from ..storage.protocol import IndexEntry, Opened
+    from .storage_persistence import StoragePersistence
+
+FORMAT: Final = "dump/1"
+TIMES: Final = ("kept", "now", "stale")
+"""What `Store.load` makes of the times of a dump."""
+
+_STALE: Final = 1.0
+"""Turned stale so long ago that everybody sees it, and is shown all the same."""
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def dump(contents: StoreState, persistence: StoragePersistence | None) -> bytes:
+    """What memory holds of the base state, as JSON (locked); what is not stored anywhere is not in it."""
+    if persistence is not None and isinstance(persistence.connection.storage, DumpStorage):
+        persistence.connection.opened()
+        return persistence.connection.storage.dump()
+    return _Dumping(contents, persistence).text()
+
+
+class _Document:
+    """A dump in the making."""
+
+    def __init__(self) -> None:
+        self._times: dict[Meta, int] = {}
+        self._tables: dict[str, tuple[bool, dict[str, Any]]] = {}
+        self._index: dict[str, dict[str, dict[str, str]]] = {}
+        self._results: dict[str, Any] = {}
+
+    def table(self, table: str, *, incomplete: bool) -> dict[str, Any]:
+        """The rows of a table, to be filled."""
+        rows: dict[str, Any] = {}
+        self._tables[table] = incomplete, rows
+        return rows
+
+    def row(self, shape: str, times: Meta, value: bytes | None) -> list[Any]:
+        """One row."""
+        return [shape, self._place(times), None if value is None else decode_json(value)]
+
+    def result(self, key: str, shape: str, times: Meta, invalidated: bool, value: bytes | None) -> None:
+        """One result."""
+        found = [shape, self._place(times), invalidated]
+        self._results[key] = found if value is None else [*found, decode_json(value)]
+
+    def entry(self, table: str, field: str, text: str, pk: str) -> None:
+        """An index entry."""
+        self._index.setdefault(table, {}).setdefault(field, {})[text] = pk
+
+    def _place(self, times: Meta) -> int:
+        return self._times.setdefault(times, len(self._times))
+
+    def text(self) -> bytes:
+        """The dump."""
+        found: dict[str, Any] = {
+            "restencil": FORMAT,
+            "times": [[_number(time) for time in times] for times in self._times],
+            "tables": {
+                table: {"incomplete": incomplete, "rows": rows} for table, (incomplete, rows) in _sorted(self._tables)
+            },
+        }
+        if self._index:
+            found["index"] = {
+                table: {field: dict(_sorted(entries)) for field, entries in _sorted(fields)}
+                for table, fields in _sorted(self._index)
+            }
+        return encode_exactly({**found, "results": dict(_sorted(self._results))}, portable=True)
+
+
+def _sorted(members: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return sorted(members.items(), key=lambda member: member[0])
+
+
+def _number(time: float) -> float | None:
+    if time == inf:
+        return None
+    return int(time) if time == int(time) else time
+
+
+class _Dumping:
+    """A dump of what memory holds."""
+
+    def __init__(self, contents: StoreState, persistence: StoragePersistence | None) -> None:
+        self._contents = contents
+        self._tier = persistence
+        self._base: Tables = contents.base
+        self._document = _Document()
+        self._shapes = shapes = Shapes(contents.secrets)
+        if persistence is not None:
+            persistence.connection.settle()
+        for meta in self._base.key_metas.values():
+            if meta.rules is not None:
+                shapes.meet(meta.rules.schema)
+        for node in self._base.set_as:
+            shapes.meet(node)
+        tap = None if persistence is None else persistence.writer.tap
+        self._unstored: set[Cell | str] = self._base.unstored | (set() if tap is None else tap.tainted | tap.apart)
+
+    def text(self) -> bytes:
+        """All of it."""
+        base = self._base
+        for table in sorted(base.entities):
+            if is_collection(table):
+                self._rows(table, "", encode_collection)
+            else:
+                self._records(table)
+        for key in sorted({**base.results, **base.key_metas}):
+            meta = base.key_meta(key)
+            if meta is not None and key not in self._unstored:
+                self._result(key, meta)
+        return self._document.text()
+
+    def _records(self, table: str) -> None:
+        shapes = self._shapes
+        for stored in self._base.entities[table].values():
+            model: Any = class_record(kind_of(stored)) if is_instance(stored) else None
+            if model is not None:
+                shapes.meet_class(model)
+        if not shapes.met(table):
+            for model in _every_class(table):
+                shapes.meet_class(model)
+        rules = shapes.rules(table)
+        if not rules.kept:
+            return
+        shape = shape_of(map(fingerprint_of, shapes.met(table)))
+        kept = self._rows(table, shape, rules.encode)
+        for field, entries in self._base.indexes.get(table, {}).items():
+            for text, pk in entries.items() if rules.keeps(field) else ():
+                if pk in kept:
+                    self._document.entry(table, field, text, pk)
+
+    def _rows(self, table: str, shape: str, encode: Callable[[Any], bytes]) -> Mapping[str, Any]:
+        base, is_marked = self._base, self._contents.is_marked
+        incomplete = self._is_incomplete(table)
+        found: dict[str, Any] = {}
+        for pk, stored in base.entities[table].items():
+            cell = table, pk
+            if cell in self._unstored or not is_kept_cell(table, pk, self._shapes.secrets):
+                incomplete = True
+                continue
+            try:
+                value = None if stored is INVALID else encode(stored)
+            except Unstorable:
+                incomplete = True
+                continue
+            times = _outward(base.metas[table][pk])
+            if is_marked(cell):
+                times = times._replace(expires_at=min(times.expires_at, _STALE))
+            found[pk] = self._document.row("" if value is None else self._shape(cell, shape), times, value)
+        self._document.table(table, incomplete=incomplete).update(found)
+        return found
+
+    def _is_incomplete(self, table: str) -> bool:
+        if self._tier is not None and not is_collection(table):
+            intake = self._tier.read_through.intake
+            return table not in intake.whole and table not in intake.listed
+        return any(evicted == table for evicted, _ in self._contents.retention.evicted)
+
+    def _shape(self, cell: Cell, usual: str) -> str:
+        known = "" if self._tier is None else self._tier.connection.known.shape(*cell)
+        return known or usual
+
+    def _result(self, key: str, meta: ResultMeta) -> None:
+        base, rules, secrets = self._base, meta.rules, self._shapes.secrets
+        if not is_kept_key(key, secrets) or (meta.error is not None and key not in base.results):
+            return
+        if rules is not None and (rules.side_effect or not rules.persist):
+            return
+        try:
+            value = encode_result(base.result(key), None if rules is None else rules.schema, secrets)
+        except Unstorable:
+            return
+        expires_at = min(meta.expires_at, _STALE) if meta.error is not None else meta.expires_at
+        times = _outward(Meta(meta.fetched_at, meta.date, expires_at))
+        if meta.terms is not None and not meta.invalidated:
+            value = with_said(value, times, meta.terms)
+        self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
+
+    def _shape_of(self, key: str, meta: ResultMeta) -> str:
+        if meta.rules is not None:
+            return fingerprint_of_endpoint(meta.rules)
+        known = None if self._tier is None else self._tier.read_through.intake.key_shapes.get(key)
+        return known or ANY_SHAPE
+
+
+def _outward(times: Meta) -> Meta:
+    """Times without what tells requests of one ms apart: to a loaded store all that it is told is later."""
+    fetched_at = times.fetched_at
+    return times._replace(fetched_at=float(floor(fetched_at))) if isfinite(fetched_at) else times
+
+
+def _every_class(table: str) -> Iterable[EntityModel]:
+    """The entity classes of this process that share a table."""
+    waiting: list[type[Any]] = [Entity]
+    for cls in waiting:
+        waiting += type.__subclasses__(cls)
+    models: list[Any] = [class_record(cls) for cls in waiting[1:]]
+    for found in (*models, *declared_classes.values()):
+        if isinstance(found, EntityModel) and found.key == table:
+            yield found
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+_Rows: TypeAlias = dict[str, list[StoredRow]]
+
+
+class DumpStorage(MemoryStorage):
+    """What a dump had, for whatever address a client asks."""
+
+    has_places = False
+
+    def __init__(self, data: bytes | str, times: str) -> None:
+        super().__init__(max_age=inf, lease_wait=0)
+        self._moves = times == "now"
+        loaded = _Loading(data, is_stale=times == "stale")
+        with self.filling("") as space:
+            for table, info in loaded.tables.items():
+                for row in loaded.rows[table]:
+                    space.put(row, 0)
+                space.infos[table] = info
+            for result in loaded.results:
+                space.results[result.key] = result._replace(rev=space.number)
+                space.used[result.key] = 0
+            space.index.update(loaded.index)
+
+    def open(self, place: str, now: Callable[[], float], /) -> Opened:
+        """There is one namespace for all places; what counts as received now was received at the first time."""
+        if self._moves:
+            self._moves = False
+            moment = now()
+            with self.filling("") as space:
+                for rows in space.tables.values():
+                    rows.update({pk: row._replace(times=_moved(row.times, moment)) for pk, row in rows.items()})
+                for key, result in space.results.items():
+                    space.results[key] = result._replace(times=_moved(result.times, moment))
+        return super().open("", now)
+
+    def dump(self) -> bytes:
+        """All of it, in the form from which it came."""
+        document = _Document()
+        with self.filling("", changes=False) as space:
+            for table in sorted(space.infos):
+                rows = document.table(table, incomplete=space.infos[table].incomplete)
+                for row in space.tables.get(table, {}).values():
+                    rows[row.pk] = document.row(row.shape, row.times, row.value)
+            for key in sorted(space.results):
+                found = space.results[key]
+                document.result(key, found.shape, found.times, found.invalidated, found.value)
+            for (table, field, text), pk in space.index.items():
+                document.entry(table, field, text, pk)
+        return document.text()
+
+
+def _moved(times: Meta, now: float) -> Meta:
+    """Times as if something was received now, with its lifetime; what was told to be stale stays so."""
+    fetched_at, date, expires_at = times
+    return Meta(now - max(1, date - fetched_at), now, expires_at if expires_at <= 1 else now + (expires_at - date))
+
+
+class _Loading:
+    """Reads a dump, and says where it is none."""
+
+    def __init__(self, data: bytes | str, *, is_stale: bool) -> None:
+        document = self._decoded(data)
+        self._is_stale = is_stale
+        self._times = [
+            self._meta(f"times[{place}]", times) for place, times in enumerate(self._list("times", document["times"]))
+        ]
+        self.tables: dict[str, TableInfo] = {}
+        self.rows: _Rows = {}
+        for table, found in self._dict("tables", document["tables"]).items():
+            self._table(f"tables[{table!r}]", table, found)
+        self.results = [
+            self._result(f"results[{key!r}]", key, found)
+            for key, found in self._dict("results", document["results"]).items()
+        ]
+        self.index: dict[IndexEntry, str] = {}
+        for table, fields in self._dict("index", document.get("index", {})).items():
+            for field, entries in self._dict(f"index[{table!r}]", fields).items():
+                where = f"index[{table!r}][{field!r}]"
+                for text, pk in self._dict(where, entries).items():
+                    self.index[table, field, text] = self._text(f"{where}[{text!r}]", pk)
+
+    def _decoded(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, bytes | bytearray | str):
+            raise StorageError(f"this is no dump: it is {described(data)}; give Store.load what dump() gave")
+        try:
+            document = decode_json(data.encode() if isinstance(data, str) else bytes(data))
+        except ValueError as error:
+            raise StorageError(f"this is no dump: it is no JSON: {error}; give Store.load what dump() gave") from None
+        known = document.get("restencil") if is_dict(document) else None
+        if not is_dict(document) or not isinstance(known, str) or not known.startswith("dump/"):
+            raise StorageError(
+                f'this is no dump: it begins with {str(data[:40])!s}, and not with {{"restencil":"{FORMAT}"; '
+                "give Store.load what dump() gave"
+            )
+        if known != FORMAT:
+            raise StorageOff(
+                f"this dump is of the format {known!r}, and this version of restencil reads {FORMAT!r}: use the newer "
+                "version of restencil that wrote it, or make the dump again with this one"
+            )
+        for name in ("times", "tables", "results"):
+            if name not in document:
+                raise StorageError(f"this is no dump: it lacks {name!r}")
+        return document
+
+    def _table(self, where: str, table: str, value: Any) -> None:
+        found = self._dict(where, value)
+        incomplete = found.get("incomplete")
+        if not isinstance(incomplete, bool):
+            raise _misfit(f"{where}['incomplete']", "true or false", incomplete)
+        rows = self._dict(f"{where}['rows']", found.get("rows"))
+        self.rows[table] = [self._row(f"{where}['rows'][{pk!r}]", table, pk, row) for pk, row in rows.items()]
+        self.tables[table] = TableInfo(max(1, len(rows)), incomplete)
+
+    def _row(self, where: str, table: str, pk: str, value: Any) -> StoredRow:
+        found = self._list(where, value)
+        if len(found) != 3:
+            raise _misfit(where, "a list of shape, time and value", found)
+        shape, times, stored = found
+        wanted = "a list or an object" if is_collection(table) else "an object"
+        if stored is not None and not is_dict(stored) and not (is_collection(table) and is_list(stored)):
+            raise _misfit(f"{where}[2]", f"{wanted}, or null for what was deleted", stored)
+        data = None if stored is None else encode_exactly(stored)
+        return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data)
+
+    def _result(self, where: str, key: str, value: Any) -> StoredResult:
+        found = self._list(where, value)
+        if len(found) not in (3, 4):
+            raise _misfit(where, "a list of shape, time, whether it is invalidated, and value", found)
+        if not isinstance(found[2], bool):
+            raise _misfit(f"{where}[2]", "true or false", found[2])
+        data = encode_exactly(found[3]) if len(found) == 4 else None
+        shape, times = self._text(f"{where}[0]", found[0]), self._at(f"{where}[1]", found[1])
+        return StoredResult(key, 0, times, shape, found[2], data)
+
+    def _at(self, where: str, place: Any) -> Meta:
+        if type(place) is not int or not 0 <= place < len(self._times):
+            raise _misfit(where, f"the place of one of {len(self._times)} times", place)
+        times = self._times[place]
+        return times._replace(expires_at=min(times.expires_at, _STALE)) if self._is_stale else times
+
+    def _meta(self, where: str, value: Any) -> Meta:
+        times = self._list(where, value)
+        if len(times) != 3 or not all(time is None or type(time) in (int, float) for time in times):
+            raise _misfit(where, "three times in ms, or null for what never ends", times)
+        return Meta(*(inf if time is None else float(time) for time in times))
+
+    def _list(self, where: str, value: Any) -> list[Any]:
+        if not is_list(value):
+            raise _misfit(where, "a list", value)
+        return value
+
+    def _dict(self, where: str, value: Any) -> dict[str, Any]:
+        if not is_dict(value):
+            raise _misfit(where, "an object", value)
+        return value
+
+    def _text(self, where: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise _misfit(where, "a text", value)
+        return value
+
+
+def _misfit(where: str, expected: str, found: Any) -> StorageError:
+    return StorageError(f"this is no dump: {where} is {described(found)}, {found!r:.80}; expected {expected}")
+
+
+def storage_of(data: bytes | str, times: str) -> DumpStorage:
+    """A storage that is filled from a dump. Raises StorageError for what is none, ValueError for other `times`."""
+    if times not in TIMES:
+        raise ValueError(f"times is one of {', '.join(TIMES)}, not {times!r}")
+    return DumpStorage(data, times)

@@ -1,0 +1,624 @@
+"""What a storage has comes into memory: rows and results that were loaded, by what memory knows of them already.
+
+Loading is no change: nobody is told, what is equal stays the object that it was, and memory never goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.lazy_imports import logger
+from ..base.values import (
+    INVALID,
+    UNDEFINED,
+    Meta,
+    ReadOnlyDict,
+    ReadOnlyList,
+    Sentinel,
+    is_dict,
+    is_list,
+    kind_of,
+    read_only,
+    same_json,
+)
+from ..cache.store_state import Transition
+from ..cache.tables import EMPTY, WHOLE, Change, ResultMeta
+from ..schema.protocol import EntityNode
+from ..schema.record import class_record
+from ..schema.stored import is_partial, record_of
+from .apply_remote import apply_remote
+from .provenance import Provenance
+from .row_codec import many_row_values, result_parts, row_value, with_left
+
+if TYPE_CHECKING:
+    from ..cache.store import Store
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell, Tables
+    from ..cache.validators import Terms
+    from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
+    from .connection import StorageConnection
+    from .schema_fingerprint import Shapes
+    from .write_behind import Writer
+
+MOST_ABSENT: Final = 65_536
+"""Of so many places it is remembered that there is nothing; of more, it is asked again."""
+
+_FAR: Final = float("inf")
+
+
+class Hydrator(Provenance):
+    """Takes in what was loaded (locked)."""
+
+    def __init__(
+        self, store: Store, contents: StoreState, connection: StorageConnection, writer: Writer, shapes: Shapes
+    ) -> None:
+        super().__init__(contents, connection, writer)
+        self._store = store
+        self._shapes = shapes
+        self._met: list[Cell] = []
+        """Rows that were loaded of what waits for its commit."""
+        shapes.grew = self._may_be_read
+
+    # -- times -----------------------------------------------------------------------------------------------------
+
+    def times(self, meta: Meta) -> Meta | None:
+        """Times of the storage in the store's time, never in the future; None where that is too long ago."""
+        now, offset = self._store.now(), self._connection.known.offset
+        if offset:
+            meta = Meta(*(time if time <= 1 or time == _FAR else time - offset for time in meta))
+        return None if now - meta.date > self._connection.storage.max_age else arrived(meta, now)
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def take_rows(
+        self,
+        asked: Collection[Cell],
+        loaded: Loaded,
+        nodes: Mapping[Cell, Any],
+        into: tuple[Change, Change] | None = None,
+    ) -> None:
+        """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
+        base, known = self._contents.base, self._connection.known
+        entities = base.entities
+        new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
+        found = {row[:2]: row for row in loaded.rows}
+        self.infos.update(loaded.tables)
+        is_new = len(asked) > 1 and not (self.doubted or self._writer.is_open)
+        came: dict[str, list[StoredRow]] = {}
+        for cell in asked:
+            table, pk = cell
+            row = found.get(cell)
+            if row is not None and is_new and pk not in entities.get(table, EMPTY):
+                came.setdefault(table, []).append(row)
+                continue
+            rev = known.rev(table, pk)
+            if row is None:
+                if rev is None:
+                    self._is_absent(cell, other)
+            elif rev is None or row.rev > rev:
+                self._take_row(row, nodes.get(cell), rev is not None, new, other)
+        for table, rows in came.items():
+            self._take_new(table, rows, nodes, new)
+        self._connection.count.loaded_rows += len(loaded.rows)
+        if into is None:
+            self.put(new, other)
+
+    def put(
+        self, new: Change, other: Change, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
+    ) -> None:
+        """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
+        contents = self._contents
+        if new.entities or new.results or new.key_metas:
+            contents.take_in(new)
+        if other.entities or other.results or other.key_metas:
+            effects = Transition()
+            effects.change = other
+            marked = [cell for cell in other.cells() if contents.is_marked(cell)]
+            self._tell(effects)
+            contents.mark_stale(marked, _ELSEWHERE)
+        expired = [cell for change in (new, other) for cell in change.cells() if change.times_of(*cell).expires_at <= 1]
+        contents.mark_stale([cell for cell in expired if contents.base.meta(*cell) is not None], _ELSEWHERE)
+        if gone:
+            effects = Transition()
+            effects.keys, effects.drops_results = gone, True
+            self._tell(effects)
+        if unread:
+            effects = Transition()
+            effects.removed = ((), unread)
+            effects.is_told = False
+            contents.commit(effects)
+        if self._met:
+            met, self._met = self._met, []
+            moved = self._writer.moved(met)
+            self.generation += moved is not None
+            if moved and apply_remote(contents, moved):
+                self._store.changed()
+        contents.ready.clear()
+
+    def _tell(self, effects: Transition) -> None:
+        self.generation += 1
+        self._contents.commit(effects)
+        self._store.changed()
+
+    def _is_absent(self, cell: Cell, other: Change) -> None:
+        """There is no row."""
+        table, pk = cell
+        known = self._connection.known
+        doubted = self.doubted.get(table, {}).pop(pk, None)
+        if self.absent >= MOST_ABSENT:
+            self._forget_absent()
+        known.note(table, pk, 0, "")
+        self.absent += 1
+        if doubted is None:
+            return
+        if self._writer.is_pending(cell):  # it was laid over what memory had, which nobody else has
+            stored, times = self._writer.over(cell, UNDEFINED, _NO_TIMES)
+            self._met.append(cell)
+            if stored is not UNDEFINED:
+                other.write(table, pk, stored, times)
+                return
+        self._contents.mark_stale([cell], _ELSEWHERE)
+
+    def _forget_absent(self) -> None:
+        """What is known to be absent is unknown again, but where memory holds something."""
+        known, base = self._connection.known, self._contents.base
+        for table, revs in known.revs.items():
+            gone = [pk for pk, rev in revs.items() if not rev and base.get(table, pk) is UNDEFINED]
+            for pk in gone:
+                del revs[pk]
+            self._contents.memo.drop_cells([(table, pk) for pk in gone])
+        self.absent = 0
+
+    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[Cell, Any], new: Change) -> None:
+        """Takes in rows of which memory has nothing, nor anything on its way; as `_take_row` does it with one."""
+        known, arrived_at = self._connection.known, dict[Meta, Meta]()
+        moments = {row.times for row in rows}
+        for stored_at in moments:
+            times = self.times(stored_at)
+            if times is not None:
+                arrived_at[stored_at] = times
+        came_at_once = len(arrived_at) == len(moments) == 1  # (Benchmark: `cached()` of a list of 1,000, cold.)
+        recent = rows if came_at_once else [row for row in rows if row.times in arrived_at]
+        values = self._values_of(table, recent)
+        usable: list[StoredRow] = []
+        written: dict[str, Any] = {}
+        left, met = self.left, None
+        to_store: Callable[[dict[str, Any]], Any] | None = None
+        for row in rows:
+            pk = row.pk
+            value = values.get(pk, UNDEFINED)
+            if value is UNDEFINED:
+                self.unusable.add((table, pk))
+                known.note(table, pk, row.rev, "")
+                continue
+            if kind_of(value) is dict and not (left and (table, pk) in left):  # what is partial is of another type
+                node = nodes.get((table, pk))
+                if node is not met:
+                    met, to_store = node, node.to_store if isinstance(node, EntityNode) else None
+                if to_store is not None:
+                    value = to_store(value)
+            written[pk] = value
+            usable.append(row)
+        if not usable:
+            return
+        new.entities.setdefault(table, {}).update(written)
+        times_of = (
+            dict.fromkeys(written, *arrived_at.values())
+            if came_at_once
+            else {row.pk: arrived_at[row.times] for row in usable}
+        )
+        new.metas.setdefault(table, {}).update(times_of)
+        known.note_rows(table, usable)
+        if self.unusable:
+            self.unusable.difference_update([(table, pk) for pk in written])
+        if self.dangling:
+            self.dangling.difference_update([(table, pk) for pk in written])
+        self.loaded.setdefault(table, set()).update(written)
+
+    def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
+        """Takes in one row that is newer than what memory knows."""
+        table, pk = cell = row.table, row.pk
+        base, known = self._contents.base, self._connection.known
+        before, is_pending = base.get(table, pk), self._writer.is_pending(cell)
+        is_joined = not is_pending and self._writer.is_joined(cell)
+        doubted = self.doubted.get(table, {}).pop(pk, None)
+        known.note(table, pk, row.rev, row.shape)
+        times = self.times(row.times)
+        if doubted == row.rev and not is_pending and not is_joined:
+            _confirm(self._contents.base, cell, self._store.now())
+            return
+        value = self._value_of(row) if times is not None else UNDEFINED
+        if times is None or value is UNDEFINED:
+            self.unusable.add(cell)
+            known.note(table, pk, row.rev, "")  # what is written replaces it
+            if before is not UNDEFINED and not is_pending:
+                self._contents.mark_stale([cell], _ELSEWHERE)  # others have something else of it
+            return
+        self.unusable.discard(cell)
+        self.dangling.discard(cell)
+        if cell in self.left:
+            node = None  # no object of the class that lacks what was left out
+        earlier: Meta | None = base.meta(table, pk)
+        if is_pending or is_joined:
+            stored, times = self._writer.over(cell, _stored(value, node, before), times)
+            if is_pending:
+                self._met.append(cell)
+        elif before is UNDEFINED or earlier is None:
+            stored = _stored(value, node, before)
+        elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):
+            self._contents.mark_stale([cell], _ELSEWHERE)
+            return
+        elif not was_known and doubted is None:
+            stored, times = _joined(value, times, before, earlier, node)
+        else:
+            stored = self._replaced(cell, value, node, before)
+        if not is_pending:
+            self.loaded.setdefault(table, set()).add(pk)
+        if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
+            stored = before
+        (new if before is UNDEFINED or stored is before else other).write(table, pk, stored, times)
+
+    def _replaced(self, cell: Cell, value: Any, node: Any, before: Any) -> Any:
+        """What memory is to hold where it had something; members that were left out stay as they were."""
+        left = self.left.get(cell)
+        if left is not None and is_dict(value) and not isinstance(before, Sentinel):
+            value = with_left(value, left, before)
+        return _stored(value, node, before)
+
+    def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
+        """The values of rows of a table by primary key, all decoded at once where each is as it mostly is."""
+        texts = [row.value for row in rows if row.value is not None]
+        is_plain = len(texts) == len(rows) > 1 and not self.left
+        shapes = {row.shape for row in rows} if is_plain else set[str]()
+        is_plain = is_plain and all(not shape or self._shapes.readable(table, shape) for shape in shapes)
+        found = many_row_values(texts) if is_plain else None
+        if found is None:
+            return {row.pk: self._value_of(row) for row in rows}
+        return dict(zip([row.pk for row in rows], found, strict=True))
+
+    def _value_of(self, row: StoredRow) -> Any:
+        """The value of a row; UNDEFINED where it cannot be used."""
+        cell = row.table, row.pk
+        self.left.pop(cell, None)
+        if row.value is None:
+            return INVALID
+        if row.shape and not self._shapes.readable(row.table, row.shape):
+            return UNDEFINED
+        try:
+            record, left = row_value(row.value)
+        except ValueError:
+            self._is_broken(cell)
+            return UNDEFINED
+        if left:
+            self.left[cell] = left
+        return record
+
+    def _is_broken(self, place: Cell | str) -> None:
+        self.broken.append(place)
+        errors = self._connection.count.errors
+        errors["ValueError"] = errors.get("ValueError", 0) + 1
+        logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
+
+    def _may_be_read(self, table: str) -> None:
+        """One more class of a table is known: rows that could not be read are asked for anew."""
+        for cell in [cell for cell in self.unusable if cell[0] == table]:
+            self.unusable.discard(cell)
+            self._connection.known.forget(*cell)
+
+    def take_whole(self, table: str, pks: list[str], *, is_known: bool) -> None:
+        """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
+        base, contents = self._contents.base, self._contents
+        self.whole.add(table)
+        contents.retention.evicted.discard((table, WHOLE))
+        held = base.entities.get(table)
+        if held is not None:
+            ordered = {pk: held[pk] for pk in pks if pk in held}
+            ordered.update(held)
+            held.clear()
+            held.update(ordered)
+            contents.memo.drop_table(table)
+            contents.ready.clear()
+        elif is_known:
+            change = Change(base, _NO_TIMES)
+            change.entities[table] = {}
+            contents.take_in(change)
+
+    def take_index(self, asked: Iterable[IndexEntry], loaded: Loaded) -> None:
+        """Takes in where index entries lead."""
+        base = self._contents.base
+        change = Change(base, _NO_TIMES)
+        for entry in asked:
+            table, field, text = entry
+            self.indexed.setdefault(table, set()).add((field, text))
+            pk = loaded.index.get(entry)
+            if self._writer.is_open:
+                self.indexed_meanwhile.add(table)
+            if pk is not None and (not self._writer.is_open or base.by_index(table, field, text) is None):
+                change.indexes.setdefault((table, field), {})[text] = pk
+        if change.indexes:
+            self._contents.take_in(change)
+
+    # -- what others changed ---------------------------------------------------------------------------------------
+
+    def take_changes(
+        self,
+        cells: Iterable[Cell],
+        loaded: Loaded | None,
+        keys: Iterable[str],
+        same: Mapping[Cell, tuple[int, Meta]],
+        same_keys: Mapping[str, tuple[int, Meta]],
+    ) -> None:
+        """Takes in what others wrote, all of it as one change."""
+        base = self._contents.base
+        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        gone: dict[str, ResultMeta] = {}
+        unread: list[str] = []
+        if loaded is not None:
+            found = {(row.table, row.pk): row for row in loaded.rows}
+            known = self._connection.known
+            for cell in cells:
+                row, rev = found.get(cell), known.rev(*cell)
+                if row is None:
+                    self.dropped([cell])
+                elif rev is None or row.rev > rev:
+                    self._take_row(row, None, rev is not None, new, other)
+            self._connection.count.loaded_rows += len(loaded.rows)
+            results = {result.key: result for result in loaded.results}
+            for key in keys:
+                self._take_result(key, results.get(key), self.shape_of(key), False, (other, other, gone, unread))
+        for cell, (number, times) in same.items():
+            self._renew(cell, number, times, other)
+        for key, (number, times) in same_keys.items():
+            self._renew_key(key, number, times, other)
+        for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
+            for pk, stored in written.items():
+                other.write(table, pk, stored, new.times_of(table, pk))
+        self.put(Change(base, _NO_TIMES), other, gone, unread)
+        for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
+            self._order(table)
+
+    def _order(self, table: str) -> None:
+        """What is on its way to the storage comes last in a table of which memory has all: so it is numbered."""
+        held = self._contents.base.entities[table]
+        revs = self._connection.known.revs.get(table, EMPTY)
+        for pk in [pk for pk in held if not revs.get(pk) and self._writer.is_pending((table, pk))]:
+            held[pk] = held.pop(pk)
+        self._contents.memo.drop_table(table)
+
+    def _renew(self, cell: Cell, number: int, times: Meta, other: Change) -> None:
+        """A row came once more as it was: it has newer times."""
+        table, pk = cell
+        base, known = self._contents.base, self._connection.known
+        stored = base.get(table, pk)
+        here = self.times(times)
+        rev = known.rev(table, pk)
+        if rev is None or rev >= number or self._writer.is_pending(cell) or cell in self.unusable or here is None:
+            return  # unknown, or written here since
+        if stored is UNDEFINED:
+            known.forget(table, pk)
+            return
+        known.note(table, pk, number, known.shape(table, pk))
+        other.write(table, pk, stored, here)
+
+    def _renew_key(self, key: str, number: int, times: Meta, other: Change) -> None:
+        known, meta, here = self._connection.known, self._contents.base.key_meta(key), self.times(times)
+        if meta is None:
+            known.key_revs.pop(key, None)
+            return
+        if known.key_revs.get(key, number) >= number or here is None:
+            return
+        if self._writer.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
+            return
+        known.key_revs[key] = number
+        other.key_metas[key] = ResultMeta(here, prev_expires_at=meta.expires_at, rules=meta.rules)
+
+    def dropped(self, cells: Iterable[Cell]) -> None:
+        """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
+        base, known = self._contents.base, self._connection.known
+        for cell in cells:
+            table, pk = cell
+            if table in self.infos:
+                self.infos[table] = self.infos[table]._replace(incomplete=True)
+            self.unusable.discard(cell)
+            if known.rev(table, pk) is None:
+                continue
+            known.note(table, pk, 0, "")
+            if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
+                self._contents.mark_stale([cell], _ELSEWHERE)
+        self._contents.ready.clear()
+
+    # -- results -----------------------------------------------------------------------------------------------------
+
+    def take_keys(self, keys: Iterable[str], loaded: Loaded) -> None:
+        """Takes in what the storage has under keys that memory has."""
+        base = self._contents.base
+        found = {result.key: result for result in loaded.results}
+        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
+        unread: list[str] = []
+        for key in keys:
+            self._take_result(key, found.get(key), self.shape_of(key), False, (new, other, gone, unread))
+        self.put(new, other, gone, unread)
+
+    def take_result(
+        self,
+        key: str,
+        result: StoredResult | None,
+        shape: str | None,
+        is_plain: bool,
+        ahead: tuple[Collection[Cell], Loaded, Mapping[Cell, Any]] | None = None,
+    ) -> None:
+        """Takes in what the storage has under a key, and rows that came with it.
+
+        `shape` is that of the endpoint, None where nobody has read it.
+        """
+        base = self._contents.base
+        if shape is not None:
+            self.key_shapes[key] = shape
+        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
+        unread: list[str] = []
+        self._take_result(key, result, shape, is_plain, (new, other, gone, unread))
+        if ahead is not None:
+            self.take_rows(*ahead, (new, other))
+        self.put(new, other, gone, unread)
+
+    def take_unread(self, key: str, result: StoredResult | None) -> bool:
+        """Takes in a result of which memory has nothing, before its endpoint is known: whether it is of use."""
+        if result is not None:
+            if self._swept(result).invalidated:
+                return False
+            self.unread.add(key)
+        self.take_result(key, result, None if result is None else result.shape, False)
+        return key not in self.unusable_keys
+
+    def _take_result(
+        self,
+        key: str,
+        result: StoredResult | None,
+        shape: str | None,
+        is_plain: bool,
+        into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
+    ) -> None:
+        """Notes in the changes what comes of it; then keys that have no result any more, and those to be let go of."""
+        known, base = self._connection.known, self._contents.base
+        _, other, _, unread = into
+        rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
+        meta, waits = base.key_meta(key), self._writer.date_of(key)
+        if doubted is not None and waits is not None:
+            self.doubted_keys[key] = doubted  # what waits is compared once it is committed
+        if result is None:
+            was_there = (bool(rev) or doubted is not None) and waits is None
+            self._take_no_result(key, meta, was_there=was_there, into=other)
+            return
+        if rev is not None and result.rev <= rev:
+            return
+        known.key_revs[key] = result.rev
+        result = self._swept(result)
+        times = self.times(result.times)
+        if waits is not None and (times is None or times.date <= waits):
+            return
+        if shape is None and times is not None and not result.invalidated:
+            # Nobody has read the key here, so what it is to hold is not known: whoever reads it loads it.
+            del known.key_revs[key]
+            if meta is not None or base.result(key) is not UNDEFINED:
+                unread.append(key)
+            return
+        is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
+        value, terms = self._value_under(key, result, times, is_plain) if times and is_usable else (_UNUSABLE, None)
+        if times is None or value is _UNUSABLE:
+            self.unusable_keys.add(key)
+            if meta is not None and meta.expires_at > 1:
+                other.key_metas[key] = meta.with_expiry(1)
+            return
+        self.unusable_keys.discard(key)
+        if doubted is not None and meta is not None and doubted != result.rev and times.date < meta.date:
+            self.validators.pop(key, None)
+            if meta.expires_at > 1:
+                other.key_metas[key] = meta.with_expiry(1)
+            return  # the storage has lost what came later, or it is on its way; that stays, and is stale
+        self._put_result(result, times, (value, terms), into)
+
+    def _put_result(
+        self,
+        result: StoredResult,
+        times: Meta,
+        said: tuple[Any, Terms | None],
+        into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
+    ) -> None:
+        """Notes in the changes a result that memory takes over."""
+        key, (value, terms), (new, other, gone, _) = result.key, said, into
+        self.loaded_keys.add(key)
+        self.just_loaded.add(key)
+        base = self._contents.base
+        before, meta = base.result(key), base.key_meta(key)
+        is_failed = meta is not None and meta.error is not None and meta.date > times.date
+        prev_expires_at = None if meta is None else meta.expires_at
+        made = ResultMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated, terms=terms)
+        if result.invalidated:
+            if not is_failed:
+                gone[key] = made
+            return
+        change = new if meta is None and before is UNDEFINED else other
+        if value is not UNDEFINED:
+            change.results[key] = before if before is not UNDEFINED and same_json(before, value) else value
+        if not is_failed:
+            change.key_metas[key] = made
+
+    def _take_no_result(self, key: str, meta: ResultMeta | None, *, was_there: bool, into: Change) -> None:
+        """The storage has nothing under a key."""
+        self._connection.known.key_revs[key] = 0
+        if was_there and meta is not None:
+            into.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
+
+    def _swept(self, result: StoredResult) -> StoredResult:
+        """A result after the changes of all results that are on their way to the storage."""
+        if not self._writer.is_open:
+            return result
+        try:
+            with self._contents.hooks:
+                return self._writer.swept(result)
+        except Exception:
+            logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
+            return result._replace(invalidated=True, value=None)
+
+    def _value_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> tuple[Any, Terms | None]:
+        """The value of a result, UNDEFINED where nothing lies under the key, and how long it is good."""
+        try:
+            value, terms, validator = result_parts(result.value, times)
+        except ValueError:
+            self._is_broken(key)
+            return _UNUSABLE, None
+        if validator is not None:
+            self.validators[key] = result.rev, validator
+        plain = is_plain or isinstance(self._contents.base.result(key), _READ_ONLY)
+        return (read_only(value) if plain else value), terms
+
+
+_READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
+_ELSEWHERE: Final = "another process has changed it"
+_NO_TIMES: Final = Meta(0, 0, 0)
+_UNUSABLE: Final = Sentinel("UNUSABLE")
+
+
+def _confirm(base: Tables, cell: Cell, now: float) -> None:
+    """What memory holds is what the storage has; only times that lie in the future are not believed."""
+    table, pk = cell
+    times = base.meta(table, pk)
+    if times is not None:
+        base.metas[table][pk] = arrived(times, now)
+
+
+def arrived(times: Meta, now: float) -> Meta:
+    """Times of which none lies in the future: what came later than now came now, and lives as long as it was to."""
+    if times.fetched_at <= now and times.date <= now:
+        return times
+    length = times.expires_at - times.date
+    return Meta(min(times.fetched_at, now), min(times.date, now), now + length if times.expires_at > 1 else length)
+
+
+def _stored(value: Any, node: Any, before: Any) -> Any:
+    """A value in the form in which a table holds it: perhaps as an instance of the class that it is read as."""
+    if not is_dict(value) or is_partial(value):
+        return value
+    if isinstance(node, EntityNode):
+        return node.to_store(value)
+    if before is not UNDEFINED and not isinstance(before, (dict, list, Sentinel)):
+        model: Any = class_record(kind_of(before))
+        return value if model is None else model.stored(value)
+    return value
+
+
+def _joined(value: Any, times: Meta, before: Any, earlier: Meta, node: Any) -> tuple[Any, Meta]:
+    """A row that comes to what memory has of an answer that is stored nowhere."""
+    if isinstance(node, EntityNode) and is_dict(value) and not (is_list(before) or before is INVALID):
+        return node.merged(before, earlier, value, times)
+    return (before, earlier) if earlier.fetched_at > times.fetched_at else (_stored(value, node, before), times)
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """Whether two stored forms are equal, so that the one of before may stay."""
+    if isinstance(right, Sentinel) or is_partial(left) is not is_partial(right):
+        return False
+    if isinstance(left, list) is not isinstance(right, list):
+        return False
+    return same_json(record_of(left), record_of(right))

@@ -1,0 +1,338 @@
+"""One request for all processes: who wants an answer takes a lease on it, and the others wait for what it brings.
+
+A request in flight holds its lease from before it is sent until what it brought is committed; the lease ends with that
+commit. Who does not get it waits for an entry that names the key. A thread looks now and then, for all who wait,
+whether their leases are free: a holder may be gone, or its request may have failed. It renews what is held as well.
+Both it does for all at once, as who sends a lot must not be too slow to keep what it holds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..base.lazy_imports import hashlib, logger
+from ..storage.protocol import leases_of
+from .connection import LEASE_LENGTH
+from .loader_thread import LoaderThread
+
+if TYPE_CHECKING:
+    from ..base.steps import Steps
+    from ..cache.persistence_port import PendingRequest
+    from ..cache.request import Request
+    from ..storage.protocol import Storage
+    from .connection import StorageConnection
+    from .read_through import ReadThrough
+
+_RENEWED: Final = 1.0
+"""It is renewed after so many seconds, as long as its request is in flight."""
+_TRIES: Final = 5
+"""Where others write all the time, what is loaded may be newer than memory can be at once; then it is loaded again."""
+_LOOKS: Final = 0.1
+"""So often it is looked whether leases are free that someone waits for, in s."""
+_LAP: Final = 1_000.0
+"""Whoever hears nothing looks again after so many ms: what it waits for may have been said while nobody listened."""
+_LISTENS: Final = 0.01
+"""So often a storage that cannot wait is asked meanwhile for what others wrote, in s."""
+
+
+class Lease(NamedTuple):
+    """What one request holds, or waits for."""
+
+    name: str
+    owner: str
+    """One for each request: a lease that is given back late is not taken from the next one of this process."""
+    key: str
+
+
+class _Held:
+    """A lease that a request has, as far as this process can tell."""
+
+    __slots__ = ("lease", "until", "was_lost")
+
+    def __init__(self, lease: Lease, until: float) -> None:
+        self.lease = lease
+        self.until = until
+        """Nobody else has it before, by the clock that never steps, in s."""
+        self.was_lost = False
+        """It was not renewed in time, and another one had it then."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether nobody else can have had it meanwhile."""
+        return not self.was_lost and time.monotonic() < self.until
+
+
+class Leases:
+    """The leases that requests of one store hold, and its requests that wait for those of other processes."""
+
+    def __init__(self, connection: StorageConnection, read_through: ReadThrough) -> None:
+        self._connection = connection
+        self._read_through = read_through
+        connection.heard = self.heard
+        self.forked()
+
+    def forked(self) -> None:
+        """This is a forked process: what is held, and who waits, is in the parent."""
+        self._lock = threading.Lock()
+        self._open: set[int] = set()
+        """The fetches that take part, from before they ask for a lease until they are done."""
+        self._held: dict[int, _Held] = {}
+        self._committing: list[tuple[Lease, Callable[[], bool]]] = []
+        self._to_give: list[Lease] = []
+        self._waiting: dict[str, list[PendingRequest]] = {}
+        self._connection.awaited = self._waiting
+        self._looking: dict[int, tuple[Lease, PendingRequest]] = {}
+        """By fetch, what is to be taken as soon as it is free."""
+        self._wakes: threading.Event | None = None
+
+    def steps(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
+        """Steps before a request is sent: True where there is an outcome without it.
+
+        After False it is to be sent; `done` is called in any case, once it was answered or has failed.
+        """
+        connection = self._connection
+        wait = connection.storage.lease_wait
+        if wait <= 0 or not connection.storage.writable or not self._read_through.misses.keeps(request):
+            return False
+        lease = Lease(_name_of(request), f"{connection.writer}:{fetch_id}", request.key)
+        with self._lock:
+            self._open.add(fetch_id)
+            self._waiting.setdefault(request.key, []).append(wanted)
+        try:
+            return (yield from self._shared(request, fetch_id, wanted, lease, wait))
+        finally:
+            self._waits_no_more(request.key, wanted)
+
+    def _shared(self, request: Request, fetch_id: int, wanted: PendingRequest, lease: Lease, left: float) -> Steps:
+        """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
+        connection, end = self._connection, time.monotonic() + left / 1000
+        is_waiting, is_told = False, True
+        while connection.may_be_written:
+            held = self._held.get(fetch_id)  # the thread may have got it
+            if held is None:
+                if is_waiting and (yield from self._is_answered(request, wanted, is_told=is_told)):
+                    return True
+                if (yield from self._take(fetch_id, lease)) is None:
+                    return False
+                held = self._held.get(fetch_id)
+            if held is not None:
+                if (yield from self._is_answered(request, wanted)):
+                    return True
+                if held.is_sure:
+                    return False
+                with self._lock:  # it took so long to look that another one may have asked, and been answered
+                    self._held.pop(fetch_id, None)
+            lap = min(left, (end - time.monotonic()) * 1000, _LAP)
+            if wanted.requires_network or lap <= 0:
+                return False
+            is_known = is_waiting or request.key in connection.known.key_revs
+            if not is_waiting:
+                is_waiting = True
+                connection.count.leases_waited_for += 1
+            if held is None and is_known:
+                self._looks(fetch_id, lease, wanted)
+                is_told = yield wanted.wait(lap)
+                left -= 0 if is_told else lap
+                self._looking.pop(fetch_id, None)
+        return False
+
+    def _take(self, fetch_id: int, lease: Lease) -> Steps:
+        """Steps: whether nobody else has the lease; None where the storage does not answer."""
+
+        def ask(storage: Storage) -> bool:
+            asked = time.monotonic()
+            got = storage.lease(lease.name, lease.owner, LEASE_LENGTH)
+            if got:  # noted here, as who waits for this may be cancelled
+                with self._lock:
+                    self._hold(fetch_id, lease, asked)
+            return got
+
+        return (yield LoaderThread(self._connection.lease, self._read_through.loads, ask))
+
+    def _is_answered(self, request: Request, wanted: PendingRequest, *, is_told: bool = False) -> Steps:
+        """Steps: whether there is an outcome now; `is_told`: what others wrote is in memory, as far as is known."""
+        for attempt in range(_TRIES):
+            if attempt or not is_told:
+                yield from self._read_through.catching_up()
+            yield from self._read_through.steps(request)
+            if wanted.is_over:
+                return True
+            if wanted.accept_cached():
+                self._connection.count.requests_saved += 1
+                return True
+            rev = self._connection.known.key_revs.get(request.key)
+            if rev == 0 or (rev is not None and attempt > 0):
+                return False  # there is nothing, or what there is will not do
+        return False
+
+    # -- who waits
+
+    def _waits_no_more(self, key: str, wanted: PendingRequest) -> None:
+        with self._lock:
+            others = [other for other in self._waiting.get(key, ()) if other is not wanted]
+            if others:
+                self._waiting[key] = others
+            else:
+                self._waiting.pop(key, None)
+
+    def _looks(self, fetch_id: int, lease: Lease, wanted: PendingRequest) -> None:
+        """From now on the lease is taken when it is free."""
+        with self._lock:
+            is_first = not self._looking
+            self._looking[fetch_id] = lease, wanted
+            self._work(at_once=is_first)
+
+    def heard(self, keys: Iterable[str] | None) -> None:
+        """Others have written these keys, or nobody knows what: who waits for one looks again."""
+        if not self._waiting:
+            return
+        with self._lock:
+            found = [*self._waiting] if keys is None else keys
+            wake = [wanted for key in found for wanted in self._waiting.get(key, ())]
+        for wanted in wake:
+            wanted.wake()
+
+    # -- what is held
+
+    @property
+    def are_held(self) -> bool:
+        """Whether any is held."""
+        return bool(self._held)
+
+    def committing(self, fetch_id: int | None, is_waiting: Callable[[], bool]) -> str | None:
+        """The lease of a fetch whose answer waits for its commit, which ends it; None where it holds none."""
+        with self._lock:
+            held = None if fetch_id is None else self._held.pop(fetch_id, None)
+            if held is None:
+                return None
+            self._committing.append((held.lease, is_waiting))
+        return held.lease.name
+
+    def done(self, fetch_id: int) -> None:
+        """A fetch was answered or has failed: what it holds still is given back."""
+        if fetch_id not in self._open:
+            return
+        with self._lock:
+            self._open.discard(fetch_id)
+            self._looking.pop(fetch_id, None)
+            held = self._held.pop(fetch_id, None)
+            if held is not None:
+                self._to_give.append(held.lease)
+                self._work(at_once=True)
+
+    def _hold(self, fetch_id: int, lease: Lease, asked: float) -> None:
+        """A fetch has a lease, for which it asked at that moment (locked by `_lock`)."""
+        is_wanted = fetch_id in self._open
+        if not is_wanted:
+            self._to_give.append(lease)
+        elif fetch_id not in self._held:
+            self._connection.count.leases += 1
+            self._held[fetch_id] = _Held(lease, asked + LEASE_LENGTH / 1000)
+        self._work(at_once=not is_wanted)
+
+    # -- the thread
+
+    def _work(self, *, at_once: bool) -> None:
+        """There is something to be done for the thread (locked by `_lock`)."""
+        if self._wakes is None:
+            self._wakes = threading.Event()
+            threading.Thread(target=self._run, args=(self._wakes,), name="restencil-leases", daemon=True).start()
+        elif at_once:
+            self._wakes.set()
+
+    def _run(self, wakes: threading.Event) -> None:
+        """Renews what is held, gives back what is not, takes what is free; ends when there is nothing of that."""
+        renews = time.monotonic() + _RENEWED
+        looks = time.monotonic() + _LOOKS
+        while True:
+            wakes.clear()
+            with self._lock:
+                to_give, self._to_give = self._to_give, []
+                if not (to_give or self._held or self._committing or self._looking):
+                    self._wakes = None
+                    return
+            try:
+                if to_give:
+                    self._ask(to_give, 0)
+                    self.heard([lease.key for lease in to_give])
+                if time.monotonic() >= renews:
+                    self._renew()
+                    renews = time.monotonic() + _RENEWED
+                if self._looking and time.monotonic() >= looks:
+                    self._look()
+                    looks = time.monotonic() + _LOOKS
+                if self._looking and self._connection.storage.inline:
+                    self._read_through.turn()
+            except Exception:
+                logger.exception("the thread of leases failed; it goes on")
+            wakes.wait(self._pause(renews, looks))
+
+    def _pause(self, renews: float, looks: float) -> float:
+        if not self._looking:
+            return max(0.0, renews - time.monotonic())
+        if self._connection.storage.inline:
+            return _LISTENS
+        return max(0.0, min(renews, looks) - time.monotonic())
+
+    def _renew(self) -> None:
+        """Renews what is held, and what ends with a commit that is still to come."""
+        with self._lock:
+            held, committing = [*self._held.values()], [*self._committing]
+        leases = [one.lease for one in held] + [lease for lease, is_waiting in committing if is_waiting()]
+        asked = time.monotonic()
+        found = self._ask(leases, LEASE_LENGTH)
+        for one, is_kept in zip(held, found or (), strict=False):
+            if is_kept:
+                one.until = asked + LEASE_LENGTH / 1000
+            else:
+                one.was_lost = True
+        with self._lock:
+            committing = [*self._committing]
+        ended = [lease for lease, is_waiting in committing if not is_waiting()]
+        renewed = set(leases)
+        self._ask([lease for lease in ended if lease in renewed], 0)  # the commit came first, and had ended it
+        with self._lock:
+            self._committing = [one for one in self._committing if one[0] not in ended]
+
+    def _look(self) -> None:
+        """Takes what is free of what requests wait for; these go on then, as they do where nobody answers."""
+        with self._lock:
+            looking = [*self._looking.items()]
+        asked = time.monotonic()
+        found = self._ask([lease for _, (lease, _) in looking], LEASE_LENGTH)
+        wake = [wanted for _, (_, wanted) in looking] if found is None else []
+        with self._lock:
+            for (fetch_id, (lease, wanted)), is_free in zip(looking, found or (), strict=False):
+                if is_free:
+                    self._hold(fetch_id, lease, asked)
+                    wake.append(wanted)
+        for wanted in wake:
+            wanted.wake()
+
+    def _ask(self, leases: Sequence[Lease], length: float) -> list[bool] | None:
+        """What the storage says of each; None where it does not answer."""
+        wanted = [(lease.name, lease.owner) for lease in leases]
+        return self._connection.lease(lambda storage: leases_of(storage, wanted, length)) if wanted else None
+
+    def close(self) -> None:
+        """Gives back what is held; who waits sends its own request."""
+        with self._lock:
+            held = [*(one.lease for one in self._held.values()), *self._to_give]
+            self._held.clear()
+            self._to_give.clear()
+            self._committing.clear()
+        with suppress(Exception):
+            self._ask(held, 0)
+
+    def closed(self) -> None:
+        """The storage is not used any more."""
+        self.heard(None)
+
+
+def _name_of(request: Request) -> str:
+    text = f"{request.key}\0{request.url}"
+    return str(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())

@@ -1,0 +1,143 @@
+"""Loads that wait: by the thread that reads, and by one of their own for event loops and for what is not waited for."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from ..base.lazy_imports import asyncio, logger
+from .storage_query import Asking, WouldBlock, ask_apart, ask_here
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from ..base.steps import Steps
+    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..cache.store import Store
+    from ..storage.protocol import Storage
+    from .connection import StorageConnection
+
+    Ask: TypeAlias = Callable[[Storage], Any]
+
+
+class LoaderThread:
+    """A step: a question to the storage, asked by a thread that may wait."""
+
+    __slots__ = ("_ask", "_loads", "_work")
+
+    def __init__(self, ask: Callable[[Ask], Any], loads: Loads, work: Ask) -> None:
+        self._ask = ask
+        self._loads = loads
+        self._work = work
+
+    def take(self, transport: BlockingTransport) -> Any:
+        """Asks, in the thread that reads."""
+        return self._ask(self._work)
+
+    async def take_async(self, transport: AwaitingTransport) -> Any:
+        """Awaits what the thread for loads is answered."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def answered(answer: Any) -> None:
+            if not future.done():
+                future.set_result(answer)
+
+        def work() -> None:
+            answer = self._ask(self._work)
+            try:
+                loop.call_soon_threadsafe(answered, answer)
+            except RuntimeError:
+                pass  # the loop was closed meanwhile; no one waits there
+
+        self._loads.submit(work)
+        return await future
+
+
+class Loads:
+    """The thread `restencil-loads`, which runs while there is something to load."""
+
+    def __init__(self, store: Store, connection: StorageConnection) -> None:
+        self._store = store
+        self._connection = connection
+        self._forked()
+
+    def _forked(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._begun: set[Hashable] = set()
+        self._runs = False
+        self._is_closed = False
+
+    def submit(self, work: Callable[[], object]) -> None:
+        """Does this in the thread, after what was submitted before."""
+        with self._lock:
+            self._waiting.append(work)
+            if self._runs:
+                return
+            self._runs = True
+        threading.Thread(target=self._run, name="restencil-loads", daemon=True).start()
+
+    def steps(self, asking: Asking[bool], most: int) -> Steps:
+        """Steps: asks to the end, here as long as that is about `most` rows, else by a thread that may wait."""
+        connection = self._connection
+        try:
+            try:
+                with connection.lock:
+                    ask_here(asking, connection, most)
+            except WouldBlock as waits:
+                question = waits.question
+                while True:
+                    answer = yield LoaderThread(connection.load, self, question.work)
+                    with connection.lock:
+                        connection.settle()
+                        question = asking.send(answer)
+        except StopIteration:
+            pass
+        finally:
+            asking.close()
+            self._store.tell()
+
+    def begin(self, name: tuple[Any, ...], begin: Callable[[], Asking[bool]]) -> None:
+        """Asks in the background, once at a time, and lets the listeners hear that there is more to show."""
+        marked = repr(name)
+        with self._lock:
+            if self._is_closed or marked in self._begun:
+                return
+            self._begun.add(marked)
+
+        def work() -> None:
+            try:
+                ask_apart(begin(), self._connection)
+            finally:
+                with self._lock:
+                    self._begun.discard(marked)
+            with self._connection.lock:
+                self._store.changed()
+            self._store.tell()
+
+        self.submit(work)
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._runs = False
+                    return
+                work = self._waiting.popleft()
+            try:
+                work()
+            except Exception:
+                logger.exception("what was to be loaded in the background was not")
+
+    def close(self) -> None:
+        """Nothing is begun any more."""
+        with self._lock:
+            self._is_closed = True
+            self._waiting.clear()
+
+    def forked(self) -> None:
+        """This is a forked process, in which no thread runs but this one."""
+        self._forked()

@@ -1,0 +1,408 @@
+"""What others wrote comes into memory: entries of the log, one after another, each as a whole; breaks; resets."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.errors import ResetError
+from ..base.lazy_imports import logger
+from ..base.values import UNDEFINED
+from ..cache.store_state import Transition
+from ..cache.tables import WHOLE
+from ..storage.protocol import MOST_PLACES
+from .storage_query import Asking, StorageQuery
+
+if TYPE_CHECKING:
+    from ..base.values import Meta
+    from ..cache.store import Store
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from ..storage.protocol import Changes as Validators
+    from ..storage.protocol import Entry, Loaded
+    from .connection import StorageConnection
+    from .hydration import Hydrator
+    from .write_behind import Writer
+
+_TRIES: Final = 8
+"""So often what was loaded may turn out to be of a later moment than the log that was read."""
+_MOST_ROWS: Final = 2_000
+"""So many rows that others changed are loaded at once; what is over is let go of."""
+_REMEMBERED: Final = 256
+"""Of so many commits it is remembered what they changed, for loads that were under way meanwhile."""
+_STEP: Final = 1_000.0
+"""A clock that steps by more than this, in ms, is not to be believed."""
+
+
+class Changes:
+    """Follows the log (locked, but for `turn`)."""
+
+    def __init__(
+        self, store: Store, contents: StoreState, connection: StorageConnection, writer: Writer, intake: Hydrator
+    ) -> None:
+        self._store = store
+        self._contents = contents
+        self._connection = connection
+        self._writer = writer
+        self._intake = intake
+        self.clocks: Callable[[], float] = _wall_over_monotonic
+        """The wall clock minus the one that never steps, in ms."""
+        self._apart = self.clocks()
+        self._recent: deque[tuple[int, frozenset[Cell | str]]] = deque(maxlen=_REMEMBERED)
+        self._forgotten = 0
+        """Up to this number it is not remembered what commits changed."""
+
+    # -- up to where memory is ---------------------------------------------------------------------------------------
+
+    def reach(self, loaded: Loaded) -> Asking[bool]:
+        """Brings memory up to the moment of what was loaded; False where that is not to be used."""
+        known = self._connection.known
+        for _ in range(_TRIES):
+            if loaded.epoch == known.epoch and loaded.number <= known.number:
+                return True
+            epoch = known.epoch
+            if not (yield from self.catch_up()) or known.epoch != epoch:
+                return False
+        return False
+
+    def late(self, number: int) -> frozenset[Cell | str] | None:
+        """What others changed after this number, as far as memory is; None where that is not remembered."""
+        if number >= self._connection.known.number:
+            return frozenset()
+        if number < self._forgotten:
+            return None
+        return frozenset[Any]().union(*(places for found, places in self._recent if found > number))
+
+    def catch_up(self) -> Asking[bool]:
+        """Brings memory up to the newest commit; False where the storage does not answer."""
+        known = self._connection.known
+        found: Validators | None = yield StorageQuery(lambda storage: storage.changes(known.number, 0))
+        return found is not None and (yield from self.take(found))
+
+    def take(self, found: Validators) -> Asking[bool]:
+        """Takes in what the log says; False where the storage does not answer in between."""
+        known = self._connection.known
+        if found.reset > known.reset:
+            self._was_reset(found)
+            return True
+        if found.epoch != known.epoch:
+            self._break("the storage began anew", is_epoch=True)
+            known.epoch, known.number = found.epoch, found.number
+            self._forget(found.number)
+            return True
+        if found.number < known.number and not found.lost:
+            return True  # it was said before another thread took in more
+        entries = [entry for entry in found.entries if entry.number > known.number]
+        if self._is_torn(found, entries):
+            self._break("part of the log is gone", is_epoch=found.number < known.number)
+            known.number = found.number
+            self._forget(found.number)
+            return True
+        return not entries or (yield from self._take_entries(entries))
+
+    def _is_torn(self, found: Validators, entries: list[Entry]) -> bool:
+        """Whether history was lost between memory and the newest commit."""
+        known = self._connection.known
+        if found.lost:
+            return True
+        if any(entry.everything and not self._connection.is_own(entry) for entry in entries):
+            return True
+        numbers = [entry.number for entry in entries]
+        return numbers != list(range(known.number + 1, known.number + 1 + len(numbers)))
+
+    # -- entries -----------------------------------------------------------------------------------------------------
+
+    def _take_entries(self, entries: list[Entry]) -> Asking[bool]:
+        """Loads what memory holds of what changed, and takes it in as one change."""
+        known, connection = self._connection.known, self._connection
+        epoch = known.epoch
+        for _ in range(_TRIES):
+            self._number_own(entries)
+            plan = _Plan(self._contents, self._intake, self._writer, connection, entries)
+            if not (plan.cells or plan.keys):
+                self._carry_out(plan, None, entries)
+                return True
+            cells, keys, last = [*plan.cells], [*plan.keys], entries[-1].number
+            loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, keys))  # noqa: B023
+            if loaded is None:
+                return False
+            if known.epoch != epoch or known.number >= last:
+                return True  # another thread was faster
+            if loaded.epoch == epoch and loaded.number == last:
+                self._carry_out(plan, loaded, entries)
+                return True
+            more: Validators | None = yield StorageQuery(lambda storage: storage.changes(last, 0))  # noqa: B023
+            if more is None:
+                return False
+            if known.epoch != epoch or known.number >= last:
+                return True
+            if more.epoch != epoch or more.reset > known.reset or more.lost:
+                return (yield from self.take(more))
+            late = [entry for entry in more.entries if entry.number > last]
+            met = {place for entry in late for place in _places(entry)}
+            if more.number >= loaded.number and met.isdisjoint(plan.cells) and met.isdisjoint(plan.keys):
+                self._carry_out(plan, loaded, entries)  # what was loaded is as it was at the last entry
+                return True
+            entries = [entry for entry in (*entries, *late) if entry.number > known.number]
+            if self._is_torn(more, entries):
+                self._break("part of the log is gone", is_epoch=False)
+                known.number = more.number
+                return True
+        self._break("the log grows faster than it is read", is_epoch=False)
+        known.number = entries[-1].number
+        self._forget(known.number)
+        return True
+
+    def _number_own(self, entries: Iterable[Entry]) -> None:
+        """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
+        for entry in entries:
+            if self._connection.is_own(entry):
+                self._writer.number(entry)
+
+    def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
+        known, connection, intake = self._connection.known, self._connection, self._intake
+        is_own = self._connection.is_own
+        for entry in entries:
+            if not is_own(entry):
+                connection.count.entries += 1
+            if len(self._recent) == _REMEMBERED:
+                self._forgotten = self._recent[0][0]
+            self._recent.append((entry.number, frozenset() if is_own(entry) else frozenset(_places(entry))))
+        known.number = entries[-1].number
+        self._forget_unseen(plan)
+        if plan.over:
+            contents = self._contents
+            effects = Transition()
+            effects.removed = (plan.over, ())
+            effects.is_told = False
+            contents.commit(effects)
+        # What came in between stands before what was written here meanwhile: the order is asked for anew.
+        is_between = known.last >= entries[0].number
+        if connection.storage.inline and (self._writer.is_open or is_between):
+            for table in intake.whole.intersection(plan.tables):
+                intake.whole.discard(table)
+                self._contents.memo.drop_table(table)
+        elif is_between:
+            base = self._contents.base
+            born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
+            intake.unordered |= intake.whole.intersection(born)
+        if loaded is not None:
+            intake.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
+        elif plan.same or plan.same_keys:
+            intake.take_changes((), None, (), plan.same, plan.same_keys)
+        if plan.gone:
+            intake.dropped(plan.gone)
+        connection.heard([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
+
+    def _forget_unseen(self, plan: _Plan) -> None:
+        """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
+        known, memo, intake = self._connection.known, self._contents.memo, self._intake
+        for table, pk in plan.unseen:
+            known.forget(table, pk)
+            intake.unusable.discard((table, pk))
+        intake.key_writers.update(plan.writers)
+        for key in plan.unseen_keys:
+            known.key_revs.pop(key, None)
+            intake.unusable_keys.discard(key)
+        for table in (*plan.tables, *plan.renewed):
+            intake.indexed.pop(table, None)
+        for table in plan.tables:
+            if table not in intake.whole:
+                continue
+            if any(other == table for other, _ in plan.unseen):
+                intake.whole.discard(table)
+                memo.drop_table(table)
+        if plan.keys or plan.unseen_keys:
+            # One of them may be the answer that a table has nothing: no entry says that in another way.
+            for table in [table for table in intake.whole if table not in self._contents.base.entities]:
+                intake.whole.discard(table)
+                memo.drop_table(table)
+        if plan.unseen:
+            memo.drop_cells(plan.unseen)
+        if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
+            self._contents.ready.clear()
+            intake.generation += 1
+
+    # -- breaks and resets -------------------------------------------------------------------------------------------
+
+    def clock_stepped(self) -> bool:
+        """Whether it has since this was last asked: what came by it, here or elsewhere, may have times that are not so.
+
+        For who looks, without the lock.
+        """
+        apart, self._apart = self._apart, self.clocks()
+        return abs(self._apart - apart) > _STEP
+
+    def broken(self, reason: str) -> None:
+        """What others did meanwhile is not known."""
+        self._break(reason, is_epoch=False)
+
+    def _break(self, reason: str, *, is_epoch: bool) -> None:
+        """All that memory holds is doubted, and every key is stale: shown, and not believed until it was compared."""
+        contents = self._contents
+        logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
+        self._connection.count.breaks += 1
+        if is_epoch:
+            self._writer.give_up()
+        self._intake.doubt(is_epoch=is_epoch)
+        base = contents.base
+        effects = Transition()
+        effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
+        contents.commit(effects)
+        contents.ready.clear()
+        self._store.changed()
+        self._connection.heard(None)
+
+    def _was_reset(self, found: Validators) -> None:
+        """Another process began anew, as by a logout: that is a reset here."""
+        known, store = self._connection.known, self._store
+        known.begin_epoch(found.epoch, found.reset, found.number)
+        self._forget(found.number)
+        self._writer.drop_all()
+        self._intake.begin_anew()
+        effects = Transition()
+        effects.starts_over = True
+        self._contents.commit(effects)
+        store.changed()
+        self._connection.heard(None)
+        for request in [*store.in_flight.by_id.values()]:
+            if not request.mutation and request.resets != store.resets:
+                asked = request.request.asked
+                request.settle(
+                    error=ResetError(f"the store was reset by another process while {asked!r} was being fetched")
+                )
+
+    def _forget(self, number: int) -> None:
+        self._recent.clear()
+        self._forgotten = number
+
+    def reset(self) -> None:
+        """This process began anew."""
+        self._forget(self._connection.known.number)
+
+
+class _Plan:
+    """What entries mean for memory: what is to be loaded, forgotten, and given other times."""
+
+    def __init__(
+        self,
+        contents: StoreState,
+        intake: Hydrator,
+        writer: Writer,
+        connection: StorageConnection,
+        entries: Iterable[Entry],
+    ) -> None:
+        self._base = contents.base
+        self._intake = intake
+        self._writer = writer
+        self._awaited = connection.awaited
+        self._is_held = contents.retention.is_held
+        self._writers = intake.key_writers
+        self.cells: dict[Cell, None] = {}
+        """Rows to be loaded."""
+        self.keys: dict[str, None] = {}
+        """Results to be loaded."""
+        self.over: list[Cell] = []
+        """What is too much to be loaded."""
+        self.same: dict[Cell, tuple[int, Any]] = {}
+        """Rows that have other times alone: the rev, and the times."""
+        self.same_keys: dict[str, tuple[int, Any]] = {}
+        self.gone: dict[Cell, None] = {}
+        self.unseen: list[Cell] = []
+        """What memory does not hold."""
+        self.unseen_keys: list[str] = []
+        self.tables: dict[str, None] = {}
+        """The tables of which rows changed."""
+        self.renewed: dict[str, None] = {}
+        """Those of which rows came once more, which index entries lead to from then on."""
+        self.writers: dict[str, str] = {}
+        """Who wrote results last, by these entries."""
+        for entry in entries:
+            if not connection.is_own(entry):
+                self._take(entry)
+            for key in (*entry.keys, *entry.same_keys):
+                if self._holds_key(key):
+                    self.writers[key] = entry.writer
+        for cell in self.cells:
+            self.same.pop(cell, None)
+        for key in self.keys:
+            self.same_keys.pop(key, None)
+        self._bound()
+
+    def _take(self, entry: Entry) -> None:
+        base = self._base
+        changed = [(table, pk) for table, pks in entry.changed.items() for pk in pks]
+        keys = [key for key in entry.keys if self._holds_key(key)]
+        is_shown = bool(keys) or any(
+            table[:1] in ("[", "{") and base.get(table, pk) is not UNDEFINED for table, pk in changed
+        )
+        for cell in changed:
+            table, pk = cell
+            self.tables[table] = None
+            self.gone.pop(cell, None)
+            if self._writer.is_pending(cell):
+                continue
+            if is_shown or base.get(table, pk) is not UNDEFINED or table in self._intake.whole:
+                self.cells[cell] = None
+            else:
+                self.unseen.append(cell)
+        for key in entry.keys:
+            if self._holds_key(key):
+                self.keys[key] = None
+            else:
+                self.unseen_keys.append(key)
+        for table, pks in entry.gone.items():
+            for pk in pks:
+                self.cells.pop((table, pk), None)
+                self.gone[table, pk] = None
+        if entry.times is not None:
+            self._take_times(entry, entry.times)
+
+    def _take_times(self, entry: Entry, times: Meta) -> None:
+        """Some of what was written has other times alone."""
+        for table, pks in entry.same.items():
+            self.renewed[table] = None
+            for pk in pks:
+                self.same[table, pk] = entry.number, times
+        for key in entry.same_keys:
+            meta = self._base.key_metas.get(key)
+            if (meta is not None and meta.terms is not None) or key in self._intake.validators:
+                self.keys[key] = None  # what its server says of it came anew as well
+            elif self.writers.get(key, self._writers.get(key)) != entry.writer and self._holds_key(key):
+                self.keys[key] = None  # it is the same as what that process had, which may be something else
+            else:
+                self.same_keys[key] = entry.number, times
+
+    def _holds_key(self, key: str) -> bool:
+        """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""
+        if key in self._base.results or key in self._base.key_metas:
+            return True
+        return key in self._awaited and key in self._intake.key_shapes
+
+    def _bound(self) -> None:
+        """What live reads hold comes first; what is over is let go of."""
+        most = min(_MOST_ROWS, MOST_PLACES - len(self.keys))
+        if len(self.cells) <= most:
+            return
+        held = [cell for cell in self.cells if self._is_held(cell)]
+        others = [cell for cell in self.cells if not self._is_held(cell)]
+        ordered = [*held, *others]
+        self.cells = dict.fromkeys(ordered[:most])
+        self.over = ordered[most:]
+        self.unseen += self.over
+
+
+def _places(entry: Entry) -> Iterable[Cell | str]:
+    for cells in (entry.changed, entry.same, entry.gone):
+        for table, pks in cells.items():
+            yield table, WHOLE
+            for pk in pks:
+                yield table, pk
+    yield from entry.keys
+    yield from entry.same_keys
+
+
+def _wall_over_monotonic() -> float:
+    return (time.time() - time.monotonic()) * 1000

@@ -1,0 +1,140 @@
+"""The thread `restencil-changes`: it waits for what others commit to a storage that is far away."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from ..base.lazy_imports import logger
+
+if TYPE_CHECKING:
+    from ..storage.protocol import Changes, Storage
+    from .connection import StorageConnection
+
+_WAIT: Final = 1_000.0
+"""So long the storage may wait for something to tell, in ms."""
+_PAUSE: Final = 0.05
+"""After a failure nothing is asked for so long, in s, and longer while the storage is down."""
+_CALIBRATION: Final = 60.0
+"""So often clocks are compared, in s."""
+
+
+class Watcher(Protocol):
+    """Who wants to know what others write."""
+
+    def heard(self, found: Changes, /) -> object:
+        """The log says this (without the lock)."""
+        ...
+
+    def lost(self) -> object:
+        """The storage did not answer, and does now: what it said meanwhile went unheard (without the lock)."""
+        ...
+
+
+class LogTailer:
+    """Starts the thread and ends it; the thread holds nothing while it waits, so it ends with its store too."""
+
+    def __init__(self, connection: StorageConnection, watcher: Watcher) -> None:
+        self._connection = connection
+        self._watcher = watcher
+        self._thread: threading.Thread | None = None
+        self._is_over = threading.Event()
+        self._was_lost = False
+        self._calibrated = 0.0
+
+    def start(self) -> None:
+        """It runs from now on."""
+        if self._thread is None and not self._is_over.is_set():
+            run = _Run(weakref.ref(self), self._connection.storage, self._is_over)
+            self._thread = threading.Thread(target=run, name="restencil-changes", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """It runs no more, once what it waits for has come."""
+        self._is_over.set()
+
+    def forked(self) -> None:
+        """This is a forked process: it does not run here."""
+        if self._thread is not None:
+            self._thread, self._is_over = None, threading.Event()
+
+    # -- the thread
+
+    def begin(self) -> int | None:
+        """Up to where memory is; None where nothing is to be asked now."""
+        connection = self._connection
+        if connection.lost_touch():
+            self._watcher.lost()
+        if not connection.may_be_read:
+            return None
+        if time.monotonic() - self._calibrated > _CALIBRATION:
+            if not connection.calibrate():
+                return None
+            self._calibrated = time.monotonic()
+        return connection.known.number
+
+    def pause(self) -> float:
+        """How long to wait before the storage is asked again, in s."""
+        return max(_PAUSE, self._connection.remaining())
+
+    def end(self, found: Changes | Exception) -> bool:
+        """What the storage said, or how it failed; whether it may be asked at once again."""
+        connection = self._connection
+        connection.load(lambda storage: _given(found))
+        if isinstance(found, Exception):
+            self._was_lost = True
+            return False
+        is_lost = self._was_lost or connection.lost_touch()
+        connection.touched()
+        if is_lost:
+            self._was_lost = False
+            self._watcher.lost()
+        self._watcher.heard(found)
+        return True
+
+
+class _Run:
+    def __init__(self, watching: weakref.ref[LogTailer], storage: Storage, is_over: threading.Event) -> None:
+        self._watching = watching
+        self._storage = storage
+        self._is_over = is_over
+
+    def __call__(self) -> None:
+        while not self._is_over.is_set():
+            watching = self._watching()
+            if watching is None:
+                return
+            number, pause = watching.begin(), watching.pause()
+            del watching
+            is_done = number is not None and self._asked(number)
+            if not is_done:
+                self._is_over.wait(pause)
+
+    def _asked(self, number: int) -> bool:
+        found: Changes | Exception
+        began = time.monotonic()
+        try:
+            found = self._storage.changes(number, _WAIT)
+        except Exception as error:
+            found = error
+        watching = self._watching()
+        if watching is None or self._is_over.is_set():
+            return True
+        try:
+            is_done = watching.end(found)
+            is_new = isinstance(found, Exception) or found.number != number
+            if is_done and not is_new and time.monotonic() - began < _WAIT / 2_000:
+                del watching
+                self._is_over.wait(self._storage.poll / 1000)  # it cannot wait
+            return is_done
+        except Exception:
+            logger.exception("what others wrote could not be taken in; it is tried again")
+            return False
+
+
+def _given(found: Any) -> Any:
+    if isinstance(found, Exception):
+        raise found
+    return found

@@ -1,0 +1,157 @@
+"""What a read lacks: what memory does not know yet, and what is missing of which the storage says that it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..cache.reader import named_pk
+from ..cache.tables import EMPTY
+from ..schema.collection import Collection
+from ..schema.entity import EntitySchema
+from .hydration import MOST_ABSENT
+from .read_set import ReadSet
+from .row_codec import is_kept_cell, is_kept_key, kept_pks
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry
+    from .connection import StorageConnection
+    from .hydration import Hydrator
+    from .read_set import References
+    from .schema_fingerprint import Shapes
+
+
+_OWN_PLACE: Final = (EntitySchema, Collection)
+"""What mostly lies in the place that its arguments name."""
+
+
+class Misses:
+    """Tells what is unknown, and what is a hole (locked)."""
+
+    def __init__(self, contents: StoreState, connection: StorageConnection, shapes: Shapes, intake: Hydrator) -> None:
+        self._contents = contents
+        self._connection = connection
+        self._shapes = shapes
+        self._intake = intake
+
+    def keeps(self, request: Request) -> bool:
+        """Whether results of the endpoint are stored."""
+        rules = request.rules
+        return bool(rules.persist) and not rules.side_effect and self.keeps_key(request.key)
+
+    def keeps_key(self, key: str) -> bool:
+        """Whether results may be stored under a key."""
+        return is_kept_key(key, self._shapes.secrets)
+
+    def lacks_key(self, key: str, *, waits: bool) -> bool:
+        """Whether it is not known what lies under a key; see `of` for `waits`."""
+        if key in self._connection.known.key_revs:
+            return False
+        base = self._contents.base
+        return waits or not (key in base.results or key in base.key_metas)
+
+    def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[Cell, Any]:
+        """The cells of these tables that are not known, with what they are read as.
+
+        Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
+        """
+        known, entities, secrets = self._connection.known.revs, self._contents.base.entities, self._shapes.secrets
+        found: dict[Cell, Any] = {}
+        for table, node, pks in asked:
+            revs = known.get(table, EMPTY)
+            unknown = [pk for pk in pks if pk not in revs]
+            if not unknown or not self._keeps_table(table):
+                continue
+            held, is_whole = entities.get(table, EMPTY), table in self._intake.whole
+            if is_whole or not waits:
+                unknown = [pk for pk in unknown if (waits if pk in held else not is_whole)]
+            found.update(dict.fromkeys([(table, pk) for pk in kept_pks(table, unknown, secrets)], node))
+        return found
+
+    def ahead(self, request: Request, *, waits: bool) -> dict[Cell, Any]:
+        """The cell that a read looks at where there is no result, and mostly where there is: it comes with the key."""
+        schema, contents = request.rules.schema, self._contents
+        if not isinstance(schema, _OWN_PLACE):
+            return {}
+        if type(schema) is EntitySchema:  # (Benchmark: `cached()` of an entity, cold.)
+            pk = named_pk(schema, request.args)
+            if pk is not None:
+                return self.of(((schema.table_key, schema, (pk,)),), waits=waits)
+        walk = ReadSet(contents.base, (), self._intake.loaded)
+        try:
+            with contents.hooks:
+                schema.query_key(request.rules.entity_args(request.args), walk)
+        except Exception:
+            return {}  # it is said when it is read
+        return self.of(((table, schema, pks) for table, pks in walk.asked.items()), waits=waits)
+
+    def is_all(self, request: Request, cell: Cell) -> bool:
+        """Whether a read touches nothing but the cell that came with its key: an entity that refers to nothing.
+
+        (Benchmark: `cached()` of an entity, cold.)
+        """
+        base, intake, key, (table, pk) = self._contents.base, self._intake, request.key, cell
+        schema = request.rules.schema
+        if type(schema) is not EntitySchema or type(base.get(table, pk)) is not schema.model.cls:
+            return False
+        if base.results.get(key, pk) != pk or key in intake.validators or cell in intake.left:
+            return False
+        return self._contents.shows_base and self._connection.known.rev(table, pk) is not None
+
+    def keeps_cell(self, table: str, pk: str) -> bool:
+        """Whether rows with this primary key are stored."""
+        return is_kept_cell(table, pk, self._shapes.secrets) and self._keeps_table(table)
+
+    def _keeps_table(self, table: str) -> bool:
+        return table[:1] in ("[", "{") or self._shapes.rules(table).kept
+
+    def of_index(self, asked: Iterable[IndexEntry]) -> list[IndexEntry]:
+        """The index entries that were not asked for yet, and lead nowhere in memory."""
+        found: list[IndexEntry] = []
+        for entry in asked:
+            table, field, text = entry
+            if (field, text) not in self._intake.indexed.get(table, ()) and self._keeps_table(table):
+                found.append(entry)
+        return found
+
+    def lacks_whole(self, table: str) -> bool:
+        """Whether a table may have rows that memory does not know of."""
+        return table not in self._intake.whole and self._keeps_table(table)
+
+    def has_dangling_reference(self, references: References, absent: list[str]) -> bool:
+        """Whether something is not there, or not all of it, of which the storage's own values say that it is."""
+        node, from_storage, pks = references
+        table, intake = node.table_key, self._intake
+        if absent and not from_storage:  # a response of this process refers to them: from now on they are no holes
+            if len(intake.dangling) > MOST_ABSENT:
+                intake.dangling.clear()
+            intake.dangling.update([(table, pk) for pk in absent])
+        if intake.left:
+            get = self._contents.base.get
+            for pk in pks:
+                if (table, pk) in intake.left and intake.lacks_members(node, (table, pk), get(table, pk)):
+                    return True
+        return from_storage and any(self._is_dangling(table, pk) for pk in absent)
+
+    def _is_dangling(self, table: str, pk: str) -> bool:
+        """Whether a value of the storage refers to something that should be there, and is not."""
+        intake = self._intake
+        if (table, pk) in intake.unusable or intake.has_earlier or not self.keeps_cell(table, pk):
+            return True
+        if self._connection.known.rev(table, pk) is None and table not in intake.whole:
+            return True
+        info = intake.infos.get(table)
+        return info is not None and info.incomplete and info.lost and (table, pk) not in intake.dangling
+
+    def is_dangling_in(self, table: str) -> bool:
+        """Whether a list of all that a table holds would lack something."""
+        intake = self._intake
+        if table in intake.listed:
+            return False
+        if not self._keeps_table(table):
+            return False
+        info = intake.infos.get(table)
+        return info is not None and info.incomplete

@@ -1,0 +1,210 @@
+"""What a read touches: a walk through schemas and what is stored, level by level, that builds nothing.
+
+A `ReadSet` is the reader that schemas are given, so it follows any schema that a read follows. It collects what the
+schemas request and opens it on demand, so that missing rows can be loaded in between, one level at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from ..base.errors import RestencilError
+from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping, text_of
+from ..cache.tables import EMPTY
+from ..schema.entity import EntitySchema
+from ..schema.notation import Conversion
+from ..schema.protocol import CollectionNode, EntityNode, Schema
+from ..schema.stored import record_of
+
+if TYPE_CHECKING:
+    from ..cache.tables import Cell, State
+    from ..storage.protocol import IndexEntry
+
+Node: TypeAlias = "EntityNode | CollectionNode"
+
+
+class References(NamedTuple):
+    """What refers to cells of one table: as what they are read, by values that came from the storage or not."""
+
+    node: Node
+    from_storage: bool
+    pks: Mapping[str, None]
+
+
+class ReadSet:
+    """Notes what a read of a state touches, one level of references after another.
+
+    `loaded` has by table the primary keys of what came from the storage.
+    """
+
+    def __init__(self, state: State, args: tuple[Any, ...], loaded: Mapping[str, set[str]]) -> None:
+        self.state = state
+        self.args = args
+        self.asking: set[int] = set()
+        """The objects whose query keys are being asked for."""
+        self._loaded = loaded
+        self._from_storage = False
+        """Whether the value that is being walked through came from the storage."""
+        self._seen: dict[Node, set[str]] = {}
+        self._next: dict[tuple[Node, bool], dict[str, None]] = {}
+        """What was referred to and not opened yet."""
+        self.asked: dict[str, dict[str, None]] = {}
+        """By table what was asked for without being referred to: whether there is such an entity."""
+        self.index: dict[IndexEntry, None] = {}
+        """The index entries that were asked for."""
+        self.whole: dict[str, None] = {}
+        """The tables of which all was asked for."""
+
+    # -- the way -----------------------------------------------------------------------------------------------------
+
+    def begin(self, schema: Schema, stored: Any, *, from_storage: bool) -> None:
+        """The walk begins at a stored value."""
+        self._from_storage = from_storage
+        self.visit(schema, stored)
+
+    @property
+    def ahead(self) -> list[References]:
+        """What was referred to since the last level."""
+        return [References(node, from_storage, pks) for (node, from_storage), pks in self._next.items()]
+
+    def turn(self) -> list[References]:
+        """The next level, which is to be opened then."""
+        level = self.ahead
+        self._next = {}
+        return level
+
+    def open(self, references: References) -> list[str]:
+        """Walks through what lies in the cells; gives the primary keys under which nothing does."""
+        node = references.node
+        table, get = node.table_key, self.state.get
+        if isinstance(node, EntitySchema) and not node.model.relations:
+            return [pk for pk in references.pks if get(table, pk) is UNDEFINED]
+        absent: list[str] = []
+        found: dict[str, Any] = {}
+        for pk in references.pks:
+            stored = get(table, pk)
+            if stored is UNDEFINED:
+                absent.append(pk)
+            elif stored is not INVALID:
+                found[pk] = stored
+        loaded: Any = self._loaded.get(table, EMPTY)
+        if isinstance(node, EntitySchema):
+            self._from_storage = True
+            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
+            self._from_storage = False
+            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk not in loaded])
+        elif isinstance(node, CollectionNode):
+            for pk, stored in found.items():
+                self._from_storage = pk in loaded
+                self._guarded(node.opened, stored, self)
+        return absent
+
+    @property
+    def opened(self) -> Iterable[tuple[Node, Collection[str]]]:
+        """All that was referred to, by what it is read as."""
+        return self._seen.items()
+
+    @property
+    def touched(self) -> Iterator[Cell]:
+        """All cells that were referred to or asked for."""
+        for table, pks in self.asked.items():
+            yield from ((table, pk) for pk in pks)
+        for node, seen in self._seen.items():
+            yield from ((node.table_key, pk) for pk in seen)
+
+    def _note(self, node: Node, pks: Iterable[str]) -> None:
+        seen = self._seen.get(node)
+        if seen is None:
+            seen = self._seen[node] = set()
+        new = dict.fromkeys(pk for pk in pks if pk not in seen)
+        if new:
+            seen.update(new)
+            place = node, self._from_storage
+            known = self._next.get(place)
+            if known is None:
+                self._next[place] = new
+            else:
+                known.update(new)
+
+    def _relations(self, schema: EntitySchema, records: list[Any]) -> None:
+        for relation in schema.model.relations if records else ():
+            name = relation.in_json
+            entries = [record.get(name) for record in records if is_mapping(record)]
+            self._each(relation.node, entries)
+
+    def _each(self, schema: Schema | None, entries: list[Any]) -> None:
+        """Walks through values of one schema: primary keys all at once."""
+        if not isinstance(schema, EntitySchema):
+            for entry in entries:
+                self.visit(schema, entry)
+            return
+        pks = [entry for entry in entries if type(entry) is str]
+        self._note(schema, pks)
+        if len(pks) < len(entries):
+            for entry in entries:
+                if type(entry) is not str:
+                    self.visit(schema, entry)
+
+    def _guarded(self, follow: Callable[..., Any], *args: Any) -> None:
+        """What does not convert is said when it is read."""
+        try:
+            follow(*args)
+        except RestencilError:
+            pass
+
+    # -- a reader: what schemas ask --------------------------------------------------------------------------------
+
+    def read(self, schema: Schema | None, stored: Any, slot: Any = None) -> Any:
+        return self.visit(schema, stored)
+
+    def visit(self, schema: Schema | None, stored: Any) -> Any:
+        if schema is None or stored is None or isinstance(stored, Sentinel) or isinstance(schema, Conversion):
+            return UNDEFINED
+        self._guarded(schema.denormalize, stored, self)
+        return UNDEFINED
+
+    def items(self, schema: Schema | None, stored: list[Any]) -> ReadOnlyList[Any]:
+        self._each(schema, stored)
+        return ReadOnlyList()
+
+    def entity(self, schema: EntityNode, pk: Any) -> Any:
+        if type(pk) is str:
+            self._note(schema, (pk,))
+        return UNDEFINED
+
+    def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
+        if isinstance(schema, EntitySchema):
+            self._relations(schema, [record])
+        return UNDEFINED
+
+    def collection(self, schema: CollectionNode, pk: str) -> Any:
+        self._note(schema, (pk,))
+        return UNDEFINED
+
+    def computed(self, schema: Schema, value: Any, compute: Callable[[], Any]) -> Any:
+        return UNDEFINED
+
+    def has(self, table: str, pk: str) -> bool:
+        return self.stored(table, pk) is not UNDEFINED
+
+    def stored(self, table: str, pk: str) -> Any:
+        self.asked.setdefault(table, {})[pk] = None
+        return self.state.get(table, pk)
+
+    def by_index(self, table: str, field: str, value: str) -> str | None:
+        self.index[table, field, value] = None
+        pk = self.state.by_index(table, field, value)
+        if pk is None:
+            return None
+        stored = self.stored(table, pk)
+        if not isinstance(stored, Sentinel) and text_of(record_of(stored).get(field)) != value:
+            return None
+        return pk
+
+    def table_exists(self, table: str) -> bool:
+        self.whole[table] = None
+        return self.state.has_table(table)
+
+    def table(self, table: str) -> Iterator[str]:
+        return self.state.pks(table)

@@ -1,0 +1,376 @@
+"""Reading: what a read touches and memory does not know is loaded before it looks, one level after another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.values import UNDEFINED, Meta
+from ..cache.tables import Change, ListBinding
+from ..schema.collection import Collection
+from ..schema.notation import schema_of
+from ..schema.protocol import is_plain
+from ..storage.protocol import MOST_PLACES
+from .batch_loader import BatchLoader
+from .hydration import Hydrator
+from .loader_thread import Loads
+from .log_consumer import Changes
+from .log_tailer import LogTailer
+from .misses import Misses
+from .read_set import ReadSet
+from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
+from .storage_query import MOST_IN_LOOP, Asking, WouldBlock, ask_apart, ask_here
+from .stored_revalidation import StoredRevalidation
+
+if TYPE_CHECKING:
+    from ..base.steps import Steps
+    from ..cache.reader import CacheReader
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell, State
+    from ..schema.protocol import Schema
+    from ..storage.protocol import Changes as Validators
+    from .connection import StorageConnection
+    from .pending_write import CapturedAction, PendingWrite
+    from .read_set import References
+    from .schema_fingerprint import Shapes
+    from .write_behind import Writer
+
+_AGAIN: Final = 50
+"""So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
+
+
+class ReadThrough:
+    """Makes known what reads touch (locked, but for the steps that wait)."""
+
+    def __init__(
+        self,
+        store: Store,
+        contents: StoreState,
+        lookup: CacheReader,
+        connection: StorageConnection,
+        writer: Writer,
+        shapes: Shapes,
+    ) -> None:
+        self._store = store
+        self._contents = contents
+        self._connection = connection
+        self._writer = writer
+        self._shapes = shapes
+        self.intake = Hydrator(store, contents, connection, writer, shapes)
+        self.changes = Changes(store, contents, connection, writer, self.intake)
+        self.misses = Misses(contents, connection, shapes, self.intake)
+        self._stored_revalidation = StoredRevalidation(contents, connection, self.intake, writer)
+        self.loads = Loads(store, connection)
+        self._watching = LogTailer(connection, self)
+        self._prepared: str | None = None
+        """The key of the read for which all was loaded last."""
+        self._levels = BatchLoader(connection, self.intake, self.changes)
+
+    # -- reads -----------------------------------------------------------------------------------------------------
+
+    def know(self, request: Request, state: State | None = None) -> bool:
+        """What a read of the endpoint touches is brought into memory; False where it is not to be shown."""
+        return self._here(
+            lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
+        )
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
+        """What the value of a schema touches, as a state shows the tables, is brought into memory."""
+        node = schema_of(schema)
+        if node is None:
+            return True
+        self._shapes.meet(node)
+        return self._here(lambda waits: self._of(node, None, args, waits=waits, state=state), ("value", id(node), args))
+
+    def catch_up_here(self) -> None:
+        """Memory is brought up to the newest commit, where that may be asked for here."""
+        if self._most and self._asks and self._connection.is_open:
+            self._here(lambda waits: self.changes.catch_up(), ("changes",))
+
+    def finds(self, key: str, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key; an inline storage may be asked where memory has nothing."""
+        connection = self._connection
+        connection.settle()
+        if key in self.intake.unusable_keys or connection.known.doubted_keys.get(key):
+            return False
+        if key in connection.known.key_revs or self._writer.is_pending_key(key) or connection.state == "off":
+            return True
+        if not self.misses.keeps_key(key):
+            return True
+        if not asks or not self._most or not self._asks or self._contents.base.key_meta(key) is not None:
+            return False
+        return self._levels.peek(key)
+
+    def _meet(self, request: Request) -> None:
+        """A result that was loaded before its endpoint was known is of use to that alone which it fits."""
+        intake, key = self.intake, request.key
+        if key in intake.unread:
+            intake.unread.discard(key)
+            if intake.key_shapes.get(key) not in (ANY_SHAPE, fingerprint_of_endpoint(request.rules)):
+                intake.unusable_keys.add(key)
+
+    def knows(self, request: Request) -> bool:
+        """Whether it is known what lies under a key."""
+        self._connection.settle()
+        self._meet(request)
+        if request.key in self.intake.unusable_keys:
+            return False
+        return request.key in self._connection.known.key_revs or not self._asks or not self.misses.keeps(request)
+
+    def is_known(self, table: str, pk: str) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        self._connection.settle()
+        if self._connection.known.rev(table, pk) is not None:
+            return True
+        return not self._asks or not self.misses.keeps_cell(table, pk)
+
+    def steps(self, request: Request) -> Steps:
+        """Steps: the same for a read that may wait."""
+        self._bound()
+        self._prepared = request.key
+        return self.loads.steps(self._of_request(request, waits=True), self._most)
+
+    def catching_up(self) -> Steps:
+        """Steps: memory is brought up to the newest commit."""
+        return self.loads.steps(self.changes.catch_up(), self._most)
+
+    @property
+    def _most(self) -> int:
+        """About how many rows may be asked here: nothing is asked of a remote storage, and little in a loop."""
+        if not self._connection.storage.inline:
+            return 0
+        asyncio: Any = sys.modules.get("asyncio")
+        return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST_PLACES
+
+    @property
+    def _asks(self) -> bool:
+        return self._connection.may_be_read
+
+    def _here(self, begin: Callable[[bool], Asking[bool]], name: tuple[Any, ...]) -> bool:
+        """Asks under the lock where that may be; else in the background, and nothing is known for now."""
+        most = self._most
+        if self._prepared is None and most and not self._levels.inside:
+            self._bound()
+        self._prepared = None
+        asking = begin(most > 0)
+        self._levels.inside += 1
+        try:
+            return ask_here(asking, self._connection, most)
+        except WouldBlock:
+            asking.close()
+            self.loads.begin(name, lambda: begin(True))
+            return False
+        finally:
+            self._levels.inside -= 1
+            self._tell_later()
+
+    def _bound(self) -> None:
+        """Memory lets go of what is over its bound since more was loaded; not between a load and the read it is for."""
+        with self._connection.lock:
+            self._contents.bound()
+
+    def _tell_later(self) -> None:
+        """Listeners hear of what others changed, where it was met by a read."""
+        if self._store.has_news:
+            self._store.scheduler.spawn(self._store.tell)
+
+    # -- what a read touches ---------------------------------------------------------------------------------------
+
+    def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> Asking[bool]:
+        rules, key, intake = request.rules, request.key, self.intake
+        schema = rules.schema
+        self._shapes.meet(schema)
+        self._meet(request)
+        is_loaded = False
+        ahead: dict[Cell, Any] = {}
+        if self.misses.keeps(request):
+            if self._asks and self.misses.lacks_key(key, waits=waits):
+                ahead = self.misses.ahead(request, waits=waits)
+                is_loaded = yield from self._levels.load_key(request, ahead)
+            if key in intake.unusable_keys:
+                return False
+        if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
+            self._note_use(key, ahead)
+            return True
+        if schema is None or is_plain(schema):
+            self._stored_revalidation.look(request, None)
+            return True
+        listed = request if is_loaded else None
+        args = rules.entity_args(request.args)
+        return (yield from self._of(schema, request, args, waits=waits, state=state, listed=listed))
+
+    def _of(
+        self,
+        schema: Schema,
+        request: Request | None,
+        args: tuple[Any, ...],
+        *,
+        waits: bool,
+        state: State | None = None,
+        listed: Request | None = None,
+    ) -> Asking[bool]:
+        """Walks through what is known and loads what is not, until nothing is unknown; False for a hole."""
+        contents, intake = self._contents, self.intake
+        asks = self._asks
+        key = None if request is None else request.key
+        for _ in range(_AGAIN):
+            if state is None:
+                contents.refresh()
+            seen = contents.view if state is None else state
+            generation = intake.generation
+            walk = ReadSet(seen, args, intake.loaded)
+            stored = UNDEFINED if key is None else seen.result(key)
+            from_storage = key in intake.loaded_keys
+            if stored is UNDEFINED:
+                with contents.hooks:
+                    stored = schema.query_key(args, walk)
+                cells = (
+                    self.misses.of(((table, None, pks) for table, pks in walk.asked.items()), waits=waits)
+                    if asks
+                    else {}
+                )
+                index = self.misses.of_index(walk.index) if asks else []
+                if cells or index:
+                    asks = yield from self._levels.load(cells, index)
+                    continue
+            with contents.hooks:
+                walk.begin(schema, stored, from_storage=from_storage)
+            if listed is not None:
+                self._note_lists(walk.ahead, listed)
+                listed = None
+            found = yield from self._through(walk, asks=asks, waits=waits)
+            if found is None or generation != intake.generation:
+                asks = self._asks
+                continue
+            if key is not None and listed is None:
+                self._note_use(key, walk.touched)
+            if not found:
+                self._connection.count.holes += 1
+            elif request is not None:
+                self._stored_revalidation.look(request, walk)
+            return found
+        return False
+
+    def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> Asking[bool | None]:
+        """Goes through all levels: False for a hole, None where it is to be begun anew."""
+        contents, seen = self._contents, self._contents.view
+        is_whole = True
+        while True:
+            tables = [table for table in walk.whole if asks and self.misses.lacks_whole(table)]
+            if tables:
+                yield from self._levels.load_whole(tables[0])
+                return None
+            level = walk.turn()
+            if not level:
+                break
+            misses = self.misses.of(_cells_of(level), waits=waits) if asks else {}
+            if misses:
+                asks = yield from self._levels.load(misses, [])
+                if contents.optimistic.stale or contents.view is not seen:
+                    return None
+            with contents.hooks:
+                for references in level:
+                    is_whole = not self.misses.has_dangling_reference(references, walk.open(references)) and is_whole
+        return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
+
+    def _note_lists(self, level: Iterable[References], request: Request) -> None:
+        """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
+        noted = [
+            ListBinding((node.table_key, pk), node, request.key, request.rules.total)
+            for node, _, pks in level
+            if isinstance(node, Collection)
+            for pk in pks
+        ]
+        if noted:
+            change = Change(self._contents.base, _NO_TIMES)
+            change.noted += noted
+            self._contents.take_in(change)
+
+    def _note_use(self, key: str, touched: Iterable[Cell]) -> None:
+        if key in self.intake.just_loaded:
+            self.intake.just_loaded.discard(key)
+            self._writer.use([key, *touched])
+
+    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+        """An action of this process has written this."""
+        self.intake.wrote(pending, captured)
+        request = pending.request
+        if request is None or not captured.said.is_answer or request.key not in self._contents.base.key_metas:
+            return  # or memory has let go of it since
+        if self.misses.keeps(request):
+            self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
+
+    # -- what others wrote -------------------------------------------------------------------------------------------
+
+    def turn(self) -> bool:
+        """Takes in what others wrote, and compares some of what is doubted (without the lock); False: no answer."""
+        connection = self._connection
+        if not connection.is_open:
+            return False
+        if connection.lost_touch():
+            self.lost()
+        if not connection.may_be_read:
+            return False
+        if self.changes.clock_stepped():
+            with connection.lock:
+                self.changes.broken("the clock was set")
+            self._store.tell()
+        # What finds nothing goes through nothing else. (Benchmark: an idle store with a storage.)
+        number = connection.known.number
+        found = connection.work(lambda storage: storage.changes(number, 0))
+        if found is None:
+            return False
+        connection.touched()
+        return self.heard(found)
+
+    def heard(self, found: Validators) -> bool:
+        """The log says this (without the lock); False: there was no answer to what it leads to."""
+        connection = self._connection
+        known = connection.known
+        is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
+        if is_idle and not (self._contents.unsure or self.intake.unordered):
+            return True
+        is_done = ask_apart(self._taken(found), connection)
+        self._store.tell()
+        return is_done
+
+    def watch(self) -> None:
+        """From now on a thread waits for what others write."""
+        self._watching.start()
+
+    def lost(self) -> None:
+        """The storage did not answer, and does now: what others did meanwhile is not known."""
+        with self._connection.lock:
+            self._connection.settle()
+            self.changes.broken("it did not answer for a while")
+        self._tell_later()
+
+    def _taken(self, found: Validators) -> Asking[bool]:
+        return (yield from self.changes.take(found)) and (yield from self._levels.compared())
+
+    # -- the life of a store -----------------------------------------------------------------------------------------
+
+    def origin(self, key: str) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it here."""
+        self._connection.settle()
+        return "it came from the storage" if key in self.intake.loaded_keys else None
+
+    def close(self) -> None:
+        """Nothing is loaded any more."""
+        self.loads.close()
+        self._watching.close()
+
+    def forked(self) -> None:
+        """This is the child."""
+        self.loads.forked()
+        self._watching.forked()
+
+
+_NO_TIMES: Final = Meta(0, 0, 0)
+
+
+def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, Any, Iterable[str]]]:
+    return ((node.table_key, node, pks) for node, _, pks in level)

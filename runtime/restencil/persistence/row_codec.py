@@ -1,0 +1,592 @@
+"""Stored forms as JSON, and what of them is stored at all.
+
+JSON holds a record in wire form, a collection as its list or map of primary keys, or a result. A name that begins with
+`$` gets one more; the library's own are `$left` (in a record: the members that were left out of it, each by its name,
+or by the names that lead to it), `$partial` (in place of a collection of which only pages are known), and beside
+`$value`, a result, `$terms` (what the server said of how long it is good: moments in ms after its date, null for what
+never comes, false and true for the marks 0 and 1) and `$told` (its validator: see `Validator`).
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from math import inf
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..base.json_text import decode_json, encode_exactly
+from ..base.lazy_imports import json, urls
+from ..base.values import UNDEFINED, Meta, is_dict, is_list
+from ..cache.validators import Terms
+from ..schema.containers import List, Object, Values
+from ..schema.derived import Query
+from ..schema.entity import EntityModel, EntitySchema
+from ..schema.kinds import kind_of_class
+from ..schema.notation import Conversion, schema_of
+from ..schema.one_of import OneOf
+from ..schema.protocol import Schema
+from ..schema.record import Model, class_record
+from ..schema.stored import PartialEntries, PartialKeys, is_partial, like, record_of
+
+Left: TypeAlias = tuple[tuple[str, ...], ...]
+"""What was left out of a record: of each member the names in JSON that lead to it, through lists and maps."""
+
+NOTHING_LEFT: Final[Left] = ()
+SECRETS: Final = frozenset(
+    {
+        "accesstoken",
+        "apikey",
+        "auth",
+        "authorization",
+        "clientsecret",
+        "cookie",
+        "credential",
+        "credentials",
+        "idtoken",
+        "passwd",
+        "password",
+        "privatekey",
+        "refreshtoken",
+        "secret",
+        "sessiontoken",
+        "sig",
+        "signature",
+        "token",
+    }
+)
+"""Names of what is a secret, in lower case without `-` and `_`."""
+OWN: Final = "MISS-"
+"""So begin the primary keys that one process made up."""
+_OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
+
+_LEFT: Final = "$left"
+_PARTIAL: Final = "$partial"
+_TERMS: Final = "$terms"
+_TOLD: Final = "$told"
+_VALUE: Final = "$value"
+_MARK: Final = b'"$'
+_FIRST: Final = itemgetter(0)
+_LAST: Final = itemgetter(-1)
+_CLOSED: Final = bytes({ord("{"): ord("}"), ord("["): ord("]")}.get(first, 0) for first in range(256))
+"""How the JSON of a row ends that begins so; 0 for what is none."""
+_LEFT_MARK: Final = b'"$left"'
+_OWN_MARK: Final = b'"MISS-'
+_REFERENCE: Final = frozenset({"id", "schema"})
+_NO_NAMES: Final = frozenset[str]()
+_MOST_NAMES: Final = 1_000
+
+
+class Unstorable(ValueError):
+    """A value that is not stored: it has no exact JSON form, or holds a secret that cannot be left out of it."""
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def plain_name(name: str) -> str:
+    """A name as names of secrets are compared: in lower case, without `-` and `_`."""
+    return name.lower().replace("-", "").replace("_", "")
+
+
+@lru_cache(maxsize=4096)
+def is_secret(name: str, others: frozenset[str] = _NO_NAMES) -> bool:
+    """Whether what bears this name is a secret; `others` are further names of secrets, as `plain_name` gives them."""
+    found = plain_name(name)
+    return found in SECRETS or found in others
+
+
+@lru_cache(maxsize=4096)
+def is_kept_key(key: str, others: frozenset[str] = _NO_NAMES) -> bool:
+    """Whether a result may be stored under this key: no search parameter is a secret, and there is no userinfo."""
+    address, _, search = key.partition("?")
+    if "@" in address and "@" in address.partition("://")[2].partition("/")[0]:
+        return False
+    if not search:
+        return True
+    for pair in search.replace(";", "&").split("&"):
+        name = urls.unquote_plus(pair.partition("=")[0])
+        parts = name.replace("]", "").replace("[", ".").split(".")
+        if any(is_secret(part, others) for part in parts):
+            return False
+    return True
+
+
+def is_kept_cell(table: str, pk: str, others: frozenset[str] = _NO_NAMES) -> bool:
+    """Whether a cell may be stored, by its primary key alone: it is no one process's own, and no list by a secret."""
+    if pk.startswith(OWN):
+        return False
+    return not is_collection(table) or _is_kept_identity(pk, others)
+
+
+def kept_pks(table: str, pks: Iterable[str], others: frozenset[str] = _NO_NAMES) -> list[str]:
+    """Those of these primary keys whose cells may be stored, as `is_kept_cell` tells it."""
+    if is_collection(table):
+        return [pk for pk in pks if is_kept_cell(table, pk, others)]
+    return [pk for pk in pks if not pk.startswith(OWN)]
+
+
+def is_collection(table: str) -> bool:
+    """Whether a table holds lists or maps of primary keys."""
+    return table[:1] in ("[", "{")
+
+
+def _is_kept_identity(pk: str, others: frozenset[str]) -> bool:
+    try:
+        identity = json.loads(pk)
+    except ValueError:
+        return True
+    waiting: list[Any] = [identity]
+    for value in waiting:
+        if is_dict(value):
+            if any(is_secret(name, others) for name in value):
+                return False
+            waiting += value.values()
+        elif is_list(value):
+            waiting += value
+    return True
+
+
+# -- what is declared of a record's members ----------------------------------------------------------------------------
+
+
+class _Place:
+    """What is declared of a value in a record: which objects it may be, and what stands in a list or map of it."""
+
+    def __init__(self, things: Iterable[Any], others: frozenset[str] = _NO_NAMES, objects: Iterable[Any] = ()) -> None:
+        self._others = others
+        self.objects: list[Any] = [*objects]
+        """Class records, `Object` schemas, and classes of other libraries."""
+        self._items: list[Any] = []
+        self._entries: list[Any] = []
+        self._inner: dict[str, _Place] = {}
+        self._members: dict[str, tuple[bool, _Place | None]] = {}
+        for thing in things:
+            self._declare(thing)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nothing is declared that could be left out of it."""
+        return not (self.objects or self._items or self._entries)
+
+    @property
+    def items(self) -> _Place:
+        """What the items of a list are."""
+        return self._place("items", self._items)
+
+    @property
+    def entries(self) -> _Place:
+        """What the entries of a map are."""
+        return self._place("entries", self._entries)
+
+    def _place(self, name: str, things: list[Any]) -> _Place:
+        found = self._inner.get(name)
+        if found is None:
+            found = self._inner[name] = _Place(things, self._others)
+        return found
+
+    def _declare(self, thing: Any) -> None:
+        """Takes a schema, or a type as it stands in an annotation."""
+        if isinstance(thing, (Model, Object)):
+            self.objects.append(thing)
+        elif isinstance(thing, Schema):
+            self._declare_schema(thing)
+        elif isinstance(thing, type) and typing.get_origin(thing) is None:
+            model = class_record(thing)
+            if model is not None:
+                self._declare_model(model)
+            elif kind_of_class(thing) is not None:
+                self.objects.append(thing)
+        else:
+            self._declare_generic(typing.get_origin(thing), typing.get_args(thing))
+
+    def _declare_model(self, model: Model) -> None:
+        """An entity lies in a table of its own, unless it may have no primary key."""
+        if not isinstance(model, EntityModel) or model.pk_optional:
+            self.objects.append(model)
+
+    def _declare_generic(self, origin: Any, arguments: tuple[Any, ...]) -> None:
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            self._entries += arguments[1:]
+        elif isinstance(origin, type) and issubclass(origin, Collection):
+            self._items += arguments
+        elif origin is typing.Annotated:
+            self._declare(arguments[0])
+        else:
+            for argument in arguments if origin is not typing.Literal else ():
+                self._declare(argument)
+
+    def _declare_schema(self, schema: Schema) -> None:
+        if isinstance(schema, EntitySchema):
+            self._declare_model(schema.model)
+        elif isinstance(schema, List):
+            self._items.append(schema.item)
+        elif isinstance(schema, Values):
+            self._entries.append(schema.item)
+        elif isinstance(schema, Query):
+            self._declare(schema.inner)
+        elif isinstance(schema, Conversion):
+            self._declare(schema.wire_model)
+        elif isinstance(schema, OneOf):
+            for one in schema.alternatives:
+                self._declare(one.schema)
+                if one.schema is None:
+                    self._declare(one.model)
+
+    def member(self, name: str) -> tuple[bool, _Place | None]:
+        """Whether the member of this name is stored, and what is declared of it."""
+        found = self._members.get(name)
+        if found is None:
+            told: set[bool | None] = set()
+            secret = is_secret(name, self._others)
+            things: list[Any] = []
+            for declared in self.objects:
+                python, persist, inner = _declared(declared, name)
+                told.add(None if persist is None else bool(persist))
+                secret = secret or is_secret(python, self._others)
+                things += inner
+            place = _Place(things, self._others)
+            found = (False not in told and (not secret or True in told), None if place.says_nothing else place)
+            if len(self._members) < _MOST_NAMES:
+                self._members[name] = found
+        return found
+
+    def declares(self, path: tuple[str, ...]) -> bool:
+        """Whether a member that these names lead to is declared."""
+        name, *rest = path
+        here = [*_through(self)]
+        if not rest:
+            return any(_is_declared(declared, name) for place in here for declared in place.objects)
+        inner = [place.member(name)[1] for place in here if place.objects]
+        return any(place.declares(tuple(rest)) for place in inner if place is not None)
+
+
+def _through(place: _Place) -> Iterable[_Place]:
+    """The places of the objects in lists and maps of them."""
+    waiting, seen = [place], 0
+    while seen < len(waiting) < _MOST_NAMES:
+        found = waiting[seen]
+        seen += 1
+        waiting += [inner for inner in (found.items, found.entries) if not inner.says_nothing]
+    return waiting
+
+
+def _is_declared(declared: Any, name: str) -> bool:
+    if isinstance(declared, Model):
+        return declared.to_python.get(name, name) in declared.fields and name not in declared.to_json
+    if isinstance(declared, Object):
+        return name in declared.members
+    return name in _hints(declared)
+
+
+def _declared(declared: Any, name: str) -> tuple[str, int | None, list[Any]]:
+    """Of a member of an object: its name in Python, its `persist`, and its schema and type."""
+    if isinstance(declared, Model):
+        python = declared.to_python.get(name, name)
+        field = declared.fields.get(python)
+        if field is None or field.in_json != name:
+            return name, None, []
+        schemas = [field.schema, declared.setting("schema", {}).get(python)]
+        things = [schema_of(raw) for raw in schemas if raw is not None]
+        return python, field.persist, [*things, declared.kinds.get(python)]
+    if isinstance(declared, Object):
+        return name, None, [declared.members.get(name)]
+    return name, None, [_hints(declared).get(name)]
+
+
+@lru_cache(maxsize=256)
+def _hints(cls: Any) -> Mapping[str, Any]:
+    kind = kind_of_class(cls)
+    try:
+        hints = typing.get_type_hints(cls)
+        return {} if kind is None else {alias or name: hints.get(name) for name, _, alias, _ in kind.fields(cls)}
+    except Exception:  # names that exist for type checkers alone cannot be looked up
+        return {}
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+class TableRules:
+    """What of the records of one table is stored, by all classes that are known for it.
+
+    `others` are names of secrets besides the usual ones, as `plain_name` gives them.
+    """
+
+    def __init__(self, models: Iterable[EntityModel], others: frozenset[str] = _NO_NAMES) -> None:
+        found = [*models]
+        self._place = _Place((), others, found)
+        self.kept = all(model.persist for model in found) and not any(self._hides_pk(model) for model in found)
+        """Whether rows of the table are stored at all."""
+        self._references = {relation.in_json for model in found for relation in model.relations}
+        self._plain: set[str] = set()
+        """Names of members that are stored as they are."""
+
+    def _hides_pk(self, model: EntityModel) -> bool:
+        return not callable(model.setting("pk")) and not all(map(self.keeps, model.pk_names))
+
+    def keeps(self, name: str) -> bool:
+        """Whether a member is stored, by its name in JSON; of others no index entries are stored either."""
+        return self._place.member(name)[0]
+
+    def encode(self, stored: Any, misses: Left = NOTHING_LEFT) -> bytes:
+        """The JSON of a record, or of an instance that is one. Raises Unstorable for one that has none.
+
+        `misses` was left out of the row that it was made from: it is lacking still, but for what came since.
+        """
+        record: dict[str, Any] = record_of(stored)
+        left: dict[tuple[str, ...], None] = {}
+        if not self._plain.issuperset(record):
+            if len(self._plain) < _MOST_NAMES:
+                self._plain.update(name for name in record if self._place.member(name) == (True, None))
+            record = _kept(record, self._place, (), left)
+        data = _encoded(record)
+        if _OWN_MARK in data:
+            record = {name: _others_of(item) if name in self._references else item for name, item in record.items()}
+            for name in [name for name, item in record.items() if item is UNDEFINED]:
+                left[name,] = record.pop(name)
+            data = _encoded(record)
+        left.update((path, None) for path in misses if path[1:] or path[0] not in record)
+        if not left:
+            return data if _MARK not in data else _encoded(_escaped(record))
+        names = [path[0] if len(path) == 1 else list(path) for path in left]
+        return _encoded({**_escaped(record), _LEFT: names})
+
+
+def row_value(data: bytes) -> tuple[Any, Left]:
+    """The record, list or map of a row's JSON, and what was left out of it. Raises ValueError for what is none."""
+    value = decode_json(data)
+    if not is_dict(value) and not is_list(value):
+        raise ValueError(f"the JSON of a row is an object or a list, not {value!r:.80}")
+    if _MARK not in data:
+        return value, NOTHING_LEFT
+    if is_dict(value) and _PARTIAL in value:
+        inner = _unescaped(value[_PARTIAL])
+        return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT
+    names: Any = value.pop(_LEFT, ()) if is_dict(value) else ()
+    return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names)
+
+
+def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
+    """The records and lists of the JSON of rows, decoded all at once; None where they have to be looked at one by one.
+
+    That is so where one of them is no JSON, or says more than its value. (Benchmark: a list of 1,000, cold.)
+    """
+    together = b"[%b]" % b",".join(texts)
+    if _MARK in together or not all(texts) or bytes(map(_FIRST, texts)).translate(_CLOSED) != bytes(map(_LAST, texts)):
+        return None
+    try:
+        values = decode_json(together)
+    except ValueError:
+        return None
+    return values if len(values) == len(texts) else None
+
+
+def left_of(data: bytes | None) -> Left:
+    """What was left out of a row's JSON, as far as it is one."""
+    if data is None or _LEFT_MARK not in data:
+        return NOTHING_LEFT
+    try:
+        return row_value(data)[1]
+    except ValueError:
+        return NOTHING_LEFT
+
+
+def lacks(model: EntityModel, left: Left) -> bool:
+    """Whether a class declares a member that was left out, so that the row is a hole for it."""
+    return bool(left) and any(map(_Place((), objects=(model,)).declares, left))
+
+
+def with_left(record: dict[str, Any], left: Left, known: Any) -> dict[str, Any]:
+    """A record that was loaded, with what was left out of it as the record (or instance) in memory has it."""
+    if not left or not is_dict(known := record_of(known)):
+        return record
+    found = {**record}
+    for path in left:
+        found = _filled(found, known, path)
+    return found
+
+
+def _filled(value: Any, known: Any, path: tuple[str, ...]) -> Any:
+    name, *rest = path
+    if is_list(value) and is_list(known) and len(value) == len(known):
+        return [_filled(item, other, path) for item, other in zip(value, known, strict=True)]
+    if not (is_dict(value) and is_dict(known)):
+        return value
+    if name in known and name not in value and not rest:
+        return {**value, name: known[name]}
+    if name in known and name in value and rest:
+        return {**value, name: _filled(value[name], known[name], tuple(rest))}
+    if name in value or name in known:
+        return value
+    return {key: _filled(item, known.get(key), path) for key, item in value.items()}  # a map of what lacks it
+
+
+def _kept(value: Any, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:
+    """A value without the members that are not stored, whose paths are noted."""
+    if is_list(value):
+        return [_kept(item, place.items, path, left) for item in value]
+    if not is_dict(value):
+        return value
+    if not place.objects:
+        return {name: _kept(item, place.entries, path, left) for name, item in value.items()}
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        is_kept, inner = place.member(name)
+        if not is_kept:
+            left[*path, name] = None
+        else:
+            found[name] = item if inner is None else _kept(item, inner, (*path, name), left)
+    return found
+
+
+# -- collections and results -------------------------------------------------------------------------------------------
+
+
+def encode_collection(stored: Any) -> bytes:
+    """The JSON of a list or map of primary keys, without those of one process. Raises Unstorable for one without."""
+    data = _encoded(stored)
+    if _OWN_MARK in data:
+        stored = like(stored, _others_of(stored))
+        data = _encoded(stored)
+    if _MARK in data:
+        data = _encoded(_escaped(stored))
+    return _encoded({_PARTIAL: _escaped(stored)}) if is_partial(stored) else data
+
+
+def encode_result(value: Any, schema: Schema | None = None, others: frozenset[str] = _NO_NAMES) -> bytes | None:
+    """The JSON of what lies under a key, by its endpoint's schema; None where nothing does.
+
+    Raises Unstorable where it has none, and for a secret that a declared object in it has: it cannot be left out of a
+    result, of which all or nothing is shown.
+    """
+    if value is UNDEFINED:
+        return None
+    left: dict[tuple[str, ...], None] = {}
+    if schema is not None and (is_dict(value) or is_list(value)):
+        _kept(value, _Place([schema], others), (), left)
+    if left:
+        raise Unstorable(f"the result has the secret {'.'.join(next(iter(left)))!r}")
+    data = _encoded(value)
+    if schema is not None and _OWN_MARK in data:
+        value = _others_of(value)
+        if value is UNDEFINED:
+            return None
+        data = _encoded(value)
+    return data if _MARK not in data else _encoded(_escaped(value))
+
+
+class Validator(NamedTuple):
+    """What an answer said of itself, by the names of its headers, and how many `cells` it wrote.
+
+    They are all that its commit left with the times of its result: whoever has so many of those has all of it.
+    """
+
+    headers: Mapping[str, str]
+    cells: int
+
+
+def with_said(data: bytes | None, times: Meta, terms: Terms | None, validator: Validator | None = None) -> bytes:
+    """The JSON of a result, with how long it is good, and its validator."""
+    found: dict[str, Any] = {}
+    if validator is not None:
+        found[_TOLD] = {"cells": validator.cells, "headers": {**validator.headers}}
+    if terms is not None:
+        fresh_until = terms.fresh_until if times.expires_at > 1 else times.expires_at
+        moments = (
+            fresh_until,
+            terms.stale_while_revalidate_until,
+            *(() if terms.stale_if_error_until is None else (terms.stale_if_error_until,)),
+        )
+        found[_TERMS] = [*(_after(moment, times.date) for moment in moments), {"binds": terms.binds}]
+    if data is not None:
+        found[_VALUE] = decode_json(data)
+    return _encoded(found)
+
+
+def _after(moment: float, date: float) -> float | bool | None:
+    """A moment as it is stored."""
+    return None if moment == inf else bool(moment) if moment in (0, 1) else moment - date
+
+
+def _moment(after: Any, date: float) -> float:
+    if after is None or isinstance(after, bool):
+        return inf if after is None else int(after)
+    return float(after) + date
+
+
+def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None, Validator | None]:
+    """What lies under a key, UNDEFINED where nothing does, how long it is good, and its validator.
+
+    Raises ValueError for what is no JSON, or not of this form.
+    """
+    if data is None:
+        return UNDEFINED, None, None
+    value = decode_json(data)
+    if _MARK not in data:
+        return value, None, None
+    if not is_dict(value) or not (_TERMS in value or _TOLD in value):
+        return _unescaped(value), None, None
+    terms = _terms(value[_TERMS], times) if _TERMS in value else None
+    validator = _validator(value[_TOLD]) if _TOLD in value else None
+    return (_unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED), terms, validator
+
+
+def _validator(told: Any) -> Validator:
+    try:
+        headers, cells = told["headers"], told["cells"]
+        return Validator({str(name): str(text) for name, text in headers.items()}, int(cells))
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{told!r:.80} is no validator of a result") from error
+
+
+def _terms(told: Any, times: Meta) -> Terms:
+    try:
+        *moments, said = told
+        fresh_until, stale_while_revalidate_until, *excused = (_moment(after, times.date) for after in moments)
+        return Terms(
+            fresh_until if times.expires_at > 1 else times.expires_at,
+            stale_while_revalidate_until,
+            excused[0] if excused else None,
+            bool(said["binds"]),
+        )
+    except (TypeError, KeyError) as error:
+        raise ValueError(f"{told!r:.80} does not say how long a result is good") from error
+
+
+def _others_of(value: Any) -> Any:
+    """A stored form without references to what is one process's own; UNDEFINED for such a reference itself."""
+    if isinstance(value, str):
+        return UNDEFINED if _OWN_PK.fullmatch(value) else value
+    if is_list(value):
+        return [found for item in value if (found := _others_of(item)) is not UNDEFINED]
+    if not is_dict(value):
+        return value
+    found = {name: _others_of(item) for name, item in value.items()}
+    if value.keys() == _REFERENCE and found["id"] is UNDEFINED:
+        return UNDEFINED
+    return {name: item for name, item in found.items() if item is not UNDEFINED}
+
+
+# -- names that begin with `$` -----------------------------------------------------------------------------------------
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return encode_exactly(value)
+    except ValueError as error:
+        raise Unstorable(str(error)) from None
+
+
+def _escaped(value: Any) -> Any:
+    if is_dict(value):
+        return {f"${name}" if name[:1] == "$" else name: _escaped(item) for name, item in value.items()}
+    return [_escaped(item) for item in value] if is_list(value) else value
+
+
+def _unescaped(value: Any) -> Any:
+    if is_dict(value):
+        return {name[1:] if name[:2] == "$$" else name: _unescaped(item) for name, item in value.items()}
+    return [_unescaped(item) for item in value] if is_list(value) else value

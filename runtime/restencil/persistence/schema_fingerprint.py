@@ -1,0 +1,341 @@
+"""Fingerprints: whether what a storage holds was written by classes and endpoints that are as those of this program.
+
+The shape of a row is the set of fingerprints of the classes that wrote into it, sorted, joined by `+`; that of a result
+is its endpoint's. So a changed entity loses its own rows and the results that lead to them, and nothing else.
+"""
+
+from __future__ import annotations
+
+import enum
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from ..base.lazy_imports import hashlib, json
+from ..cache.request import Rules
+from ..schema.all import All
+from ..schema.codec import has_format
+from ..schema.collection import Collection as CollectionSchema
+from ..schema.containers import Choice, List, Object, Union, Values
+from ..schema.derived import Invalidate, Query
+from ..schema.entity import EntityModel, EntitySchema
+from ..schema.kinds import kind_of_class
+from ..schema.notation import Conversion, schema_of
+from ..schema.one_of import OneOf
+from ..schema.protocol import Schema, definitions
+from ..schema.record import Field, Model, class_record, class_records
+from .row_codec import TableRules, is_collection, plain_name
+
+ANY_SHAPE: Final = "*"
+"""The shape of a result that fits every endpoint: what functions of `update` wrote."""
+
+_HOOKS: Final = ("validate", "merge", "should_update", "should_reorder", "merge_with_store")
+_SIMPLE: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_CONVERTED: Final[Mapping[tuple[str, str], str]] = {
+    ("datetime", "datetime"): "datetime",
+    ("datetime", "date"): "date",
+    ("datetime", "time"): "time",
+    ("decimal", "Decimal"): "decimal",
+    ("uuid", "UUID"): "uuid",
+}
+
+
+def shape_of(fingerprints: Iterable[str]) -> str:
+    """The shape of a row that classes with these fingerprints wrote."""
+    return "+".join(sorted({*fingerprints}))
+
+
+def joined_shape(shape: str, other: str) -> str:
+    """The shape of a row into which two sets of classes wrote."""
+    return shape if shape == other else shape_of(filter(None, (*shape.split("+"), *other.split("+"))))
+
+
+# -- classes -----------------------------------------------------------------------------------------------------------
+
+_of_classes: Final[WeakKeyDictionary[EntityModel, tuple[int, str]]] = WeakKeyDictionary()
+_of_endpoints: Final[WeakKeyDictionary[Rules, tuple[int, str]]] = WeakKeyDictionary()
+
+
+def fingerprint_of(model: EntityModel) -> str:
+    """The fingerprint of an entity class; the same for the same class in another process."""
+    found = _of_classes.get(model)
+    if found is None or found[0] != definitions.count:
+        found = _of_classes[model] = definitions.count, _digest(_described(model))
+    return found[1]
+
+
+def fingerprint_of_endpoint(rules: Rules) -> str:
+    """The fingerprint of an endpoint, by what the cache is told of it."""
+    found = _of_endpoints.get(rules)
+    if found is None or found[0] != definitions.count:
+        form = _form(schema_of(rules.raw_schema))
+        digest = _digest({"schema": form, "persist": rules.persist, "process": rules.processes})
+        found = _of_endpoints[rules] = definitions.count, digest
+    return found[1]
+
+
+def _digest(description: Mapping[str, Any]) -> str:
+    text = json.dumps(description, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=repr)
+    digest: str = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+    return digest
+
+
+def _described(model: EntityModel) -> dict[str, Any]:
+    relations = {relation.in_json: _form(relation.node) for relation in model.relations}
+    fields = {
+        declared.in_json: [kind_of_field(model, declared), _number(declared)]
+        for declared in model.fields.values()
+        if declared.in_json not in relations
+    }
+    kept = {declared.in_json: _number(declared) for declared in model.fields.values() if declared.in_json in relations}
+    return {
+        "table": model.key,
+        "pk": "code" if callable(model.setting("pk")) else ["fields", *_pk_fields(model)],
+        "fields": fields,
+        "relations": {name: [form, kept.get(name)] for name, form in relations.items()},
+        "persist": model.persist,
+        "hooks": [name for name in _HOOKS if getattr(model, name) is not None],
+        "process": model.has_process,
+    }
+
+
+def _number(declared: Field) -> int | None:
+    return None if declared.persist is None else int(declared.persist)
+
+
+def _pk_fields(model: EntityModel) -> list[str]:
+    setting = model.setting("pk")
+    names: list[str] = ["id"] if setting is None else [setting] if isinstance(setting, str) else [*setting]
+    return [".".join(model.wire_path(name)) for name in names]
+
+
+def kind_of_field(model: Model, declared: Field) -> str:
+    """What kind of value a field has: one word, and of lists and maps another for what is in them."""
+    if declared.decode is not None or declared.name in model.setting("decode", {}):
+        return "custom"
+    if declared.encode is not None or declared.name in model.setting("encode", {}):
+        return "custom"
+    if has_format(declared.format):
+        return f"datetime {declared.format}"
+    return _kind(model.kinds.get(declared.name))
+
+
+def _kind(annotation: Any) -> str:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is None:
+        return _kind_of_type(annotation)
+    if origin in (typing.Annotated, typing.Final):
+        return _kind(arguments[0])
+    if origin is typing.Literal:
+        return "enum"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return f"values of {_kind(arguments[1])}"
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return f"list of {_kind(arguments[0])}"
+    kinds = {_kind(argument) for argument in arguments if argument is not type(None)}
+    return kinds.pop() if len(kinds) == 1 else "any"
+
+
+def _kind_of_type(annotation: Any) -> str:
+    if not isinstance(annotation, type):
+        return "any"
+    kind: type[Any] = annotation
+    if kind in _SIMPLE:
+        return _SIMPLE[kind]
+    converted = _CONVERTED.get((kind.__module__, kind.__qualname__))
+    if converted is not None:
+        return converted
+    if issubclass(kind, enum.Enum):
+        return "enum"
+    if class_record(kind) is not None or kind_of_class(kind) is not None:
+        return "object"
+    if callable(getattr(kind, "__codec__", None)):
+        return "custom"
+    return "values" if issubclass(kind, Mapping) else "list" if issubclass(kind, list | tuple | set) else "any"
+
+
+# -- forms of schemas --------------------------------------------------------------------------------------------------
+
+
+def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
+    """The form of a schema: kinds and table keys; an entity ends it, as its rows have shapes of their own."""
+    if schema is None:
+        return None
+    if schema in above:
+        return ["again", above[::-1].index(schema)]
+    if isinstance(schema, EntitySchema):
+        return ["entity", schema.table_key]
+    inside = (*above, schema)
+    if isinstance(schema, CollectionSchema):
+        return ["collection", schema.table_key, _form(schema.inner, inside)]
+    if isinstance(schema, Object):
+        return ["object", {name: _form(member, inside) for name, member in schema.members.items()}]
+    if isinstance(schema, Choice):
+        names = {str(name): _form(one, inside) for name, one in schema.mapping.items()}
+        return ["choice", schema.attribute if isinstance(schema.attribute, str) else "code", names]
+    if isinstance(schema, OneOf):
+        ones = {one.name: _form(one.schema, inside) for one in schema.alternatives}
+        return ["one of", schema.attribute, ones]
+    if isinstance(schema, Query | Union):  # what lies in the tables is that of the schema inside
+        return _form(next(iter(schema.children())), inside)
+    return [_word(schema), *(_form(child, inside) for child in schema.children())]
+
+
+_WORDS: Final[tuple[tuple[type[Schema], str], ...]] = (
+    (Values, "values"),
+    (List, "list"),
+    (All, "all"),
+    (Invalidate, "invalidate"),
+    (Conversion, "custom"),
+)
+
+
+def _word(schema: Schema) -> str:
+    if type(schema) is List:
+        return "list"
+    return next((word for kind, word in _WORDS if type(schema) is kind), type(schema).__name__)
+
+
+# -- what is known in this process -------------------------------------------------------------------------------------
+
+
+class Shapes:
+    """The entity classes that a store has met, by table: with each, its bases and subclasses of the same table."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self.secrets = frozenset(map(plain_name, secrets))
+        """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
+        self._met: dict[str, dict[EntityModel, None]] = {}
+        self._wrote: dict[int, tuple[Schema, int, dict[str, str]]] = {}
+        self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
+        self._prints: dict[str, dict[str, EntityModel]] = {}
+        self._rules: dict[str, TableRules] = {}
+        self.grew: Callable[[str], object] = bool
+        """Called with a table of which one more class was met."""
+
+    def add_secret(self, name: str) -> None:
+        """What bears this name is a secret: the search parameter in which a client sends its credential."""
+        self.secrets |= {plain_name(name)}
+        self._rules.clear()
+
+    def meet(self, schema: Schema | None) -> None:
+        """Takes account of the entity classes that a schema leads to, as far as anyone went so far."""
+        self.written_by(schema)
+
+    def meet_class(self, model: EntityModel) -> None:
+        """Takes account of an entity class."""
+        met = self._met.setdefault(model.key, {})
+        if model not in met:
+            met[model] = None
+            self.grew(model.key)
+
+    def written_by(self, schema: Schema | None) -> Mapping[str, str]:
+        """By table, the shape of rows that an answer of this schema wrote."""
+        if schema is None:
+            return _NOTHING
+        found = self._wrote.get(id(schema))
+        if found is not None and found[:2] == (schema, definitions.count):
+            return found[2]
+        models, is_complete = entities_in(schema)
+        tables: dict[str, list[str]] = {}
+        for model in models:
+            self.meet_class(model)
+            tables.setdefault(model.key, []).append(fingerprint_of(model))
+        shapes = {table: shape_of(prints) for table, prints in tables.items()}
+        if is_complete:
+            self._wrote[id(schema)] = schema, definitions.count, shapes  # held, so that the id stays this object's
+        return shapes
+
+    def met(self, table: str) -> Iterable[EntityModel]:
+        """The classes of a table that the store itself has met."""
+        return [*self._met.get(table, ())]
+
+    def classes(self, table: str) -> Collection[EntityModel]:
+        """The classes that are known for a table."""
+        met = self._met.get(table)
+        return frozenset(other for model in met for other in _related(model)) if met else frozenset()
+
+    def rules(self, table: str) -> TableRules:
+        """What of the table's records is stored."""
+        classes = self._classes(table)
+        found = self._rules.get(table)
+        if found is None:
+            found = self._rules[table] = TableRules(sorted(classes, key=fingerprint_of), self.secrets)
+        return found
+
+    def readable(self, table: str, shape: str) -> bool:
+        """Whether each class that wrote a row is as one that is known for its table; a collection has no shape."""
+        if not shape:
+            return is_collection(table)
+        prints = shape.split("+")
+        return self._knows(table, prints) or (self._look_further(table) and self._knows(table, prints))
+
+    def _knows(self, table: str, prints: list[str]) -> bool:
+        known = self._prints.get(table, _NOTHING)
+        if all(one in known for one in prints):
+            return True
+        self._prints[table] = known = {fingerprint_of(model): model for model in self._classes(table)}
+        return all(one in known for one in prints)
+
+    def _classes(self, table: str) -> frozenset[EntityModel]:
+        """The classes of a table; where there are more than before, what was made from them goes."""
+        # Nothing is gone through while there is nothing new. (Benchmark: `cached()` of an entity, cold.)
+        counted = definitions.count, class_records.count, len(self._met.get(table, ()))
+        before = self._known.get(table)
+        if before is not None and before[0] == counted:
+            return before[1]
+        found = frozenset(self.classes(table))
+        self._known[table] = counted, found
+        if before is None or (before[0][0], before[1]) != (definitions.count, found):
+            self._prints.pop(table, None)
+            self._rules.pop(table, None)
+        return found
+
+    def _look_further(self, table: str) -> bool:
+        """Goes where the known classes lead and nobody went yet; whether there are other classes of the table now."""
+        before = self.classes(table)
+        for model in [model for met in self._met.values() for model in met]:
+            for found in entities_in(model.node, resolves=True)[0]:
+                self.meet_class(found)
+        return self.classes(table) != before
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityModel], bool]:
+    """The entity classes that a schema leads to, through entities too, and whether these are all.
+
+    Without `resolves` it stops where nobody ever went: classes that are looked up late may have to be imported.
+    """
+    found: dict[EntityModel, None] = {}
+    is_complete = True
+    waiting: list[Schema | None] = [schema]
+    seen: set[int] = set()
+    for one in waiting:
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if not isinstance(one, EntitySchema):
+            waiting += one.children()
+            continue
+        found[one.model] = None
+        for relation in one.model.relations:
+            if resolves or relation.is_resolved:
+                waiting.append(relation.node)
+            else:
+                is_complete = False
+    return [*found], is_complete
+
+
+def _related(model: EntityModel) -> Iterable[EntityModel]:
+    """A class, its bases and its subclasses, as far as they have one table."""
+    waiting: list[type[Any]] = [*model.cls.__mro__]
+    connection: list[type[Any]] = [model.cls]
+    for cls in connection:
+        connection += type.__subclasses__(cls)
+    for cls in (*waiting, *connection):
+        found = class_record(cls)
+        if isinstance(found, EntityModel) and found.key == model.key:
+            yield found

@@ -1,0 +1,314 @@
+"""The tier of a store over a storage: what writes to it, what reads from it, and how they live and end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from math import inf
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, ref
+
+from ..base.lazy_imports import logger, urls
+from ..base.values import described
+from ..cache.actions import Freshen, SetResponse
+from ..cache.persistence_port import StorageStats
+from ..storage.protocol import NamespaceStats, Storage
+from .connection import StorageConnection
+from .leases import Leases
+from .pending_write import PendingWrite
+from .read_through import ReadThrough
+from .schema_fingerprint import Shapes
+from .stored_forms import Forms
+from .trim_schedule import TrimSchedule
+from .write_behind import Writer
+
+if TYPE_CHECKING:
+    from ..base.scheduler import Scheduler
+    from ..base.steps import Steps
+    from ..cache.actions import Action
+    from ..cache.persistence_port import PendingRequest, StorageLike
+    from ..cache.reader import CacheReader
+    from ..cache.request import Request
+    from ..cache.store import Store
+    from ..cache.store_state import StoreState, Transition
+    from ..cache.tables import Cell, State
+    from ..storage.protocol import Place
+
+_in_use: WeakSet[Any] = WeakSet()
+
+
+class StoragePersistence:
+    """Connects a store to its storage: the implementation of `restencil.cache.persistence_port.PersistencePort`."""
+
+    def __init__(self, store: Store, contents: StoreState, lookup: CacheReader, storage: Storage) -> None:
+        self._told: str | None = None
+        self._is_warned = False
+        self.connection = connection = StorageConnection(storage, store.lock, store.now, self._place)
+        self.shapes = shapes = Shapes()
+        self.writer = writer = Writer(store, contents, connection, Forms(shapes))
+        self.read_through = ReadThrough(store, contents, lookup, connection, writer, shapes)
+        self.leases = Leases(connection, self.read_through)
+        self.trim_schedule = TrimSchedule(connection)
+        self.take: Callable[[list[Any] | PendingWrite], None] = writer.take
+        self._store = store
+        self._contents = contents
+        writer.broken, writer.settled = self._broken, self.read_through.intake.settle
+        self._tap = tap = writer.tap
+        tap.wrote = self.read_through.wrote
+        writer.met_epoch, connection.is_back = self.look, self.read_through.lost
+        connection.was_opened = self._listen
+
+    # -- the place of the API
+
+    def place(self, place: str, /) -> None:
+        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+        if not getattr(self.connection.storage, "has_places", True):
+            return
+        bare = _without_userinfo(place)
+        if self._told is None and self.connection.is_open:
+            raise ValueError(
+                f"a client of {bare!r} was made for a store that has used its storage before: what is stored belongs "
+                "to the place of an API, so make the client first"
+            )
+        if self._told is not None and self._told != bare:
+            raise ValueError(
+                f"the storage of this store belongs to {self._told!r}, and the client asks {bare!r}; give each of them "
+                "a store and a storage of its own"
+            )
+        self._told = bare
+
+    def _place(self) -> str:
+        return self._told or ""
+
+    def secret(self, name: str, /) -> None:
+        """What bears this name is a secret: nothing of it is stored."""
+        self.shapes.add_secret(name)
+
+    def credential(self, /) -> None:
+        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        storage = self.connection.storage
+        if self._is_warned or not getattr(storage, "is_for_all", False):
+            return
+        self._is_warned = True
+        logger.warning(
+            "a client of this store sends a credential, and its %s has principal=None: all who can open the storage "
+            "see what was answered to that credential; where that is not meant, give the storage "
+            "principal=<account id> (said once)",
+            type(storage).__name__,
+        )
+
+    # -- writing
+
+    def written(self, action: Action, effects: Transition, /) -> object:
+        """What an action that is about to be carried out hands over; None for nothing."""
+        change, connection = effects.change, self.connection
+        if connection.state == "off" or effects.failure is not None:
+            return None
+        if change is None:
+            connection.settle()
+            return self._tap.taken(action, effects)
+        if self._contents.base.marks.has_cells:
+            connection.settle()
+            self.read_through.intake.writes(change)
+        try:
+            captured: list[Any] | PendingWrite = self._tap.captured(action, effects, change)
+        except Exception:
+            logger.exception("what came is not stored, nor is anything older shown in its place")
+            connection.settle()
+            captured = self._tap.left_out(change)
+        if self.leases.are_held:
+            return _giving_back(self.leases, self.writer, action, captured)
+        return captured
+
+    def is_pending(self, cell: Cell, /) -> bool:
+        """Whether a cell waits for its commit, so that it must not be let go of."""
+        return self.writer.is_pending(cell)
+
+    def _broken(self) -> list[Place]:
+        """What was found to be no JSON."""
+        intake = self.read_through.intake
+        found, intake.broken = intake.broken, []
+        return found
+
+    # -- what others write
+
+    def look(self) -> None:
+        """Takes in what others have written."""
+        self.read_through.turn()
+
+    def turn(self) -> None:
+        """What is done now and then: others are looked at, and what is too much is dropped."""
+        self.read_through.turn()
+        self.trim_schedule.turn()
+
+    def _listen(self) -> None:
+        """From now on it is looked for what others write; where results wait, they may have written later ones."""
+        storage = self.connection.storage
+        if self.connection.known.number:
+            self.read_through.intake.doubt_keys([*self.writer.waiting.keys()])
+        if not storage.inline:
+            self.read_through.watch()
+            self.writer.tend = self.trim_schedule.turn
+            return
+        if storage.poll == inf:
+            return
+        if self.writer.commits_at_once:
+            _look_again(ref(self), self._store.scheduler, storage.poll)
+        else:
+            self.writer.tend = self.turn
+            self.writer.thread.poll = storage.poll / 1000
+            self.writer.thread.start()
+
+    # -- reading
+
+    def know(self, request: Request, state: State | None = None, /) -> bool:
+        """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
+        return self.read_through.know(request, state)
+
+    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
+        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
+        return self.read_through.know_value(schema, args, state)
+
+    def knows(self, request: Request, /) -> bool:
+        """Whether it is known what lies under the key of a request."""
+        return self.read_through.knows(request)
+
+    def is_known(self, table: str, pk: str, /) -> bool:
+        """Whether it is known what the storage has of a cell."""
+        return self.read_through.is_known(table, pk)
+
+    def catch_up(self, /) -> None:
+        """Memory is brought up to what others have written last, where the storage is at hand."""
+        self.read_through.catch_up_here()
+
+    def finds(self, key: str, /, *, asks: bool) -> bool:
+        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        return self.read_through.finds(key, asks=asks)
+
+    def is_unverified(self, key: str, /) -> bool:
+        """Whether it has to be found out whether what memory has under a key is right."""
+        return bool(self.connection.known.doubted_keys.get(key))
+
+    def steps(self, request: Request, /) -> Steps:
+        """Steps that bring into memory what a read touches, for who may wait."""
+        return self.read_through.steps(request)
+
+    def origin(self, key: str, /) -> str | None:
+        """Where the result under a key came from, in words; None where an answer brought it."""
+        return self.read_through.origin(key)
+
+    # -- one request for all processes
+
+    def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
+        """Steps before a request is sent: True where there is an outcome without it."""
+        return self.leases.steps(request, fetch_id, wanted)
+
+    def shared(self, fetch_id: int, /) -> None:
+        """A fetch was answered, or has failed, before which those steps were taken."""
+        self.leases.done(fetch_id)
+
+    # -- what memory holds
+
+    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+        """Memory has let go of these: what lies below of them is unknown again."""
+        self.connection.settle()
+        known = self.connection.known
+        for table, pk in cells:
+            known.forget(table, pk)
+        for key in keys:
+            known.key_revs.pop(key, None)
+        self.read_through.intake.let_go(cells, keys)
+
+    # -- the life of a store
+
+    def flush(self, timeout: float, /) -> bool:
+        """Waits until all that was taken is in the storage; False: not within `timeout` ms, or it is not used."""
+        is_closed = self._contents.persistence is None  # there is none any more, which is no failure
+        return self.writer.flush(timeout) and (is_closed or self.connection.state != "off")
+
+    def close(self, timeout: float, /) -> None:
+        """Flushes and lets the storage go."""
+        self.writer.flush(timeout)
+        self.leases.close()
+        self.read_through.close()
+        self.writer.close()
+        with self._store.lock:
+            self._contents.persistence = None
+            self._contents.unsure = False
+        self.connection.turn_off("closed", is_told=False)
+        self.leases.closed()
+        self.connection.let_go()
+
+    def stats(self, /) -> StorageStats:
+        """What it is doing."""
+        connection, writer = self.connection, self.writer
+        held = NamespaceStats(0, 0, 0)
+        if connection.is_open and connection.state == "on":
+            held = connection.load(lambda storage: storage.stats()) or held
+        told: dict[str, Any] = {**vars(connection.count), "errors": dict(connection.count.errors), **held._asdict()}
+        rows, names = writer.waiting.rows, len(writer.waiting.names)
+        return StorageStats(
+            state=connection.state, reason=connection.reason, pending_rows=rows, pending_names=names, **told
+        )
+
+    def before_fork(self, /) -> None:
+        """The process is about to fork, and the lock is held."""
+        self.connection.before_fork()
+
+    def after_fork(self, /) -> None:
+        """It has forked; this is the parent."""
+        self.connection.turn.release()
+
+    def forked(self, /) -> None:
+        """It has forked; this is the child."""
+        self.connection.begin_anew()
+        self.writer.forked()
+        self.read_through.forked()
+        self.leases.forked()
+
+
+def persistence_of(store: Store, contents: StoreState, lookup: CacheReader, storage: StorageLike) -> StoragePersistence:
+    """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+    if isinstance(storage, type) or not isinstance(storage, Storage):
+        found = f"the class {storage.__name__}" if isinstance(storage, type) else described(storage)
+        raise TypeError(f"storage is {found}; expected a storage, such as SQLiteStorage('cache', principal=None)")
+    if storage in _in_use:
+        raise RuntimeError(
+            f"{storage!r:.100} serves another store; give each store a storage of its own: two of them may be over the "
+            "same path or namespace"
+        )
+    made = StoragePersistence(store, contents, lookup, storage)
+    _in_use.add(storage)
+    return made
+
+
+def _giving_back(
+    leases: Leases, writer: Writer, action: Action, captured: list[Any] | PendingWrite
+) -> list[Any] | PendingWrite:
+    """What an action hands over; the lease of an answer ends with the commit of what that brought."""
+    if not isinstance(action, SetResponse | Freshen):
+        return captured
+    pending = PendingWrite.of(captured) if isinstance(captured, list) else captured
+    name = leases.committing(action.fetch_id, lambda: writer.waits(pending))
+    if name is None:
+        return captured
+    pending.release = (*pending.release, name)
+    return pending
+
+
+def _look_again(persistence: ref[StoragePersistence], scheduler: Scheduler, poll: float) -> None:
+    """Looks each `poll` ms of the store's time, as long as there is a tier that is not closed."""
+
+    def look() -> None:
+        found = persistence()
+        if found is not None and found.connection.state != "off":
+            found.turn()
+            _look_again(persistence, scheduler, poll)
+
+    scheduler.call_later(poll, look)
+
+
+def _without_userinfo(place: str) -> str:
+    parts = urls.urlsplit(place)
+    if "@" not in parts.netloc:
+        return place
+    return urls.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -1,0 +1,148 @@
+"""The thread that writes: started when first needed, gone with its store, in nobody's way when the process ends."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from ..base.json_text import encode_exactly
+from ..base.lazy_imports import logger
+
+if TYPE_CHECKING:
+    from .connection import StorageConnection
+
+_AT_EXIT: Final = 1_000
+"""How long all stores together may hold up the end of the process, in ms."""
+_RETRY: Final = 0.05
+
+
+class Writes(Protocol):
+    """Who is woken."""
+
+    connection: StorageConnection
+
+    def turn(self) -> bool:
+        """Writes what waits; whether nothing is left."""
+        ...
+
+    def flush(self, timeout: float) -> bool:
+        """Waits until all is written, at most `timeout` ms."""
+        ...
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything waits."""
+        ...
+
+    def tend(self) -> object:
+        """Called after what was written, and every `poll` seconds of the thread."""
+        ...
+
+
+class Bell:
+    """What one thread waits for: a lock that is held until it rings. (Benchmark: an idle store with a storage.)"""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def ring(self) -> None:
+        """Ends the wait, or the next one."""
+        if self._lock.locked():
+            with suppress(RuntimeError):  # another thread was faster
+                self._lock.release()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Whether it has rung since the last wait, or does within so many seconds; None: however long that takes."""
+        return self._lock.acquire(timeout=-1 if seconds is None else seconds)
+
+
+class StorageThread:
+    """The daemon thread `restencil-storage` of one writer, which it holds only while something waits."""
+
+    def __init__(self, writer: Writes, connection: StorageConnection) -> None:
+        self._write_behind = connection.storage.write_behind / 1000
+        self._bell = bell = Bell()
+        self._writer = weakref.ref(writer, lambda gone: bell.ring())
+        self._hurry = threading.Event()
+        self.is_woken = False
+        """Whether it was told already that something waits, and looks after this. (Benchmark: write of one entity.)"""
+        self._thread: threading.Thread | None = None
+        self._is_over = False
+        self.poll: float | None = None
+        """After so many seconds there is something to tend, if this is set."""
+        _writers.add(writer)
+
+    def wake(self, *, hurries: bool = False) -> None:
+        """Something waits; with `hurries` it does not wait for more."""
+        if hurries:
+            self._hurry.set()
+        self.is_woken = True
+        self._bell.ring()
+        if self._thread is None:
+            self.start()
+
+    @property
+    def runs(self) -> bool:
+        """Whether it takes turns by itself."""
+        return self._thread is not None and not self._is_over
+
+    def start(self) -> None:
+        """It runs from now on."""
+        if self._thread is None and not self._is_over:
+            encode_exactly(
+                {}
+            )  # it imports here what it would import there: a fork in the middle of that locks the child
+            self._thread = threading.Thread(target=self._run, name="restencil-storage", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """It runs no more."""
+        self._is_over = True
+        self._bell.ring()
+
+    def _run(self) -> None:
+        held: Any = None
+        retry: float | None = None
+        while not self._is_over:
+            poll = self.poll
+            woken = self._bell.wait(poll if retry is None else retry if poll is None else min(poll, retry))
+            held = self._writer()
+            if held is None or self._is_over:
+                return
+            try:
+                if woken:
+                    if retry is None:
+                        self._hurry.wait(self._write_behind)
+                    self._hurry.clear()
+                    self.is_woken = False
+                if woken or retry is not None:
+                    retry = None if held.turn() else max(_RETRY, held.connection.remaining())
+                held.tend()
+            except Exception:
+                logger.exception("the thread of a storage failed; it goes on")
+                retry = 1.0
+            if not held.is_waiting:
+                held = None
+
+
+_writers: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    until = time.monotonic() + _AT_EXIT / 1000
+    for writer in list(_writers):
+        try:
+            if writer.is_waiting:
+                writer.flush(max(0.0, until - time.monotonic()) * 1000)
+        except Exception:
+            logger.exception("what a store has written may not be in its storage")
+
+
+atexit.register(_at_exit)

@@ -1,0 +1,115 @@
+"""What lies in memory as a storage has it, and back: JSON, shapes, and what of it is stored at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..base.values import INVALID
+from .rebase import Held
+from .row_codec import (
+    NOTHING_LEFT,
+    Left,
+    Validator,
+    encode_collection,
+    encode_result,
+    is_collection,
+    is_kept_cell,
+    is_kept_key,
+    row_value,
+    with_left,
+    with_said,
+)
+from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
+
+if TYPE_CHECKING:
+    from ..base.values import Meta
+    from ..cache.tables import Cell
+    from ..schema.entity import EntityModel, EntitySchema
+    from ..storage.protocol import IndexEntry, StoredRow
+    from .pending_write import Result
+    from .schema_fingerprint import Shapes
+
+
+class Forms:
+    """Stored forms, by the classes that a store has met; guarded by the store's lock where they are met."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self.shapes = shapes
+
+    # -- what is stored at all
+
+    def is_kept(self, cell: Cell) -> bool:
+        """Whether a cell is stored at all."""
+        table, pk = cell
+        shapes = self.shapes
+        return is_kept_cell(table, pk, shapes.secrets) and (is_collection(table) or shapes.rules(table).kept)
+
+    def keeps_index(self, entry: IndexEntry, pk: str | None) -> bool:
+        """Whether an index entry is stored."""
+        table, field, _ = entry
+        return pk is None or (self.is_kept((table, pk)) and self.shapes.rules(table).keeps(field))
+
+    def is_kept_key(self, key: str) -> bool:
+        """Whether a result may be stored under a key."""
+        return is_kept_key(key, self.shapes.secrets)
+
+    # -- into a storage
+
+    def value(self, table: str, stored: Any, misses: Left = NOTHING_LEFT) -> bytes | None:
+        """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable.
+
+        `misses` was left out of the row that a record was made from.
+        """
+        if stored is INVALID:
+            return None
+        if is_collection(table):
+            return encode_collection(stored)
+        return self.shapes.rules(table).encode(stored, misses)
+
+    def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
+        """The JSON of a result, None where nothing lies under the key. Raises Unstorable.
+
+        With it goes its validator where it is known how many `cells` the answer wrote.
+        """
+        schema = None if result.rules is None else result.rules.schema
+        data = encode_result(result.value, schema, self.shapes.secrets)
+        terms = None if result.is_invalidated else result.terms
+        validator = None if cells is None or result.told is None else Validator(result.told.headers, cells)
+        return data if terms is None and validator is None else with_said(data, result.times, terms, validator)
+
+    def result_shape(self, result: Result) -> str:
+        """The shape of a result; one that another endpoint wrote fits all."""
+        return ANY_SHAPE if result.rules is None else fingerprint_of_endpoint(result.rules)
+
+    def shape(self, node: EntitySchema) -> str:
+        """The shape of rows that a class alone wrote."""
+        return fingerprint_of(node.model)
+
+    # -- into memory
+
+    def is_readable(self, row: StoredRow) -> bool:
+        """Whether classes that are known can read a row."""
+        return row.value is None or self.shapes.readable(row.table, row.shape)
+
+    def held(self, row: StoredRow, times: Meta, known: Any = None) -> Held | None:
+        """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
+
+        What was left out of it is as `known` has it, what memory holds there.
+        """
+        if row.rev == 0:
+            return None
+        if row.value is None:
+            return Held(INVALID, times)
+        if not self.is_readable(row):
+            return None
+        value, left = row_value(row.value)
+        if is_collection(row.table):
+            return Held(value, times)
+        record = with_left(value, left, known)
+        model = self.model(row)
+        return Held(record if model is None else model.stored(record), times)
+
+    def model(self, row: StoredRow) -> EntityModel | None:
+        """A class that wrote a row."""
+        prints = row.shape.split("+")
+        return next((model for model in self.shapes.classes(row.table) if fingerprint_of(model) in prints), None)

@@ -1,0 +1,82 @@
+"""Validators that came from a storage hold for a process that has all that the answer wrote, unchanged.
+
+That is as many cells as the validator says, of the commit and with the times of its result, where a read of the result
+leads. They are a witness, which goes the way of all witnesses from then on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base.freshness import condition_of
+from ..base.values import UNDEFINED, Meta, Sentinel
+from ..cache.revalidation import repeats
+from ..cache.tables import EMPTY, Change
+from ..cache.validators import Validators, source_at
+from .row_codec import is_collection
+from .stored_validators import place_at
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from .connection import StorageConnection
+    from .hydration import Hydrator
+    from .read_set import ReadSet
+    from .write_behind import Writer
+
+
+class StoredRevalidation:
+    """Finds out whether all of an answer is here that came from the storage with its validator (locked)."""
+
+    def __init__(self, contents: StoreState, connection: StorageConnection, intake: Hydrator, writer: Writer) -> None:
+        self._contents = contents
+        self._known = connection.known
+        self._intake = intake
+        self._writer = writer
+
+    def look(self, request: Request, walk: ReadSet | None) -> None:
+        """A read has found all that it touches: on its walk, or under the key alone."""
+        key, base = request.key, self._contents.base
+        rev, validator = self._intake.validators.get(key, (0, None))
+        if validator is None or (walk is not None and walk.state is not base):
+            return
+        witness = self._contents.response_records.get(key)
+        if witness is not None and witness.holds(key, base):
+            return
+        meta = base.key_meta(key)
+        if meta is None or meta.error is not None:
+            return
+        change = self._found(rev, Meta(meta.fetched_at, meta.date, 0), walk)
+        condition = condition_of(validator.headers)
+        is_whole = self._known.key_revs.get(key) == rev and base.result(key) is not UNDEFINED and not meta.invalidated
+        is_whole = is_whole and sum(map(len, change.entities.values())) == validator.cells
+        if not is_whole or condition is None or not repeats(request.rules) or key != f"GET {request.url}":
+            del self._intake.validators[key]
+            return
+        told = Validators(validator.headers, source_at(request.url), place_at(request), condition)
+        self._contents.vouch(key, told, change)
+
+    def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> Change:
+        """What a commit left with these times, of what was met on a walk."""
+        base = self._contents.base
+        change = Change(base, times)
+        for node, pks in () if walk is None else walk.opened:
+            table = node.table_key
+            revs = self._known.revs.get(table, EMPTY)
+            for pk in pks:
+                own = base.meta(table, pk)
+                if revs.get(pk) != rev or own is None or own[:2] != times[:2] or self._may_differ((table, pk)):
+                    continue
+                change.entities.setdefault(table, {})[pk] = base.get(table, pk)
+                if is_collection(table):
+                    change.collections.add(table)
+                    change.answered[table, pk] = node
+        return change
+
+    def _may_differ(self, cell: Cell) -> bool:
+        """Whether memory may have something else of a cell than the row says of which it has the rev."""
+        if isinstance(self._contents.base.get(*cell), Sentinel) or cell in self._intake.left:
+            return True
+        writer = self._writer
+        return cell in writer.tap.tainted or self._contents.is_marked(cell) or writer.is_pending(cell)

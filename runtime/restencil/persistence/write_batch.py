@@ -1,0 +1,268 @@
+"""A commit in the making: whole actions as one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..base.values import INVALID, Meta, text_of
+from ..schema.stored import record_of
+from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
+from .pending_write import PendingWrite, Result
+from .rebase import Held, stale
+from .row_codec import NOTHING_LEFT, Unstorable, is_collection
+from .schema_fingerprint import joined_shape
+from .stored_validators import with_stored_validators
+
+if TYPE_CHECKING:
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from ..storage.protocol import IndexEntry, Place
+    from .connection import StorageConnection
+    from .stored_forms import Forms
+    from .write_queue import WriteQueue
+
+_LARGEST: Final = 8 * 1024 * 1024
+"""A response of more bytes of JSON is not stored, where the storage has no bound of its own."""
+
+
+class BatchRow(NamedTuple):
+    """What a commit is to leave in a cell."""
+
+    held: Held
+    rev: int
+    shape: str
+    is_same: bool
+    """Whether only its times are new."""
+    is_folded: bool
+    """Whether it is worked out from what the storage has, so that memory may hold something else."""
+
+
+class WriteBatch:
+    """Some actions, as they are to be committed together."""
+
+    def __init__(self, actions: list[PendingWrite], names: dict[Place, None], used: list[Place]) -> None:
+        self.actions = actions
+        self.names = names
+        self.used = used
+        self.sent: Batch | None = None
+        """What was sent and got no answer yet: it is sent again as it is until the storage says what became of it."""
+        self.epoch = 0
+        self.joined: dict[Cell, None] = {}
+        """Collections that something joins, and that the actions did not write in memory."""
+        self.versions: dict[str, int] = {}
+        """Of tables whose primary keys were looked through."""
+        self.rows: dict[Cell, BatchRow] = {}
+        self.results: dict[str, Result] = {}
+        self.with_stored_validators: dict[str, int] = {}
+        """By key, how many cells the answer wrote that is stored with its validator."""
+        self.given_up: set[Cell] = set()
+        """Cells that are dropped: what is to be in them could not be found out."""
+        self.unstorable: set[Place] = set()
+        self.is_too_big = False
+        self.is_folded = False
+        """Whether any of its rows is worked out from what the storage has."""
+        self.row_size: float = 0
+        """How many bytes of JSON its rows have on average."""
+
+    def cells(self) -> dict[Cell, list[PendingWrite]]:
+        """What the actions wrote in memory, and with each cell which of them did."""
+        found: dict[Cell, list[PendingWrite]] = {}
+        for action in self.actions:
+            for table, written in action.cells.items():
+                for pk in written:
+                    found.setdefault((table, pk), []).append(action)
+        for cell in self.joined:
+            if cell not in found:
+                found[cell] = [action for action in self.actions if action.concerns(cell)]
+        return found
+
+    # -- what is to be written (locked)
+
+    def make(self, contents: StoreState, connection: StorageConnection, forms: Forms, waiting: WriteQueue) -> None:
+        """Works out what is to be left in each cell and under each key."""
+        known = connection.known
+        self.epoch = known.epoch
+        self.rows.clear()
+        self.results = {}
+        for cell, actions in self.cells().items():
+            if cell in self.given_up:
+                continue
+            row = self._row(cell, actions, connection, forms, waiting)
+            if row is not None:
+                self.rows[cell] = row
+                self.is_folded = self.is_folded or row.is_folded
+        for action in self.actions:
+            for key, result in action.results.items():
+                before = self.results.get(key)
+                is_same = result.is_same and (bool(known.key_revs.get(key)) if before is None else before.is_same)
+                self.results[key] = result if is_same is result.is_same else result._replace(is_same=is_same)
+        self.with_stored_validators = dict(
+            with_stored_validators(self.results, {cell: row.held for cell, row in self.rows.items()}, contents)
+        )
+
+    def _row(
+        self, cell: Cell, actions: list[PendingWrite], connection: StorageConnection, forms: Forms, waiting: WriteQueue
+    ) -> BatchRow | None:
+        known, (table, pk) = connection.known, cell
+        last, base = actions[-1], waiting.bases.get(cell)
+        rev = known.rev(table, pk)
+        shape = "" if rev is None else known.shape(table, pk)
+        is_same = bool(rev) and base is None and all(action.is_same(cell) for action in actions)
+        is_folded = base is not None or (rev is None and known.is_unverified(cell))
+        if is_folded:
+            try:
+                if is_collection(table):  # memory may have had none that others joined
+                    actions = [action for action in self.actions if action in actions or action.concerns(cell)]
+                held = waiting.folded(cell, actions)
+            except Exception:
+                connection.hook_failed(cell)
+                self.given_up.add(cell)
+                return None
+            if held is None or (cell in self.joined and base is not None and held == base.held):
+                return None  # it was looked through, and nothing joins it
+            rev, shape = (0, "") if base is None else (base.rev, base.shape)
+        else:
+            held = Held(last.cells[table][pk], last.times_of(table, pk))
+            if cell in last.doubtful:
+                held = stale(held)
+        if is_collection(table) or held.stored is INVALID:
+            shape = ""
+        else:
+            for action in actions:
+                for node in action.nodes_of(table, pk):
+                    shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
+        return BatchRow(held, rev or 0, shape, is_same, is_folded)
+
+    # -- as JSON (without the lock)
+
+    def encoded(self, connection: StorageConnection, forms: Forms) -> Batch | None:
+        """The batch under an id of its own; None where nothing is committed; `unstorable` has what has no JSON."""
+        known = connection.known
+        self.unstorable.clear()
+        times = self.actions[-1].times if self.actions else None
+        rows: list[StoredRow] = []
+        misses: set[str] = set()
+        changed: dict[str, list[str]] = {}
+        same: dict[str, list[str]] = {}
+        size = 0
+        for cell, row in self.rows.items():
+            table, pk = cell
+            if not forms.is_kept(cell):
+                misses.add(table)
+                continue
+            try:
+                value = forms.value(table, row.held.stored, known.left.get(cell, NOTHING_LEFT))
+            except Unstorable:
+                self.unstorable.add(cell)
+                continue
+            size += 0 if value is None else len(value)
+            rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value))
+            (same if row.is_same and row.held.times == times else changed).setdefault(table, []).append(pk)
+        results, keys, same_keys = self._results(connection, forms, times)
+        size += sum(len(result.value or b"") for result in results)
+        self.row_size = size / max(1, len(rows))
+        self.is_too_big = size > getattr(connection.storage, "max_bytes", 8 * _LARGEST) // 8
+        drop, gone = self._dropped()
+        index: dict[IndexEntry, str | None] = {}
+        listed: set[str] = set()
+        release: list[str] = []
+        for action in self.actions:
+            index.update(
+                (entry, pk)
+                for entry, pk in (*self._found_by(action), *action.index.items())
+                if pk is not None and forms.keeps_index(entry, pk) and self._has(entry, pk)
+            )
+            listed |= action.listed
+            misses |= action.misses
+            release += action.release
+        entry = Entry(
+            0,
+            connection.writer,
+            None if times is None else known.outward(times),
+            changed,
+            same,
+            gone,
+            [*keys, *(place for place in drop if isinstance(place, str))],
+            same_keys,
+            False,
+            connection.next_commit_id(),
+        )
+        if not (rows or results or drop or index or listed or misses or release or self.used):
+            return None
+        return Batch(
+            self.epoch,
+            rows,
+            results,
+            drop,
+            index,
+            dict(self.versions),
+            sorted(listed),
+            sorted(misses),
+            self.used,
+            release,
+            entry,
+        )
+
+    def _found_by(self, action: PendingWrite) -> Iterator[tuple[IndexEntry, str]]:
+        """The index entries of what an action wrote over rows that others had written: memory knew less of these."""
+        for cell, row in self.rows.items() if self.is_folded else ():
+            if row.is_folded and row.held.stored is not INVALID and action.writes(cell):
+                table, pk = cell
+                record = record_of(row.held.stored)
+                names = {name for node in action.nodes_of(table, pk) for name in node.indexes}
+                yield from (
+                    ((table, name, text_of(record[name])), pk) for name in names if record.get(name) is not None
+                )
+
+    def _has(self, entry: IndexEntry, pk: str) -> bool:
+        """Whether an index entry says what the row says that is stored: memory may have more of it.
+
+        One that is gone is not told: another process may have it lead elsewhere by now, and where it leads to a record
+        that has another value by then, nothing is found by it.
+        """
+        table, field, text = entry
+        row = self.rows.get((table, pk))
+        if row is None or row.held.stored is INVALID:
+            return row is not None
+        return text_of(record_of(row.held.stored).get(field)) == text
+
+    def _results(
+        self, connection: StorageConnection, forms: Forms, times: Meta | None
+    ) -> tuple[list[StoredResult], list[str], list[str]]:
+        results: list[StoredResult] = []
+        keys: list[str] = []
+        same_keys: list[str] = []
+        for key, result in self.results.items():
+            try:
+                value = forms.result_value(result, self.with_stored_validators.get(key))
+            except Unstorable:
+                self.unstorable.add(key)
+                continue
+            shape = connection.known.key_shapes.get(key, "") if result.rules is None else ""
+            shape = shape or forms.result_shape(result)
+            outward = connection.known.outward(result.times)
+            results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value))
+            (same_keys if result.is_same and result.times == times else keys).append(key)
+        return results, keys, same_keys
+
+    def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:
+        drop: dict[Place, None] = {**self.names, **dict.fromkeys(self.given_up)}
+        for action in self.actions:
+            drop.update(action.drop)
+        written: list[Place] = [*self.rows, *self.results]
+        for place in written:
+            drop.pop(place, None)
+        gone: dict[str, list[str]] = {}
+        for place in drop:
+            if not isinstance(place, str):
+                gone.setdefault(place[0], []).append(place[1])
+        return [*drop], gone
+
+    def writers_of(self, places: set[Place]) -> list[PendingWrite]:
+        """The actions that wrote one of these places."""
+        return [
+            action
+            for action in self.actions
+            if any((place in action.results if isinstance(place, str) else action.concerns(place)) for place in places)
+        ]

@@ -1,0 +1,490 @@
+"""Writing: what actions hand over is committed in whole actions, in their order.
+
+What memory merged is sent as it is where memory knows the row that it was merged into. A row that others have written
+since *moves* the commit: then what was brought is laid over their row, memory takes over what differs, and it is sent
+again. A commit's number is the rev of what it wrote.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..base.errors import StorageDown, StorageError
+from ..base.lazy_imports import asyncio, logger
+from ..base.values import UNDEFINED
+from .apply_remote import apply_remote
+from .bulk_invalidation import BulkInvalidation
+from .change_capture import ChangeCapture
+from .conflict_reads import ConflictReads
+from .pending_write import PendingWrite
+from .rebase import Held
+from .storage_thread import StorageThread
+from .write_batch import WriteBatch
+from .write_queue import WriteQueue
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from ..base.values import Meta
+    from ..cache.store import Store
+    from ..cache.store_state import StoreState
+    from ..cache.tables import Cell
+    from ..storage.protocol import Entry, Loaded, Place, StoredResult
+    from .connection import StorageConnection
+    from .stored_forms import Forms
+
+_ROWS: Final = 5_000
+"""A commit takes so many rows at most, but a whole action whatever it is."""
+_PIECE: Final = 50
+"""So many actions are worked out before others may have the lock."""
+_ATTEMPTS: Final = 8
+"""After so many moves in a row what moved is dropped."""
+_LONGEST_RESET: Final = 10.0
+"""For so many seconds a caller waits for a reset of a storage that is far away."""
+_PROMPT: Final = 1.0
+"""A reset that has waited so many seconds is told to who resets again: the storage is away."""
+_USED: Final = 5_000
+"""So many places that were used are told without waiting for a commit."""
+
+
+class Writer:
+    """Commits what actions hand over: at once, or in a thread of its own."""
+
+    def __init__(self, store: Store, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
+        self._store = store
+        self._contents = contents
+        self.connection = connection
+        self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
+        """Whether an action is committed before its call returns."""
+        self._forms = forms
+        self.tap = tap = ChangeCapture(contents, connection, forms)
+        self.waiting = waiting = WriteQueue(contents, connection, forms, tap)
+        self.is_pending = waiting.is_pending
+        self.is_pending_key = waiting.is_pending_key
+        self.is_joined = waiting.is_joined
+        self.moved = waiting.moved
+        self.date_of = waiting.date_of
+        connection.settle = waiting.settle
+        self._joining = ConflictReads(contents, connection, waiting, tap.tainted)
+        self._bulk_invalidation = BulkInvalidation(contents, connection, forms)
+        self.met_epoch: Callable[[], object] = self.drop_all
+        """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
+        self.settled: Callable[[], object] = bool
+        """Called when nothing waits any more (locked)."""
+        self.broken: Callable[[], Iterable[Place]] = list
+        """Gives what was found to be no JSON, to be dropped with the next commit (locked)."""
+        self.tend: Callable[[], object] = bool
+        """Called (without the lock) by the thread after what it wrote, and now and then."""
+        self._draft: WriteBatch | None = None
+        self._goes_alone = False
+        """Whether a commit takes one action only: several were too big together."""
+        self._is_committing = False
+        self._told: set[str] = set()
+        self._is_resetting = False
+        self._is_refused = False
+        """Whether the storage did not take the reset when it was asked last."""
+        self._reset_since = 0.0
+        self._done = threading.Condition(store.lock)
+        self.thread = StorageThread(self, self.connection)
+
+    # -- what waits (locked)
+
+    def waits(self, pending: PendingWrite) -> bool:
+        """Whether an action waits for its commit still (without the lock)."""
+        with self._store.lock:
+            return pending in self.waiting.queue
+
+    def take(self, captured: list[Any] | PendingWrite) -> None:
+        """It was carried out; where nothing is to wait, it is committed."""
+        hurries = False
+        if isinstance(captured, PendingWrite):
+            if captured.is_reset:
+                self._reset_once(captured)
+                return
+            hurries = bool(captured.release)
+        self.waiting.take(captured)
+        if self.commits_at_once and (self._is_committing or self.commit_all()):
+            return
+        if hurries or not self.thread.is_woken:
+            self.thread.wake(hurries=hurries)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything waits (locked)."""
+        return bool(self.waiting)
+
+    def use(self, places: Iterable[Place]) -> None:
+        """These were used: the next commit says so."""
+        used = self.waiting.used
+        used.update(dict.fromkeys(places))
+        if len(used) >= _USED:
+            self.thread.wake()
+
+    def over(self, cell: Cell, stored: Any, times: Meta) -> Held:
+        """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
+        loaded = None if stored is UNDEFINED else Held(stored, times)
+        try:
+            return self.waiting.over(cell, loaded) or Held(stored, times)
+        except Exception:
+            self.connection.hook_failed(cell)
+            return Held(stored, times)
+
+    def swept(self, result: StoredResult) -> StoredResult:
+        """A result that was loaded, after the changes of all results that wait."""
+        for pending in self.waiting.queue:
+            for sweep in pending.sweeps:
+                result = self._bulk_invalidation.swept(sweep, result) or result
+        return result
+
+    def number(self, entry: Entry) -> None:
+        """Numbers the draft of which the log has the commit, also where the storage's reply has not come (locked)."""
+        draft = self._draft
+        if draft is not None and draft.sent is not None and draft.sent.entry.commit_id == entry.commit_id:
+            self._numbered(draft, entry.number)
+
+    def give_up(self) -> None:
+        """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
+        draft = self._draft
+        if draft is not None and draft.sent is not None:
+            self.connection.given_up.add(draft.sent.entry.commit_id)
+            self._draft = None
+
+    # -- a reset
+
+    def _reset_once(self, captured: PendingWrite) -> None:
+        """A reset that has begun a new epoch, or was refused, does so once, however often it is taken."""
+        if captured.is_told:
+            return
+        try:
+            self._reset()
+        except StorageError:
+            captured.is_told = True
+            raise
+        captured.is_told = True
+
+    def _reset(self) -> None:
+        now = time.monotonic()
+        was_refused = self._is_resetting and (self._is_refused or now - self._reset_since > _PROMPT)
+        if not self._is_resetting:
+            self._reset_since = now
+        self.drop_all()
+        self.tap.clear()
+        self._is_resetting = self.connection.is_resetting = True
+        connection = self.connection
+        if connection.storage.inline:
+            try:
+                self._try_reset()
+            except StorageError:
+                self.thread.wake(hurries=True)
+                raise
+            return
+        # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
+        self._is_refused = was_refused or connection.state != "on"
+        self.thread.wake(hurries=True)
+        if self.thread.runs and asyncio._get_running_loop() is None:
+            self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
+            self._is_refused = self._is_resetting
+        if self._is_refused:
+            why = connection.reason or "the server does not answer"
+            raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
+
+    def _try_reset(self) -> None:
+        """Begins a new epoch. Raises StorageError where that cannot be written now."""
+        epoch = self.connection.reset()
+        with self._store.lock:
+            self.connection.known.begin_epoch(epoch, reset=epoch, number=0)
+            self._is_resetting = self.connection.is_resetting = False
+            self._done.notify_all()
+
+    def drop_all(self) -> None:
+        """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
+        with self._store.lock:
+            self.waiting.clear()
+            self._draft = None
+            self.settled()
+            self._done.notify_all()
+
+    # -- committing
+
+    def commit_all(self) -> bool:
+        """Commits all that waits; False where the storage does not take it now."""
+        try:
+            self._is_committing = True
+            return self._commit_all()
+        finally:
+            self._is_committing = False
+
+    def _commit_all(self) -> bool:
+        connection = self.connection
+        while connection.state != "off":
+            if connection.remaining() > 0 or not connection.opened():
+                if connection.state == "off":
+                    break
+                return False
+            if self._is_resetting:
+                try:
+                    self._try_reset()
+                except StorageError:
+                    return False
+            _settle(self.waiting, self._store.lock)
+            with self._store.lock:
+                draft = self._begin()
+            if draft is None:
+                return True
+            if not self._commit(draft):
+                return False
+        self.drop_all()
+        return True
+
+    def _begin(self) -> WriteBatch | None:
+        """What is committed next: whole actions, and what changes all results ends it (locked)."""
+        waiting = self.waiting
+        if self._draft is not None and self._draft.sent is not None:
+            return self._draft  # first it is to be known what became of this
+        actions: list[PendingWrite] = []
+        rows = 0
+        for pending in waiting.queue:
+            if actions and (rows + pending.rows > _ROWS or self._goes_alone):
+                break
+            actions.append(pending)
+            rows += pending.rows
+            if pending.sweeps:
+                break
+        names = {**waiting.names, **dict.fromkeys(self.broken())}
+        self._draft = None
+        if actions or names or waiting.used:
+            self._draft = WriteBatch(actions, names, [*waiting.used])
+            waiting.used.clear()
+        return self._draft
+
+    def _commit(self, draft: WriteBatch) -> bool:
+        """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
+        attempts = 0
+        while True:
+            if draft.sent is None:
+                if not self._joining.look_through(draft):
+                    return False
+                with self._store.lock:
+                    if self._draft is not draft:
+                        return True  # a reset came
+                    draft.make(self._contents, self.connection, self._forms, self.waiting)
+                batch = draft.encoded(self.connection, self._forms)
+                if draft.unstorable or draft.is_too_big:
+                    self._leave_out(draft)
+                    return True
+                if batch is None:
+                    return self._finished(draft, 0)
+                self.waiting.row_size = draft.row_size
+                draft.sent = batch
+            outcome = self.connection.send(draft.sent)
+            if outcome is None:
+                return False
+            if outcome.epoch != draft.epoch:
+                self._fenced(draft)
+                return True
+            if outcome.moved is None:
+                return self._finished(draft, outcome.number)
+            draft.sent = None
+            attempts += 1
+            self._moved(draft, outcome.moved, gives_up=attempts >= _ATTEMPTS)
+
+    def _finished(self, draft: WriteBatch, number: int) -> bool:
+        """The draft was committed; what it changes of all results follows."""
+        with self._store.lock:
+            if self._draft is draft:
+                self._numbered(draft, number)
+        if not self.commits_at_once:
+            self._store.tell()
+        last = draft.actions[-1] if draft.actions else None
+        if last is None or not last.sweeps:
+            return True
+        while last.sweeps and self.waits(last):
+            if not self._bulk_invalidation.carry_out(last.sweeps[0], last):
+                return False
+            with self._store.lock:
+                last.sweeps = last.sweeps[1:]
+        with self._store.lock:
+            self._pop((last,))
+        return True
+
+    def _numbered(self, draft: WriteBatch, number: int) -> None:
+        """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
+        known, waiting = self.connection.known, self.waiting
+        for pending in draft.actions:
+            if pending.sweeps:
+                waiting.forget(pending)
+        self._pop(pending for pending in draft.actions if not pending.sweeps)
+        if number:
+            self._note(draft, number)
+        for cell in draft.joined:
+            if cell not in draft.rows and not waiting.of_cell(cell):
+                waiting.bases.pop(cell, None)
+        for place in draft.names:
+            waiting.names.pop(place, None)
+        for cell in draft.given_up:
+            known.forget(*cell)
+            waiting.bases.pop(cell, None)
+        self._draft = None  # the last of all: after an interrupt it is numbered once more
+
+    def _note(self, draft: WriteBatch, number: int) -> None:
+        """What was committed has the rev of the commit (locked)."""
+        known, waiting, count = self.connection.known, self.waiting, self.connection.count
+        count.commits += 1
+        count.committed_rows += len(draft.rows)
+        is_next = known.numbered(number)
+        entering: dict[Cell, Held] = {}
+        for cell, row in draft.rows.items():
+            if row.rev == 0:
+                known.versions.pop(cell[0], None)
+            waiting.committed(cell, row.held, number, row.shape)
+            if waiting.is_in_memory(cell):
+                known.note(*cell, number, row.shape)
+                if row.is_folded:
+                    self._enter(cell, row.held, draft, entering)
+        if entering and apply_remote(self._contents, entering):
+            self._store.changed()
+        for key in draft.results:
+            known.key_writers[key] = self.connection.writer
+            if is_next and key not in known.doubted_keys and waiting.is_key_in_memory(key):
+                known.key_revs[key] = number
+            else:  # others have committed meanwhile: whose result is the later one has to be looked at
+                known.key_revs.pop(key, None)
+
+    def _pop(self, actions: Iterable[PendingWrite]) -> None:
+        """These wait no more, which are the first (locked)."""
+        for pending in actions:
+            self.waiting.pop(pending)
+        if not self.waiting:
+            self.settled()
+        self._done.notify_all()
+
+    def _leave_out(self, draft: WriteBatch) -> None:
+        """What has no JSON form, or is too big, is not stored, nor is anything older shown in its place."""
+        with self._store.lock:
+            self._draft = None
+            if draft.is_too_big and len(draft.actions) > 1:
+                self._goes_alone = True
+                return
+            self._goes_alone = False
+            for pending in draft.writers_of(draft.unstorable) if draft.unstorable else draft.actions:
+                self.connection.count.unstorable += 1
+                if pending.label not in self._told:
+                    self._told.add(pending.label)
+                    why = "is too big" if draft.is_too_big else "has no exact JSON form"
+                    logger.warning("%s: what came is not stored, as it %s", pending.label, why)
+                self.tap.tainted.update(pending.all_cells())
+                self.waiting.leave_out(pending)
+
+    def _fenced(self, draft: WriteBatch) -> None:
+        self.connection.count.fenced += 1
+        with self._store.lock:
+            if self._draft is draft:
+                self._draft = None
+        self.met_epoch()
+
+    def _moved(self, draft: WriteBatch, moved: Loaded, *, gives_up: bool) -> None:
+        """Others have written some of the rows: memory takes over what comes of both."""
+        self.connection.count.moved += 1
+        known, waiting = self.connection.known, self.waiting
+        with self._store.lock:
+            if self._draft is not draft:
+                return
+            for table in moved.tables:
+                draft.versions.pop(table, None)
+                known.versions.pop(table, None)
+            cells = [(row.table, row.pk) for row in moved.rows]
+            if gives_up:
+                draft.given_up.update(cells or draft.cells())
+                return
+            entering: dict[Cell, Held] = {}
+            known.unordered.update(row.table for row in moved.rows if row.rev)  # they were born before
+            for cell, row in zip(cells, moved.rows, strict=True):
+                waiting.met(cell, row)
+                known.forget(*cell)
+                if not waiting.is_in_memory(cell):
+                    continue
+                known.note(*cell, row.rev, row.shape)
+                self._enter(cell, None, draft, entering)
+            if apply_remote(self._contents, entering):
+                self._store.changed()
+        if not self.commits_at_once:  # else who is told would come in between
+            self._store.tell()
+
+    def _enter(self, cell: Cell, held: Held | None, draft: WriteBatch, entering: dict[Cell, Held]) -> None:
+        """Notes what memory takes over of a row that moved, or was worked out anew."""
+        try:
+            waits = self.waiting.of_cell(cell)
+            held = self.waiting.folded(cell, waits) if waits else held
+        except Exception:
+            self.connection.hook_failed(cell)
+            draft.given_up.add(cell)
+            return
+        if held is not None and cell not in self.tap.tainted:
+            entering[cell] = held
+
+    # -- the life of a store
+
+    def turn(self) -> bool:
+        """What the storage thread does when it was woken: whether nothing is left to be done."""
+        if self.commits_at_once:
+            with self._store.lock:
+                return self.commit_all()
+        is_done = self.commit_all()
+        if self._is_resetting:
+            with self._store.lock:
+                self._is_refused = True
+                self._done.notify_all()
+        return is_done
+
+    def flush(self, timeout: float) -> bool:
+        """Waits until all that was taken so far is in the storage; False: not within `timeout` ms."""
+        until = time.monotonic() + timeout / 1000
+        with self._store.lock:
+            if self.commits_at_once and self.commit_all():
+                return True
+            last = self.waiting.queue[-1] if self.waiting.queue else None
+            while self.is_waiting and (last is None or last in self.waiting.queue):
+                self.thread.wake(hurries=True)
+                remaining = until - time.monotonic()
+                if remaining <= 0 or not self._done.wait(min(remaining, threading.TIMEOUT_MAX)):
+                    return not self.is_waiting
+            return True
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anything waits to be written."""
+        return bool(self.waiting or self._is_resetting) and self.connection.state != "off"
+
+    def close(self) -> None:
+        """Nothing is committed any more."""
+        if self._is_resetting:
+            logger.error("the storage was not reset: it did not answer; what it holds ends by its age")
+        self.drop_all()
+        self.thread.end()
+
+    def forked(self) -> None:
+        """It has forked; this is the child: what waits is the parent's, and what it wrote is not known here."""
+        known, waiting = self.connection.known, self.waiting
+        for pending in waiting.queue:
+            for table, pk in pending.all_cells():
+                known.doubted.setdefault(table, {})[pk] = -1
+                known.revs.get(table, {}).pop(pk, None)
+            for key in pending.results:
+                known.doubted_keys[key] = -1
+                known.key_revs.pop(key, None)
+        self._done = threading.Condition(self._store.lock)
+        self.thread = StorageThread(self, self.connection)
+        waiting.clear()
+        self._draft = None
+        self.settled()
+
+
+def _settle(waiting: WriteQueue, lock: AbstractContextManager[Any]) -> None:
+    """Works out what was handed over, in pieces, between which others may have the lock."""
+    is_done = False
+    while not is_done:
+        with lock:
+            is_done = waiting.settle(_PIECE)
