@@ -10,14 +10,15 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from restencil_generator.cli import reference_page
 from restencil_generator.diagnostics import explanations
-from restencil_generator.spec.grammar import keys, value_kinds
-from restencil_generator.spec.grammar.keys import FORMS, PLACES, POSITIONS, SCALARS, Row, form_place, rows
+from restencil_generator.spec.grammar import keys
+from restencil_generator.spec.grammar.keys import SECTIONS, Row, rows
+from restencil_generator.spec.grammar.type_words import FORMS, POSITIONS, SCALARS, form_section
 
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
 
@@ -62,9 +63,9 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
         "error_choice",
         "example",
     ),
-    "Forms of types": tuple(form_place(word) for word in FORMS),
+    "Forms of types": tuple(form_section(word) for word in FORMS),
 }
-"""The order in which the places are told."""
+"""The order of the sections on the page."""
 
 
 def pages() -> dict[str, str]:
@@ -127,13 +128,13 @@ def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
 
 
 def _section(name: str) -> str:
-    place = PLACES[name]
+    place = SECTIONS[name]
     example = textwrap.dedent(place.example).strip()
     known = rows(name).values()
     table = _table(("key", "takes", "where it is not given", "what it is"), map(_cells, known))
-    told = [f"- {rule}\n" for rule in map(_rule, place.rules) if rule]
+    rules = [f"- {rule.doc()}\n" for rule in place.rules]
     return f"### {place.title}\n\n{place.help}\n\n```yaml\n{example}\n```\n\n{table}" + (
-        "\n" + "".join(told) if told else ""
+        "\n" + "".join(rules) if rules else ""
     )
 
 
@@ -143,7 +144,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         help += f" Only in {POSITIONS[row.position].shown}."
     if row.deprecated:
         help = f"*Deprecated: {row.deprecated}.* {help}"
-    return f"`{row.key}`", phrase(row.kind), _absent(row), help
+    return f"`{row.key}`", row.kind.doc(_link), _absent(row), help
 
 
 def _absent(row: Row) -> str:
@@ -199,125 +200,10 @@ def _table(head: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> str:
     return line(head) + line("---" for _ in head) + "".join(map(line, lines))
 
 
-def _rule(rule: value_kinds.Rule) -> str:
-    match rule:
-        case value_kinds.ExactlyOne(keys):
-            return f"Exactly one of {_codes(keys, 'and')} is given."
-        case value_kinds.OneOrMore(keys):
-            return f"{_codes(keys, 'or')} is given." if len(keys) > 1 else f"{_codes(keys, 'or')} is required."
-        case value_kinds.OnlyWith(key, other, values):
-            return f"`{key}` is given where `{other}` is {_codes(values, 'or')}, and nowhere else."
-        case value_kinds.OnlyBeside(key, other):
-            return f"`{key}` is given beside `{other}`, and nowhere else."
-        case value_kinds.NotBoth(one, other):
-            return f"`{one}` and `{other}` are not both true."
-        case value_kinds.OnlyWithMapping(key, other):
-            return f"`{key}` is given where `{other}` is a mapping, and nowhere else."
-        case value_kinds.Together(first, second, instead):
-            return f"`{first}` and `{second}` are given together, or `{instead}` without them."
-        case value_kinds.OnlyOf(keys, others):
-            return f"Without {_codes(keys, 'and')} there is none of {_codes(others, 'and')}."
-        case value_kinds.ParameterUnless(key, flag):
-            return f"`{key}` has at least one parameter, unless it is written `{flag}: true`."
-        case value_kinds.Excludes(key, others):
-            return f"Beside `{key}` stands none of {_codes(others, 'and')}."
-        case value_kinds.MappingWith(key, other):
-            return f"`{key}` is a mapping where `{other}` is given, and a text elsewhere."
-
-
-def _codes(words: Iterable[str], last: str) -> str:
-    *most, final = [f"`{word}`" for word in words]
-    return f"{', '.join(most)} {last} {final}" if most else final
-
-
-# ---------------------------------------------------------------------------------------------------------------- kinds
-
-
-def phrase(kind: value_kinds.Kind) -> str:
-    """What a kind is, for the second column of a table."""
-    return KINDS[type(kind)](kind)
-
-
-def _link(place: str) -> str:
-    title = PLACES[place].title
+def _link(section: str) -> str:
+    title = SECTIONS[section].title
     kept = "".join(char for char in title.lower() if char.isalnum() or char in " -_")
     return f"[{title.lower() if title[0].isalpha() else title}](#{kept.replace(' ', '-')})"
-
-
-def _duration(kind: value_kinds.Duration) -> str:
-    return f"milliseconds, or `500ms`, `30s`, `5m`, `1h`{'; not zero' if kind.least else ''}"
-
-
-def _words(kind: value_kinds.Texts) -> str:
-    return f"a list of {_codes(kind.words, 'and')}" if kind.words else f"a list of {kind.noun}s"
-
-
-def _fields(kind: value_kinds.Fields) -> str:
-    back = "; `null` takes one back, or all" if kind.back else ""
-    return f"a mapping from names to types, or to what describes {_link(kind.position)}{back}"
-
-
-def _or(kinds_: Iterable[value_kinds.Kind]) -> str:
-    return ", or ".join(phrase(kind) for kind in kinds_)
-
-
-def _table_of(kind: value_kinds.Table) -> str:
-    return f"a mapping from names to {phrase(kind.values)}"
-
-
-KINDS: Final[Mapping[type[value_kinds.Kind], Callable[[Any], str]]] = {
-    value_kinds.Text: lambda kind: "a text" if kind.empty else "a text that is not empty",
-    value_kinds.Flag: lambda kind: "`true` or `false`",
-    value_kinds.Yes: lambda kind: "`true`",
-    value_kinds.No: lambda kind: "`false`",
-    value_kinds.Whole: lambda kind: f"a whole number from {kind.least} on",
-    value_kinds.Version: lambda kind: f"`{kind.number}`",
-    value_kinds.Duration: _duration,
-    value_kinds.Word: lambda kind: _codes(kind.words, "or"),
-    value_kinds.Literal: lambda kind: "a text, a whole number, `true` or `false`",
-    value_kinds.Code: lambda kind: "`python:package.module:name`",
-    value_kinds.Reason: lambda kind: "`true`, `false` or the reason",
-    value_kinds.Name: lambda kind: "a name",
-    value_kinds.Texts: _words,
-    value_kinds.Headers: lambda kind: "a mapping from names of headers to texts",
-    value_kinds.Pairs: lambda kind: f"a mapping from {_codes(kind.names, 'or') if kind.names else 'names'} to texts",
-    value_kinds.Json: lambda kind: "a mapping" if kind.mapping else "any JSON",
-    value_kinds.Section: lambda kind: _link(kind.place),
-    value_kinds.OrNull: lambda kind: f"{phrase(kind.kind)}; or `null`",
-    value_kinds.Either: lambda kind: _or(kind.kinds),
-    value_kinds.Table: _table_of,
-    value_kinds.EnumValues: lambda kind: (
-        "a list of texts and whole numbers, or a mapping from names of constants to them"
-    ),
-    value_kinds.EntityName: lambda kind: "a name" if kind.new else "the name of an entity",
-    value_kinds.EntityOrChoices: lambda kind: "the name of an entity, or a mapping from values to entities",
-    value_kinds.Type: lambda kind: "a type",
-    value_kinds.Fields: _fields,
-    value_kinds.Members: lambda kind: "a mapping from names to types",
-    value_kinds.Names: lambda kind: "a mapping from members to names",
-    value_kinds.Alternatives: lambda kind: "a list of two or more types",
-    value_kinds.SomeValues: lambda kind: "a list of two or more texts and whole numbers",
-    value_kinds.Choices: lambda kind: "a mapping from values to names of entities",
-    value_kinds.OneEntity: lambda kind: "the name of an entity, `{entity: …}` or `{union: …}`",
-    value_kinds.Items: lambda kind: "`[Entity]` or `{values: Entity}`",
-    value_kinds.Source: lambda kind: _or_forms(kind.forms),
-    value_kinds.Nest: lambda kind: "a mapping from arguments to fields",
-    value_kinds.PathText: lambda kind: "a path such as `/items/:id`",
-    value_kinds.Body: lambda kind: (
-        f"a name, a mapping of fields, `[X]`, {_or_forms(rows('body'))}, {_codes(keys.BODY_WORDS, 'or')}; or `null`"
-    ),
-    value_kinds.Errors: lambda kind: (
-        f"a mapping from statuses to names of objects, {_link('error_choice')}, `any` or `null`"
-    ),
-    value_kinds.Use: lambda kind: ("" if kind.whole else "`none`, a scheme, or ")
-    + "a list of schemes and of lists of them",
-    value_kinds.Response: lambda kind: "a type or a form; or `null`",
-}
-"""What each kind is called."""
-
-
-def _or_forms(words: Iterable[str]) -> str:
-    return _codes((f"{{{word}: …}}" for word in words), "or")
 
 
 def language_models(index: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from restencil_generator.spec.grammar.keys import FORMS, form_place
+from restencil_generator.spec.grammar.type_words import FORMS, form_section
 
 AROUND = {
     "spec": "{}",
@@ -37,8 +37,8 @@ AROUND = {
     "file_field": "resources: {{articles: {{path: /a/:id, schema: Todo, body: {{multipart: {{field: {}}}}}}}}}",
     "path_param": "resources: {{articles: {{path: /a/:id, schema: Todo, params: {{id: {}}}}}}}",
     "search_param": "resources: {{articles: {{path: /a/:id, schema: Todo, search_params: {{field: {}}}}}}}",
-    **{form_place(word): "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {{path: /e, schema: "
-       "{}}}}}}}}}" for word in FORMS if word != "entity"},
+    **{form_section(word): "resources: {{articles: {{path: /a/:id, schema: Todo, endpoints: {{extra: {{path: /e, "
+       "schema: {}}}}}}}}}" for word in FORMS if word != "entity"},
     "collection_form": "entities: {{Todo: {{fields: {{id: integer}}}}, Own: {{fields: {{id: integer, todos: {}}}}}}}",
     "entity_form": "resources: {{articles: {{path: /a/:id, schema: {}}}}}",
 }  # fmt: skip

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.keys import SCALARS
+from restencil_generator.spec.grammar.type_words import SCALARS
 from restencil_generator.spec.type_info import Shape, facts, zero_of
 from restencil_generator.spec.validate_value import fits_scalar
 

@@ -15,21 +15,11 @@ from tests.generator.places import AROUND
 
 from restencil_generator import reference
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar import json_schema, keys, read, value_kinds
-from restencil_generator.spec.grammar.key_checks import CHECKS
-from restencil_generator.spec.grammar.keys import (
-    FORMS,
-    LIST_FORMS,
-    PLACES,
-    POSITIONS,
-    ROWS,
-    Place,
-    Row,
-    form_place,
-    relatives,
-    rows,
-)
+from restencil_generator.spec.grammar import json_schema, key_checks, keys, type_words, value_kinds
+from restencil_generator.spec.grammar.keys import ROWS, SECTIONS, Row, Section, relatives, rows
 from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.grammar.type_words import FORMS, LIST_FORMS, POSITIONS, form_section
+from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
@@ -42,7 +32,7 @@ NO_JSON = ".inf"
 # What makes a mapping one of its place, where its keys alone do not.
 MARK = {
     **{place: "type" for place in POSITIONS if rows(place)},
-    **{form_place(word): word for word in FORMS},
+    **{form_section(word): word for word in FORMS},
 }
 
 # What stands under the mark, where it is not the name of an entity.
@@ -55,7 +45,7 @@ DECLARED = f"entities: {{Todo: {{fields: {TODO}}}}}\n"
 
 def everywhere() -> Iterator[tuple[str, str]]:
     """Every place with each of its keys. What wraps a body is no place of its own: any other key is a field."""
-    return ((place, key) for place in PLACES if place != "body" for key in rows(place))
+    return ((place, key) for place in SECTIONS if place != "body" for key in rows(place))
 
 
 def holding(place: str, entries: dict[str, str]) -> str:
@@ -77,13 +67,13 @@ def said(text: str) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------------------------------------ the table
 
 
-def test_every_row_stands_in_places_that_exist() -> None:
+def test_every_row_is_of_sections_that_exist() -> None:
     """A row names places of the table, says what it is for, and is the only one of its key there."""
     for row in ROWS:
-        assert set(row.where.split()) <= set(PLACES), row.key
+        assert set(row.where.split()) <= set(SECTIONS), row.key
         assert row.help.endswith("."), row.key
         assert row.position in ("", *POSITIONS), row.key
-    for place in PLACES:
+    for place in SECTIONS:
         keys = [row.key for row in ROWS if place in row.where.split()]
         assert keys
         assert len(keys) == len(set(keys)), place
@@ -91,53 +81,51 @@ def test_every_row_stands_in_places_that_exist() -> None:
 
 def test_every_place_can_be_reached() -> None:
     """A place is the spec, a form, or what the kind of some row leads to."""
-    reached = {"spec", *(form_place(word) for word in FORMS)}
+    reached = {"spec", *(form_section(word) for word in FORMS)}
 
-    def follow(kind: value_kinds.Kind) -> None:
+    for kind in (inner for row in ROWS for inner in nested(row.kind)):
         match kind:
-            case value_kinds.Section(place):
-                reached.add(place)
+            case value_kinds.Subsection(section):
+                reached.add(section)
             case value_kinds.Fields(position):
                 reached.add(position)
             case value_kinds.Body():
                 reached.update(("body", "body_field"))
             case value_kinds.Errors():
                 reached.add("error_choice")
-            case value_kinds.OrNull(form):
-                follow(form)
-            case value_kinds.Table(_, values):
-                follow(values)
-            case value_kinds.Either(forms):
-                for form in forms:
-                    follow(form)
-            case value_kinds.OrNull(inner):
-                follow(inner)
             case _:
                 pass
-
-    for row in ROWS:
-        follow(row.kind)
-    assert reached == set(PLACES)
+    assert reached == set(SECTIONS)
 
 
-def test_every_kind_is_read_and_told() -> None:
-    """A kind has a meaning for the reader (or for the check), for the JSON Schema and for the pages."""
+def test_every_kind_can_be_read_checked_and_described() -> None:
+    """A kind has a JSON Schema and a phrase, and is read by itself unless it needs the names of the spec."""
 
-    def below(kind: type[value_kinds.Kind]) -> set[type[value_kinds.Kind]]:
+    def below(kind: type[Any]) -> set[type[Any]]:
         return {kind} | {inner for child in kind.__subclasses__() for inner in below(child)}
 
-    structures = below(value_kinds.Structure)
-    alone = below(value_kinds.Kind) - structures - {value_kinds.Kind}
+    used = {type(kind) for row in ROWS for kind in nested(row.kind)}
+    for kind in used:
+        assert not getattr(kind, "__abstractmethods__", ()), kind
+        assert issubclass(kind, value_kinds.Structure) or hasattr(kind, "read"), kind
     # Dataclasses with slots are made anew: of two classes with one name the first is no kind that a row could have.
-    used = {kind.__name__ for kind in (*alone, *structures)} - {"Structure"}
-    assert {kind.__name__ for kind in read.READERS} == {kind.__name__ for kind in alone}
-    assert {kind.__name__ for kind in json_schema.KINDS} == used
-    assert {kind.__name__ for kind in reference.KINDS} == used
+    concrete = {kind.__name__ for kind in below(value_kinds.Kind) if not getattr(kind, "__abstractmethods__", ())}
+    assert concrete - {"Structure"} == {kind.__name__ for kind in used}
 
 
-def test_every_function_that_a_row_names_exists() -> None:
-    """The table and the functions beside it know each other."""
-    assert {row.check for row in ROWS if row.check} == set(CHECKS)
+def nested(kind: value_kinds.Kind) -> Iterator[value_kinds.Kind]:
+    """A kind and those in it."""
+    yield kind
+    match kind:
+        case value_kinds.OrNull(inner):
+            yield from nested(inner)
+        case value_kinds.Table(_, values):
+            yield from nested(values)
+        case value_kinds.Either(kinds):
+            for inner in kinds:
+                yield from nested(inner)
+        case _:
+            pass
 
 
 def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
@@ -145,8 +133,8 @@ def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
     assert set(rows("options")) == set(d.Options.__slots__)
     assert set(rows("request")) == set(d.Request.__slots__)
     assert set(rows("response")) == set(d.Response.__slots__)
-    assert set(keys.SCALARS) == set(get_args(d.ScalarName))
-    assert set(keys.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
+    assert set(type_words.SCALARS) == set(get_args(d.ScalarName))
+    assert set(key_checks.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
     assert set(reference.pages()) == {"commands.md", "language.md", "problems.md"}
 
 
@@ -170,7 +158,7 @@ def quote(key: str) -> str:
     return f"unknown key '{key}'"
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("body", "example")])
+@pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
 def test_an_unknown_key_gives_the_near_one(place: str) -> None:
     """In every place a slip is answered with the key that was meant."""
     for key in rows(place):
@@ -182,10 +170,10 @@ def test_an_unknown_key_gives_the_near_one(place: str) -> None:
         assert hints == [f"did you mean '{key}'?"], (place, slip, problems)
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if place != "body"])
+@pytest.mark.parametrize("place", [place for place in SECTIONS if place != "body"])
 def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
     """What people write for a key is answered with the key, however different the words are."""
-    for word, key in keys.also(place).items():
+    for word, key in keys.synonyms(place).items():
         problems = load_text(holding(place, {word: "x"})).problems
         known = [problem.hint for problem in problems if quote(word) in problem.message]
         assert known == [f"did you mean '{key}'?"] or word in relatives(place), (place, word)
@@ -196,7 +184,7 @@ def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Adds rows to the table for the length of a test."""
 
     def forget() -> None:
-        for looked_up in (rows, relatives, keys.also):
+        for looked_up in (rows, keys.defaults, relatives, keys.synonyms):
             looked_up.cache_clear()
 
     def add(*more: Row) -> None:
@@ -235,11 +223,11 @@ def test_a_deprecated_key_is_read_and_advised_against(
 ) -> None:
     """A key that is going away keeps its meaning, and the advice says what to write instead."""
     more_rows(Row("old", "size", value_kinds.Whole(), "Its size.", deprecated="write 'length'"))
-    monkeypatch.setitem(PLACES, "old", Place("Old", "Old.", ""))
+    monkeypatch.setitem(SECTIONS, "old", Section("Old", "Old.", ""))
     mapping = MappingNode("f", 0, 0)
     mapping.entries["size"] = Entry(ScalarNode("f", 0, 0, 0, 4, "size", True), ScalarNode("f", 0, 6, 0, 7, "3", True))
     reader = Reader([])
-    given = reader.section("old", mapping, "the box", mapping)
+    given = reader.section("old", mapping, Subject("the box"), mapping)
     assert given["size"] == 3
     (problem,) = reader.problems
     assert (problem.code, problem.severity, problem.hint) == ("deprecated-use", "warning", "write 'length'")
@@ -282,7 +270,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
     assert found == helps
 
 
-@pytest.mark.parametrize("place", [place for place in PLACES if place not in ("body", "example")])
+@pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
 def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
     """An unknown key is refused by the JSON Schema wherever the reader refuses it."""
     spec = json_of_text(holding(place, {"nothing_of_that_name": "x"}))
@@ -301,7 +289,7 @@ def test_the_pages_are_what_the_table_gives(name: str) -> None:
 def test_the_pages_tell_every_place_and_key() -> None:
     """Each place has a section with a line for each of its keys."""
     page = reference.language_page()
-    for name, place in PLACES.items():
+    for name, place in SECTIONS.items():
         section = page.split(f"### {place.title}\n")[1].split("\n### ")[0]
         for key, row in rows(name).items():
             assert f"| `{key}` |" in section
@@ -324,7 +312,7 @@ FIELDS = "fields: {id: integer, title: string, author: string, type: string, use
 
 def example_spec(place: str) -> str:
     """A whole spec around the example of a place."""
-    example = textwrap.dedent(PLACES[place].example).strip()
+    example = textwrap.dedent(SECTIONS[place].example).strip()
     first = example.partition(":")[0]
     if place == "spec":
         return example
@@ -355,7 +343,7 @@ def example_spec(place: str) -> str:
     return inside("  Other:\n    fields:\n      id: integer\n", 6)
 
 
-@pytest.mark.parametrize("place", [*PLACES])
+@pytest.mark.parametrize("place", [*SECTIONS])
 def test_the_example_of_a_place_is_right(place: str) -> None:
     """What the page shows can be copied: in a spec around it, it has no mistake."""
     assert said(example_spec(place)) == [], example_spec(place)
@@ -363,7 +351,7 @@ def test_the_example_of_a_place_is_right(place: str) -> None:
 
 def test_the_example_of_a_place_uses_its_keys() -> None:
     """An example shows the place that it stands with."""
-    for name, place in PLACES.items():
+    for name, place in SECTIONS.items():
         assert any(f"{key}:" in place.example for key in rows(name)), name
 
 

@@ -14,7 +14,7 @@ from restencil_generator.codegen.imports import OBJECTS, Scope
 from restencil_generator.codegen.pyexpr import Call, Expression, Table, integer, pair, string
 from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, holds_schema, runtime_form, schema_of
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.keys import parts_entities
+from restencil_generator.spec.grammar.patterns import parts_entities
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.type_info import facts
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.keys import SCALARS
+from restencil_generator.spec.grammar.type_words import SCALARS
 
 Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "several"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlia
 from restencil_generator.diagnostics.model import Place, did_you_mean, listed, quoted, visible
 from restencil_generator.spec import model as d
 from restencil_generator.spec.datetimes import EXPECTED, is_in_format
-from restencil_generator.spec.grammar.keys import SCALARS
+from restencil_generator.spec.grammar.type_words import SCALARS
 
 if TYPE_CHECKING:
     from restencil_generator.spec.model import Json

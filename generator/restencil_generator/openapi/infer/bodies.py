@@ -17,7 +17,7 @@ from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
 from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.spec.grammar.keys import HTTP_WORD
+from restencil_generator.spec.grammar.patterns import HTTP_WORD
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 

@@ -17,7 +17,7 @@ from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Call, Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.spec_tree import Value
-from restencil_generator.spec.grammar.keys import FORMS
+from restencil_generator.spec.grammar.type_words import FORMS
 
 READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history"))
 """Words in what a POST is called that only reads."""

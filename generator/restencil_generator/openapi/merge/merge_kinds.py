@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from restencil_generator.spec.analyze.fields import is_described
-from restencil_generator.spec.grammar.keys import FORMS, form_place, rows
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.type_words import FORMS, form_section
 from restencil_generator.spec.grammar.value_kinds import (
     Body,
     Either,
@@ -23,7 +24,7 @@ from restencil_generator.spec.grammar.value_kinds import (
     OrNull,
     Pairs,
     Response,
-    Section,
+    Subsection,
     Table,
     Texts,
 )
@@ -32,7 +33,7 @@ from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNod
 Shape: TypeAlias = "Kind | Field | None"
 """The kind of a node; None for a leaf."""
 
-TOP: Final = Section("spec")
+TOP: Final = Subsection("spec")
 """The shape of a whole spec."""
 
 TYPE: Final = "type"
@@ -68,8 +69,8 @@ def inner(shape: Shape, node: Node | None) -> Callable[[str], Shape] | None:
     if node is not None and not isinstance(node, MappingNode):
         return None
     match shape:
-        case Section():
-            return lambda name: _row(shape.place, name)
+        case Subsection():
+            return lambda name: _row(shape.section, name)
         case Table():
             return lambda name: shape.values
         case Fields():
@@ -80,7 +81,7 @@ def inner(shape: Shape, node: Node | None) -> Callable[[str], Shape] | None:
         case Body():
             return _body(node)
         case OneEntity() | Response() if node is not None and "entity" in node.entries:
-            return lambda name: _row(form_place("entity"), name)
+            return lambda name: _row(form_section("entity"), name)
         case _:
             return None
 
@@ -92,8 +93,8 @@ def is_table(shape: Shape) -> bool:
             return is_table(shape.kind)
         case Either():
             return is_table(shape.kinds[0])
-        case Section():
-            return shape.place in _LOOSE
+        case Subsection():
+            return shape.section in _LOOSE
         case Table() | Fields() | Headers() | Pairs() | Errors():
             return True
         case _:

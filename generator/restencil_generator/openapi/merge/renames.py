@@ -21,7 +21,7 @@ from restencil_generator.openapi.merge.source_map import Part, Side, equal, read
 from restencil_generator.openapi.merge.three_way import Path, Renamed
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
-from restencil_generator.spec.grammar import keys
+from restencil_generator.spec.grammar.type_words import FORMS
 from restencil_generator.spec.grammar.value_kinds import EntityName, Errors, Fields, Kind, OneEntity, Response, Type
 from restencil_generator.spec.names import wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -364,7 +364,7 @@ def _in_type(place: Path, use: Path, node: Node) -> Iterator[Reference]:
         for index, item in enumerate(node.items):
             yield from _in_type((*place, str(index)), (*use, str(index)), item)
     elif isinstance(node, MappingNode):
-        form = any(word in node.entries for word in keys.FORMS)
+        form = any(word in node.entries for word in FORMS)
         for name, entry in node:
             if not (form and name in _NO_TYPES):
                 yield from _in_type((*place, name), (*use, name), entry.value)

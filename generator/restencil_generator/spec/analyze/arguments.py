@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from restencil_generator.diagnostics.model import Place, Related, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import is_described, read_fields
-from restencil_generator.spec.grammar.keys import SECRET_HEADERS, URL, parts_entities
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.keys import defaults
+from restencil_generator.spec.grammar.patterns import SECRET_HEADERS, URL, parts_entities
+from restencil_generator.spec.grammar.value_reader import THE_SPEC, ParsedSection, Subject
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
 from restencil_generator.spec.type_info import facts
@@ -38,7 +39,9 @@ class WrittenHeaders:
         return tuple(param for name, param in found.items() if name not in self.back)
 
 
-def read_header_params(types: Types, node: Node | None, what: str, position: str = "header_param") -> WrittenHeaders:
+def read_header_params(
+    types: Types, node: Node | None, what: Subject, position: str = "header_param"
+) -> WrittenHeaders:
     """The header parameters that a level writes."""
     if node is not None and position == "header_param" and is_null(node):
         return WrittenHeaders(clears=True)
@@ -48,7 +51,7 @@ def read_header_params(types: Types, node: Node | None, what: str, position: str
         node = _without(node, back)
     found: list[d.HeaderParam] = []
     wires: dict[str, d.Field] = {}
-    for field in read_fields(types, node, what, position, "", label=f"'header_params' of {what}"):
+    for field in read_fields(types, node, what, position, "", label=Subject("'header_params'", what)):
         assert isinstance(node, MappingNode)
         param = _header_param(types, field, node.entries[field.name].value, what)
         first = wires.setdefault(field.wire.lower(), field)
@@ -66,7 +69,7 @@ def _without(node: MappingNode, names: frozenset[str]) -> MappingNode:
     return kept
 
 
-def _header_param(types: Types, field: d.Field, node: Node, what: str) -> d.HeaderParam | None:
+def _header_param(types: Types, field: d.Field, node: Node, what: Subject) -> d.HeaderParam | None:
     given: Mapping[str, Node] = {}
     if is_described(node):
         assert isinstance(node, MappingNode)
@@ -125,9 +128,9 @@ class ClientArguments:
 
 def read_client_arguments(types: Types, given: ParsedSection) -> ClientArguments:
     """The arguments that a spec gives its clients."""
-    headers = read_header_params(types, given.node("header_params"), "the spec", "client_header").params
-    label = "'search_params' of the spec"
-    search = read_fields(types, given.node("search_params"), "the spec", "client_param", "", label=label)
+    headers = read_header_params(types, given.node("header_params"), THE_SPEC, "client_header").params
+    label = Subject("'search_params'", THE_SPEC)
+    search = read_fields(types, given.node("search_params"), THE_SPEC, "client_param", "", label=label)
     servers = _servers(types, given.node("servers"))
     taken: dict[str, tuple[str, d.Field]] = {}
     named = [("header parameter", param.field) for param in headers if param.auto is None]
@@ -172,9 +175,9 @@ def _servers(types: Types, node: Node | None) -> tuple[d.Server, ...]:
 
 
 def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | None:
-    what = f"server {quoted(name)}"
+    what = Subject(f"server {quoted(name)}")
     if not isinstance(node, MappingNode):
-        given = ParsedSection("server", {}, {})
+        given = ParsedSection("server", defaults("server"), {}, {})
         at, url = node, types.text(node, what, empty=False)
     else:
         given = types.section("server", node, what, key)
@@ -193,7 +196,7 @@ def _server(types: Types, name: str, key: ScalarNode, node: Node) -> d.Server | 
     return d.Server(name, url, variables, given["description"], given["deprecated"], key.place)
 
 
-def _check_variables(types: Types, what: str, url: str, variables: tuple[d.Field, ...], at: Node) -> None:
+def _check_variables(types: Types, what: Subject, url: str, variables: tuple[d.Field, ...], at: Node) -> None:
     """The variables of a server are those that its URL names."""
     named = list(dict.fromkeys(_VARIABLE.findall(url)))
     for field in variables:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import AUTH_KINDS, NO_AUTH, SCHEME_KINDS
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode, is_null
 
@@ -27,7 +27,7 @@ def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
         scheme = _short(given)
         types.schemes = () if scheme is None else (SHORT,)
         if written is not None:
-            read_use(types, written, "'use'", whole=True)
+            read_use(types, written, Subject("'use'"), whole=True)
         return None if scheme is None else d.Auth((scheme,), ((SHORT,),), short=True)
     mapping = types.mapping(node, "'schemes' of 'auth'", "write {name: {header: NAME}} or the like")
     if mapping is None:
@@ -37,11 +37,13 @@ def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
     found = {name: _scheme(types, name, entry.key, entry.value) for name, entry in mapping}
     types.schemes = tuple(found)
     schemes = {name: scheme for name, scheme in found.items() if scheme is not None}
-    use = tuple((name,) for name in found) if written is None else read_use(types, written, "'use'", whole=True)
+    use = (
+        tuple((name,) for name in found) if written is None else read_use(types, written, Subject("'use'"), whole=True)
+    )
     return d.Auth(tuple(scheme for _, scheme in sorted(schemes.items())), use or ())
 
 
-def read_use(types: Types, node: Node, label: str, *, whole: bool = False) -> d.Use | None:
+def read_use(types: Types, node: Node, label: Subject, *, whole: bool = False) -> d.Use | None:
     """The alternatives that a level writes; None for null, which takes back, and for what is wrong."""
     if is_null(node) and not whole:
         return None
@@ -57,7 +59,7 @@ def read_use(types: Types, node: Node, label: str, *, whole: bool = False) -> d.
     return _alternatives(types, node.items, label)
 
 
-def _alternatives(types: Types, items: list[Node], label: str) -> d.Use | None:
+def _alternatives(types: Types, items: list[Node], label: Subject) -> d.Use | None:
     found: dict[tuple[str, ...], Node] = {}
     for item in items:
         names = _together(types, item, label)
@@ -74,10 +76,10 @@ def _alternatives(types: Types, items: list[Node], label: str) -> d.Use | None:
     return tuple(found)
 
 
-def _together(types: Types, node: Node, label: str) -> tuple[str, ...] | None:
+def _together(types: Types, node: Node, label: Subject) -> tuple[str, ...] | None:
     """The schemes of one alternative, in order of their names; none for `none`, None where something is wrong."""
     if not isinstance(node, SequenceNode):
-        name = types.text(node, f"an item of {label}" if not label.startswith("'auth' of") else label, empty=False)
+        name = types.text(node, label if label.owner is not None else f"an item of {label}", empty=False)
         if name == NO_AUTH:
             return ()
         return (name,) if name is not None and _known(types, name, node, label) else None
@@ -89,7 +91,7 @@ def _together(types: Types, node: Node, label: str) -> tuple[str, ...] | None:
     return tuple(sorted(usable)) if usable and len(usable) == len(node.items) else None
 
 
-def _known(types: Types, name: str, node: Node, label: str) -> bool:
+def _known(types: Types, name: str, node: Node, label: Subject) -> bool:
     if name in types.schemes:
         return True
     if name == NO_AUTH:
@@ -120,7 +122,7 @@ def _of_kind(
 
 
 def _scheme(types: Types, name: str, key: ScalarNode, node: Node) -> d.Scheme | None:
-    what = f"scheme {quoted(name)}"
+    what = Subject(f"scheme {quoted(name)}")
     _check_name(types, name, key, what)
     mapping = types.mapping(node, what, "write {header: NAME} or the like")
     if mapping is None:
@@ -149,7 +151,7 @@ def _oauth2(given: ParsedSection, env: dict[str, str]) -> d.OAuth2:
     )
 
 
-def _check_name(types: Types, name: str, key: ScalarNode, what: str) -> None:
+def _check_name(types: Types, name: str, key: ScalarNode, what: Subject) -> None:
     """Notes a name that cannot be a keyword of the client."""
     if name == NO_AUTH:
         types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which stands for no credential", key)

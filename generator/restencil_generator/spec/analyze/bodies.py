@@ -8,14 +8,16 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import read_fields
 from restencil_generator.spec.analyze.type_forms import Context
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.keys import BODY_WORDS, form_word, rows
+from restencil_generator.spec.grammar.keys import BODY_WORDS, rows
+from restencil_generator.spec.grammar.type_words import form_word
 from restencil_generator.spec.grammar.value_kinds import Fields
+from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 
-def read_body(types: Types, node: Node, what: str, type_name: str) -> d.Body | None:
+def read_body(types: Types, node: Node, what: Subject, type_name: str) -> d.Body | None:
     """The body that a level writes; None for null."""
-    what = f"the body of {what}"
+    what = Subject("the body", what)
     if isinstance(node, SequenceNode):
         type = types.type(node, Context(what, "body_field", type_name))
         return d.Body("json", type) if type is not None else None
@@ -35,7 +37,7 @@ def read_body(types: Types, node: Node, what: str, type_name: str) -> d.Body | N
     return d.Body(cast("d.BodyKind", kind), d.ObjectType(found, type_name))
 
 
-def _word(types: Types, node: ScalarNode, what: str) -> d.Body | None:
+def _word(types: Types, node: ScalarNode, what: Subject) -> d.Body | None:
     word = node.value
     hint = "write an entity's or object's name, a mapping of fields, [X], any, bytes, text or null"
     if not isinstance(word, str):

@@ -6,7 +6,7 @@ from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 
 def check_endpoint(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes: set[Place]) -> None:
@@ -39,7 +39,7 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
         return
     collection = endpoint.collection
     for field in written:
-        what = f"'filter' of search parameter {quoted(field.name)} of {own.what}"
+        what = Subject(f"'filter' of search parameter {quoted(field.name)}", own.what)
         if collection is None and not isinstance(endpoint.schema, d.QueryOf | d.AllOf | d.ListOf):
             message = f"{what} has no effect: the response is no list of entities"
         elif endpoint.pagination_field is not None and field.wire == endpoint.pagination_field.wire:
@@ -84,7 +84,7 @@ def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clas
     for param in endpoint.header_params:
         if param.field.python in in_url and param.field.place not in clashes:
             clashes.add(param.field.place)
-            what = f"the header parameter {quoted(param.field.name)} of {own.what}"
+            what = Subject(f"the header parameter {quoted(param.field.name)}", own.what)
             message = f"{what} is also a parameter of its URL, and a call has one keyword for each"
             hint = "rename one of them, and give the name on the wire as 'wire'"
             types.report("parameter-clash", message, param.field.place, hint)

@@ -21,8 +21,9 @@ from restencil_generator.spec.analyze.request_response import EffectiveSettings,
 from restencil_generator.spec.analyze.settings import first_given, joined_headers, nearest_auth
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
-from restencil_generator.spec.grammar.keys import MEMBERS
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.key_checks import MEMBERS
+from restencil_generator.spec.grammar.keys import defaults
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.path_template import list_path, parse_path, route
 from restencil_generator.spec.source.nodes import Node, ScalarNode
@@ -34,7 +35,7 @@ class Owner(Protocol):
 
     types: Types
     client: ClientArguments
-    what: str
+    what: Subject
     key: ScalarNode
     class_name: str
     given: ParsedSection
@@ -46,7 +47,7 @@ class Owner(Protocol):
         """The wire names of its non-filter arguments."""
         ...
 
-    def unknown_parameter(self, field: d.Field, what: str, known: set[str]) -> None:
+    def unknown_parameter(self, field: d.Field, what: Subject, known: set[str]) -> None:
         """Notes a path parameter that no path has."""
         ...
 
@@ -170,7 +171,7 @@ class Family:
         own = self.written.get(listing.name)
         return dict(own.given["members"]) if own is not None and own.given["members"] is not None else None
 
-    def _that_fit(self, named: Mapping[str, Node], listing: d.Endpoint, owner: str) -> list[str]:
+    def _that_fit(self, named: Mapping[str, Node], listing: d.Endpoint, owner: Subject) -> list[str]:
         """Those of what is named that fit the list they hang on; others are reported."""
         fitting = self._fitting(listing)
         for name, node in named.items():
@@ -235,7 +236,7 @@ class Family:
         written = listing.has_body or listing.body != d.Body("json", self.schema)
         return listing.body if written or not isinstance(item, d.EntityRef | d.UnionOf) else d.Body("json", item)
 
-    def _not_fitting(self, name: str, listing: d.Endpoint, owner: str, node: Node) -> None:
+    def _not_fitting(self, name: str, listing: d.Endpoint, owner: Subject, node: Node) -> None:
         if listing.collection is None:
             why = f"the schema of {quoted(listing.name)} holds no collection"
         elif name == "get_page":
@@ -378,8 +379,8 @@ class Family:
         if own is None and name not in d.EXTENDERS:
             own = self.written.get(name)
         if own is None:
-            what = f"endpoint {quoted(name)} of {self.resource.what}"
-            own = RawEndpoint(name, what, self.resource.key, ParsedSection("endpoint", {}, {}))
+            what = Subject(f"endpoint {quoted(name)}", self.resource.what)
+            own = RawEndpoint(name, what, self.resource.key, ParsedSection("endpoint", defaults("endpoint"), {}, {}))
         given = own.given
         if standard and "extends" in given:
             message = f"{own.what} is a standard member, which extends nothing"

@@ -8,7 +8,8 @@ from restencil_generator.diagnostics.model import Related, circle_text, did_you_
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.fields import read_fields
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.keys import defaults
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import dotted_names, facts, path_to
 from restencil_generator.spec.validate_value import fits_scalar, objects_in
@@ -28,15 +29,15 @@ class Entities:
         types = self.types
         for name in sorted(types.sources):
             source = types.sources[name]
-            what = f"entity {quoted(name)}"
-            place = "entity_form" if source.in_place else "entity"
+            what = Subject(f"entity {quoted(name)}")
+            section = "entity_form" if source.in_place else "entity"
             if source.broken:
-                given = ParsedSection(place, {}, {})
+                given = ParsedSection(section, defaults(section), {}, {})
             else:  # unknown keys of a form are reported where the form is read as a type
-                given = types.section(place, source.node, what, source.key, strays=not source.in_place)
+                given = types.section(section, source.node, what, source.key, report_unknown=not source.in_place)
             self.given[name] = given
             self.own[name] = read_fields(
-                types, given.node("fields"), what, "entity_field", name, label=f"'fields' of {what}", entity=name
+                types, given.node("fields"), what, "entity_field", name, label=Subject("'fields'", what), entity=name
             )
             source.broken = source.broken or not ("fields" in given or "extends" in given)
         self._lines()
@@ -93,7 +94,7 @@ class Entities:
 
     def _one(self, name: str) -> d.Entity:
         types, given, own = self.types, self.given[name], self.own[name]
-        what = f"entity {quoted(name)}"
+        what = Subject(f"entity {quoted(name)}")
         source = types.sources[name]
         base_name = self._base(name)
         base = types.entities[base_name] if base_name is not None else None
@@ -136,7 +137,7 @@ class Entities:
             place=source.key.place,
         )
 
-    def _indexes(self, given: ParsedSection, what: str, entity: str, fields: tuple[d.Field, ...]) -> Iterator[str]:
+    def _indexes(self, given: ParsedSection, what: Subject, entity: str, fields: tuple[d.Field, ...]) -> Iterator[str]:
         for name, node in given["indexes"]:
             if any(known.name == name for known in fields):
                 yield name
@@ -151,7 +152,7 @@ class Entities:
             return isinstance(given.node("pk"), SequenceNode)
         return base.pk_is_list if base is not None else False
 
-    def _pk(self, name: str, what: str, base: d.Entity | None, fields: tuple[d.Field, ...]) -> tuple[str, ...]:
+    def _pk(self, name: str, what: Subject, base: d.Entity | None, fields: tuple[d.Field, ...]) -> tuple[str, ...]:
         given = self.given[name]
         by_name = {field.name: field for field in fields}
         node = given.node("pk")
@@ -163,7 +164,7 @@ class Entities:
             self._check_part(name, what, fields, text, place)
         return tuple(text for text, _ in names)
 
-    def _check_part(self, name: str, what: str, fields: tuple[d.Field, ...], text: str, place: Node) -> None:
+    def _check_part(self, name: str, what: Subject, fields: tuple[d.Field, ...], text: str, place: Node) -> None:
         """A part of a pk is a field with one text, of the entity or of objects in it."""
         types = self.types
         found = path_to(types.objects, fields, text)
@@ -186,7 +187,9 @@ class Entities:
             message = f"the field {quoted(text)} of {what} is write_only, so no record has it as its pk"
             types.report("pk-type", message, place, "name another field")
 
-    def _usual_pk(self, name: str, what: str, base: d.Entity | None, by_name: Mapping[str, d.Field]) -> tuple[str, ...]:
+    def _usual_pk(
+        self, name: str, what: Subject, base: d.Entity | None, by_name: Mapping[str, d.Field]
+    ) -> tuple[str, ...]:
         """The pk where none is written: that of the entity it extends, else `id`."""
         if base is not None and (base.pk or base.pk_is_list):
             return base.pk
@@ -204,7 +207,7 @@ class Entities:
         read = any(known.name == field for known in self.own[entity])
         return (field in self.types.raw_fields(entity) and not read) or last.broken or "extends" in last.node.entries
 
-    def _override(self, inherited: d.Field, field: d.Field, what: str, base: str) -> None:
+    def _override(self, inherited: d.Field, field: d.Field, what: Subject, base: str) -> None:
         if not _narrows(field.type, inherited.type):
             self.types.report(
                 "field-override",

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.error_classes import BASE, CLASSES
-from restencil_generator.spec.grammar.keys import ERROR_STATUS, SCALAR_WORDS
+from restencil_generator.spec.grammar.patterns import ERROR_STATUS
+from restencil_generator.spec.grammar.type_words import SCALAR_WORDS
+from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described, is_null
 
 if TYPE_CHECKING:
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 _STATUS: Final = re.compile(ERROR_STATUS)
 
 
-def read_errors(types: Types, node: Node | None, what: str) -> dict[str, d.Shape | None] | None:
+def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.Shape | None] | None:
     """What a level says of errors, by status: shapes, and None for what it takes back; None where it says nothing."""
-    label = f"'errors' of {what}"
+    label = Subject("'errors'", what)
     mapping = types.mapping(node, label, "write {404: NotFound}") if node is not None else None
     if mapping is None:
         return None
@@ -29,7 +31,7 @@ def read_errors(types: Types, node: Node | None, what: str) -> dict[str, d.Shape
         if not usable:
             message = f"{quoted(status)} of {label} is no status of an error (400 to 599, 4XX, 5XX or default)"
             types.report("error-status", message, entry.key, _meant(status))
-        shape = _shape(types, entry.value, f"{status} of {label}")
+        shape = _shape(types, entry.value, Subject(status, label))
         if usable and (shape is not None or is_null(entry.value)):
             found[status] = shape
     return found
@@ -55,7 +57,7 @@ def _meant(status: str) -> str:
     return "what the server answers otherwise is the 'schema' of an endpoint" if status[:1] in ("1", "2", "3") else ""
 
 
-def _shape(types: Types, node: Node, what: str) -> d.Shape | None:
+def _shape(types: Types, node: Node, what: Subject) -> d.Shape | None:
     """The objects that a body may be; none for any JSON. None for null, and for what is wrong."""
     if is_null(node):
         return None
@@ -71,7 +73,7 @@ def _shape(types: Types, node: Node, what: str) -> d.Shape | None:
     return None if found is None else (found,)
 
 
-def _choice(types: Types, node: MappingNode, what: str) -> d.Shape | None:
+def _choice(types: Types, node: MappingNode, what: Subject) -> d.Shape | None:
     """One of several objects; any other mapping is reported."""
     if types.is_pointer(node, what):
         return None
@@ -84,7 +86,7 @@ def _choice(types: Types, node: MappingNode, what: str) -> d.Shape | None:
     return tuple(name for name in names if name is not None) or None
 
 
-def _object(types: Types, node: Node, what: str) -> str | None:
+def _object(types: Types, node: Node, what: Subject) -> str | None:
     """The name of an object; anything else is reported."""
     name = node.value if isinstance(node, ScalarNode) else None
     expected = "the name of an object, 'any' or null"

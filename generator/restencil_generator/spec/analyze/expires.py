@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar.value_reader import Subject
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
-    from restencil_generator.spec.grammar.read import ParsedSection
+    from restencil_generator.spec.grammar.value_reader import ParsedSection
     from restencil_generator.spec.source.nodes import Node
 
 
@@ -82,7 +83,7 @@ def _judge(
     endpoint = _built(resources[owner], own.name)
     if endpoint is None:
         return
-    what = f"'expires' of {own.what}"
+    what = Subject("'expires'", own.what)
     if target == d.SELF:
         is_item = endpoint.path.parameters or resources[owner].singleton or endpoint.body is not None
         if not is_item:  # a member of the body may name the record

@@ -11,8 +11,9 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.parameter_styles import check_style
 from restencil_generator.spec.analyze.type_forms import Context
 from restencil_generator.spec.analyze.types import Types
-from restencil_generator.spec.grammar.keys import OF_OTHERS, POSITIONS, form_word, relatives, rows
-from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
+from restencil_generator.spec.grammar.keys import OF_OTHERS, relatives, rows
+from restencil_generator.spec.grammar.type_words import POSITIONS, form_word
+from restencil_generator.spec.grammar.value_reader import JsonWithPlaces, ParsedSection, Subject
 from restencil_generator.spec.names import Use, header_name, pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode
 from restencil_generator.spec.type_info import absent_of
@@ -20,7 +21,14 @@ from restencil_generator.spec.validate_value import validation_errors
 
 
 def read_fields(
-    types: Types, node: Node | None, owner: str, position: str, type_name: str, *, label: str = "", entity: str = ""
+    types: Types,
+    node: Node | None,
+    owner: Subject,
+    position: str,
+    type_name: str,
+    *,
+    label: Subject | None = None,
+    entity: str = "",
 ) -> tuple[d.Field, ...]:
     """The fields that a mapping writes, without those that are wrong; none where there is no mapping.
 
@@ -30,7 +38,7 @@ def read_fields(
     found: list[d.Field] = []
     noun, use = _NOUNS.get(position, ("field", "field"))
     for name, entry in mapping or ():
-        what = f"{noun} {quoted(name)} of {owner}"
+        what = Subject(f"{noun} {quoted(name)}", owner)
         usable = types.name(entry.key, what)
         context = Context(what, position, type_name + pascal_case(name) if usable else type_name, entity)
         field = _field(types, name, entry, context, use)
@@ -111,7 +119,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
     if type is None:
         return None
     if must and isinstance(type, d.Optional) and not ("required" in given and "optional" in given):
-        message = f"the {context.what.partition(' of ')[0]} is both required and optional"
+        message = f"the {context.what.name} is both required and optional"
         types.report("field-both-ways", message, given.key("type"), "keep one of them")
     if "format" in given:
         _check_format(types, type, given, context)
@@ -122,7 +130,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         check_style(types, type, told["style"], given.node("style") or node, context.what)
     if given.get("send") is not None:
         types.later.append(lambda: _check_send(types, type, given, context.what))
-    default: WithPlaces | None = given.get("default") if "const" not in given else None
+    default: JsonWithPlaces | None = given.get("default") if "const" not in given else None
     return dataclasses.replace(
         base,
         **told,
@@ -169,7 +177,7 @@ def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None
     return d.Optional(type) if optional and type is not None and not isinstance(type, d.Optional) else type
 
 
-def _default(types: Types, type: d.Type, written: WithPlaces | None, context: Context) -> d.Json | d.Missing:
+def _default(types: Types, type: d.Type, written: JsonWithPlaces | None, context: Context) -> d.Json | d.Missing:
     if written is None:
         return absent_of(type, types.enums, types.absent) if POSITIONS[context.position].zero else d.MISSING
     if written.usable:
@@ -188,7 +196,7 @@ def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Con
         types.report("key-not-here", message, given.key("format"), OF_OTHERS["format"])
 
 
-def _check_send(types: Types, type: d.Type, given: ParsedSection, what: str) -> None:
+def _check_send(types: Types, type: d.Type, given: ParsedSection, what: Subject) -> None:
     """A primary key can be sent of what holds entities, each of which has one that is a single value."""
     names = [*d.entities_in(type)]
     parted = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
@@ -200,7 +208,7 @@ def _check_send(types: Types, type: d.Type, given: ParsedSection, what: str) -> 
         types.report("key-not-here", message, given.key("send"), "remove it")
 
 
-def _check_default(types: Types, type: d.Type, written: WithPlaces, what: str) -> None:
+def _check_default(types: Types, type: d.Type, written: JsonWithPlaces, what: Subject) -> None:
     for misfit in validation_errors(types, type, written.value, "default"):
         at = f" at {'.'.join(map(str, misfit.where))}" if misfit.where else ""
         place = misfit.place_in(written.places, written.places[()])

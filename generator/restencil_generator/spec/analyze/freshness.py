@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from restencil_generator.spec.source.nodes import Node
 
 
-def read_options(types: Types, given: ParsedSection, what: str) -> dict[str, Any]:
+def read_options(types: Types, given: ParsedSection, what: Subject) -> dict[str, Any]:
     """The options of a level, under the names of `Options`; null restores the default of a package."""
     found = given.values()
     for name in ("invalid_if_stale", "needs"):
@@ -35,7 +35,7 @@ def read_options(types: Types, given: ParsedSection, what: str) -> dict[str, Any
     return found
 
 
-def _bounds(types: Types, given: ParsedSection, what: str) -> d.ServerFreshness:
+def _bounds(types: Types, given: ParsedSection, what: Subject) -> d.ServerFreshness:
     bounds: ParsedSection | None = given["server"]
     if bounds is None:
         return d.ServerFreshness()
@@ -48,7 +48,7 @@ def _bounds(types: Types, given: ParsedSection, what: str) -> d.ServerFreshness:
 
 
 def check_needs(
-    types: Types, options: ParsedSection | None, entities: Sequence[d.Entity], what: str, owner: str
+    types: Types, options: ParsedSection | None, entities: Sequence[d.Entity], what: Subject, owner: str
 ) -> None:
     """Reports fields under `needs` that no entity has. `owner` is whose entities they are, as messages call it."""
     needs: list[tuple[str, Node]] | str | None = None if options is None else options["needs"]

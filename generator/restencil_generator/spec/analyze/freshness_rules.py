@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
@@ -43,7 +43,7 @@ def check_concurrency(
     for name, resource in resources.items():
         own = options[name]
         if own is not None and "concurrency" in own and own["concurrency"] is not None:
-            what = f"'concurrency' of resource {quoted(name)}"
+            what = Subject("'concurrency'", Subject(f"resource {quoted(name)}"))
             if not any(_changes(endpoint) for endpoint in resource.endpoints.values()):
                 message = f"{what} says how changes are made, and no endpoint of it is a PUT, PATCH or DELETE"
                 types.report("concurrency-target", message, own.key("concurrency"), "remove it")
@@ -51,7 +51,7 @@ def check_concurrency(
         for member, endpoint in written[name].items():
             given: ParsedSection | None = endpoint.given["options"]
             if given is not None and "concurrency" in given and given["concurrency"] is not None:
-                what = f"'concurrency' of {endpoint.what}"
+                what = Subject("'concurrency'", endpoint.what)
                 built = resource.endpoints.get(member)
                 if built is not None and not (_changes(built) or built.method in ("GET", "POST")):
                     types.report("concurrency-target", f"{what} changes nothing", given.key("concurrency"), "remove it")
@@ -62,7 +62,7 @@ def _changes(endpoint: d.Endpoint) -> bool:
     return endpoint.side_effect and endpoint.method in _CHANGES
 
 
-def _check_field(types: Types, resource: d.Resource, options: ParsedSection, what: str) -> None:
+def _check_field(types: Types, resource: d.Resource, options: ParsedSection, what: Subject) -> None:
     said = options["concurrency"]
     field: str | None = said["field"] if isinstance(said, ParsedSection) else None
     if field is None:

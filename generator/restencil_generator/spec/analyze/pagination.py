@@ -9,7 +9,7 @@ from typing import Final
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import SymbolTable
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.page_styles import STYLES, PageStyle, implied_style
 from restencil_generator.spec.source.nodes import Node
@@ -107,7 +107,7 @@ def _cursor_types(declared: SymbolTable, text: str, endpoint: d.Endpoint) -> lis
 
 
 def resolved_pagination(
-    declared: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: str, *, strict: bool
+    declared: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: Subject, *, strict: bool
 ) -> d.Pagination:
     """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
     following: d.Next | None = None
@@ -138,7 +138,7 @@ def resolved_pagination(
 
 
 def _next(
-    declared: SymbolTable, text: str, key: str, node: Node, endpoint: d.Endpoint, what: str, strict: bool
+    declared: SymbolTable, text: str, key: str, node: Node, endpoint: d.Endpoint, what: Subject, strict: bool
 ) -> d.Next:
     """Where the answer tells of its pages under this key of the pagination, in wire names."""
     assert endpoint.schema is not None

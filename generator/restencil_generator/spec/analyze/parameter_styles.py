@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 
@@ -36,7 +36,7 @@ def laid_over(inherited: d.Styles, own: Mapping[int, d.Style | None]) -> d.Style
     return own.get(0, inherited[0]), own.get(1, inherited[1])
 
 
-def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: str) -> None:
+def check_style(types: Types, type: d.Type, style: d.Style, node: Node, what: Subject) -> None:
     """Reports a style that its parameter's values cannot be written in."""
     fitting = styles_of(type)
     if style not in fitting:

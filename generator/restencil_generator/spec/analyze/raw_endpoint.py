@@ -8,7 +8,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.arguments import WrittenHeaders
 from restencil_generator.spec.analyze.pagination import WrittenPagination
 from restencil_generator.spec.analyze.settings import Settings
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import ScalarNode
 
 
@@ -17,7 +17,7 @@ class RawEndpoint:
     """What the spec itself says about one endpoint: the keys that it gives, and what was made of them."""
 
     name: str
-    what: str
+    what: Subject
     key: ScalarNode
     given: ParsedSection
     settings: Settings = Settings()

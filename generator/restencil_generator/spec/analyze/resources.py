@@ -33,8 +33,8 @@ from restencil_generator.spec.analyze.settings import (
 from restencil_generator.spec.analyze.type_forms import Context
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.error_classes import laid_over
-from restencil_generator.spec.grammar.keys import URL
-from restencil_generator.spec.grammar.read import ParsedSection, WithPlaces
+from restencil_generator.spec.grammar.patterns import URL
+from restencil_generator.spec.grammar.value_reader import JsonWithPlaces, ParsedSection, Subject
 from restencil_generator.spec.names import CLIENT_MEMBERS, RESOURCE_MEMBERS, pascal_case, python_name, wire_name
 from restencil_generator.spec.path_template import TemplateError, parse_path
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
@@ -93,7 +93,7 @@ class _Resource:
         self.client = client
         self.name = name
         self.key = key
-        self.what = f"resource {quoted(name)}"
+        self.what = Subject(f"resource {quoted(name)}")
         self.given = types.section("resource", node, self.what, key)
         self.settings = settings(self.given, types, self.what)
         self.class_name = self._class_name()
@@ -237,7 +237,7 @@ class _Resource:
 
     def _own_path(self) -> d.Path | None:
         node = self.given.node("path")
-        path = self._path(node, f"'path' of {self.what}") if node is not None else None
+        path = self._path(node, Subject("'path'", self.what)) if node is not None else None
         if node is None or path is None or path.parameters or self.given["singleton"]:
             return path
         self.types.report(
@@ -281,7 +281,7 @@ class _Resource:
             "name an entity; an endpoint may have a schema of any form",
         )
 
-    def _path(self, node: Node, what: str) -> d.Path | None:
+    def _path(self, node: Node, what: Subject) -> d.Path | None:
         types = self.types
         text = types.text(node, what)
         if text is None or not isinstance(node, ScalarNode):
@@ -319,10 +319,12 @@ class _Resource:
             self.non_filter = collection["non_filter_arguments"] or []
             self.follow = collection["follow"] is not False
 
-    def _params(self, given: ParsedSection, what: str, title: str) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
+    def _params(
+        self, given: ParsedSection, what: Subject, title: str
+    ) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
         """The path parameters and the search parameters that a level writes."""
         found = [
-            read_fields(self.types, given.node(key), what, position, type_name, label=f"'{key}' of {what}")
+            read_fields(self.types, given.node(key), what, position, type_name, label=Subject(f"'{key}'", what))
             for key, position, type_name in (
                 ("params", "path_param", self.class_name),
                 ("search_params", "search_param", f"{title}Search"),
@@ -338,7 +340,7 @@ class _Resource:
             if field.name not in known:
                 self.unknown_parameter(field, self.what, known)
 
-    def unknown_parameter(self, field: d.Field, what: str, known: set[str]) -> None:
+    def unknown_parameter(self, field: d.Field, what: Subject, known: set[str]) -> None:
         """Notes a path parameter that no path has."""
         hint = did_you_mean(field.name, known) or "name a parameter of the path, or move it to 'search_params'"
         self.types.report(
@@ -354,12 +356,12 @@ class _Resource:
         mapping = self.types.mapping(node, f"'examples' of {self.what}", hint) if node is not None else None
         found: dict[str, d.Example] = {}
         for name, inner in mapping or ():
-            what = f"the example {quoted(name)} of {self.what}"
+            what = Subject(f"the example {quoted(name)}", self.what)
             written = self.types.mapping(inner.value, what)
             if written is None:
                 continue
             given = self.types.section("example", written, what, inner.key)
-            values: dict[str, WithPlaces] = given.values()
+            values: dict[str, JsonWithPlaces] = given.values()
             places = {(key, *where): place for key, value in values.items() for where, place in value.places.items()}
             params = values["params"].value if "params" in values else {}
             body, response = (values[key].value if key in values else d.MISSING for key in ("body", "response"))
@@ -379,7 +381,7 @@ class _Resource:
             return found
         for name in sorted(mapping.entries):
             inner = mapping.entries[name]
-            what = f"endpoint {quoted(name)} of {self.what}"
+            what = Subject(f"endpoint {quoted(name)}", self.what)
             if not types.name(inner.key, what):
                 continue
             if name in RESOURCE_MEMBERS:
@@ -402,7 +404,7 @@ class _Resource:
                 found[name] = self._written(name, what, inner.key, node)
         return found
 
-    def _written(self, name: str, what: str, key: ScalarNode, node: MappingNode) -> RawEndpoint:
+    def _written(self, name: str, what: Subject, key: ScalarNode, node: MappingNode) -> RawEndpoint:
         types = self.types
         given = types.section("endpoint", node, what, key)
         title = self.class_name + pascal_case(name)
@@ -412,7 +414,7 @@ class _Resource:
         own.params, own.search_params = self._params(given, what, title)
         own.headers = read_header_params(types, given.node("header_params"), what)
         if (path := given.node("path")) is not None:
-            own.path = self._path(path, f"'path' of {what}")
+            own.path = self._path(path, Subject("'path'", what))
         if (body := given.node("body")) is not None:
             own.body = read_body(types, body, what, f"{title}Body")
         if (schema := given.node("schema")) is not None:
@@ -420,12 +422,12 @@ class _Resource:
             word = "Response" if "returns" in given else "Result"
             own.schema = self._endpoint_schema(schema, what, f"{title}{word}")
         if (returns := given.node("returns")) is not None:
-            own.returns = types.type(returns, Context(f"'returns' of {what}", "returns", f"{title}Result"))
+            own.returns = types.type(returns, Context(Subject("'returns'", what), "returns", f"{title}Result"))
         return own
 
-    def _endpoint_schema(self, node: Node, what: str, type_name: str) -> d.Type | None:
+    def _endpoint_schema(self, node: Node, what: Subject, type_name: str) -> d.Type | None:
         types = self.types
-        what = f"the schema of {what}"
+        what = Subject("the schema", what)
         if is_null(node):
             if isinstance(node, ScalarNode) and not node.text:
                 hint = (

@@ -13,7 +13,7 @@ from restencil_generator.spec.analyze.auth import read_use
 from restencil_generator.spec.analyze.errors import read_errors
 from restencil_generator.spec.analyze.freshness import read_options
 from restencil_generator.spec.analyze.parameter_styles import laid_over, read_styles
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
@@ -41,14 +41,14 @@ class Settings:
     cross_origin_body: bool | None = None
 
 
-def settings(given: ParsedSection, types: Types, what: str) -> Settings:
+def settings(given: ParsedSection, types: Types, what: Subject) -> Settings:
     """The url_prefix, headers, options, endpoint class, errors and auth that a level writes."""
     prefix = given.node("url_prefix")
     if prefix is not None and given["url_prefix"] and not _HAS_SCHEME(given["url_prefix"]):
         text = quoted(given["url_prefix"])
         message = f"'url_prefix' of {what} is {text}, which has no scheme, so that no request could be sent"
         types.report("bad-url", message, prefix, f"write https://{given['url_prefix'].lstrip('/')}")
-    auth = None if what == "the spec" else given.node("auth")  # there it declares the schemes
+    auth = None if given.name == "spec" else given.node("auth")  # `auth` of the spec declares the schemes
     options: ParsedSection | None = given["options"]
     redirects: ParsedSection | None = given.get("redirects")
     return Settings(
@@ -59,7 +59,7 @@ def settings(given: ParsedSection, types: Types, what: str) -> Settings:
         given.get("endpoint"),
         read_errors(types, given.node("errors"), what),
         read_styles(given),
-        d.MISSING if auth is None else read_use(types, auth, f"'auth' of {what}"),
+        d.MISSING if auth is None else read_use(types, auth, Subject("'auth'", what)),
         _by_key(given, "request", d.Request),
         _by_key(given, "response", d.Response),
         None if redirects is None else redirects["cross_origin_body"],

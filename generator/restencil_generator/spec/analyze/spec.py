@@ -24,7 +24,7 @@ from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.digest import digest
 from restencil_generator.spec.error_classes import laid_over
 from restencil_generator.spec.grammar.keys import DOCUMENTS, VERSION
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.value_reader import THE_SPEC, ParsedSection, Subject
 from restencil_generator.spec.names import constant_name, is_identifier, pascal_case
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, SequenceNode
 
@@ -42,17 +42,17 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
         )
         return None
     begin = Place(root.file, root.line + 1, root.column + 1, root.line + 1, root.column + 2)
-    given = types.section("spec", root, "the spec", begin)
+    given = types.section("spec", root, THE_SPEC, begin)
     types.wire = given["wire_names"]
     types.absent = given["absent"]
     client = _client(types, given)
     credentials = auth.read_auth(types, given["auth"])
     nodes = collect(types, given)
-    top = settings.settings(given, types, "the spec")
+    top = settings.settings(given, types, THE_SPEC)
     for name, entry in table(given, "enums"):
         types.enums[name] = _enum(types, name, entry)
     for name, entry in table(given, "objects"):
-        fields = read_fields(types, entry.value, f"object {quoted(name)}", "object_field", name)
+        fields = read_fields(types, entry.value, Subject(f"object {quoted(name)}"), "object_field", name)
         types.objects[name] = d.Object(name, fields, place=entry.key.place)
     Entities(types).read()
     object_circles(types)
@@ -60,7 +60,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     servers = client_arguments.servers
     if servers:
         top = dataclasses.replace(top, url_prefix=servers[0].url, url_place=servers[0].place)
-    check_needs(types, given["options"], [], "the spec", "a spec")
+    check_needs(types, given["options"], [], THE_SPEC, "a spec")
     resources = Resources(types, top, client_arguments).read(nodes)
     for task in types.later:
         task()
@@ -127,7 +127,7 @@ def _client(types: Types, given: ParsedSection) -> str:
 
 def _enum(types: Types, name: str, entry: Entry) -> d.Enum:
     node = entry.value
-    what = f"enum {quoted(name)}"
+    what = Subject(f"enum {quoted(name)}")
     members: list[tuple[d.EnumMember, Node]] = []
     if isinstance(node, SequenceNode):
         members = _listed_members(types, node, what)
@@ -143,12 +143,12 @@ def _enum(types: Types, name: str, entry: Entry) -> d.Enum:
     return d.Enum(name, tuple(member for member, _ in members), entry.key.place)
 
 
-def _listed_members(types: Types, node: SequenceNode, what: str) -> list[tuple[d.EnumMember, Node]]:
+def _listed_members(types: Types, node: SequenceNode, what: Subject) -> list[tuple[d.EnumMember, Node]]:
     values = [(enum_value(types, item, what), item) for item in node.items]
     return [(d.EnumMember(value, place=item.place), item) for value, item in values if value is not None]
 
 
-def _named_members(types: Types, node: MappingNode, what: str, enum: str) -> list[tuple[d.EnumMember, Node]]:
+def _named_members(types: Types, node: MappingNode, what: Subject, enum: str) -> list[tuple[d.EnumMember, Node]]:
     members: list[tuple[d.EnumMember, Node]] = []
     for key, inner in node:
         value = enum_value(types, inner.value, what)

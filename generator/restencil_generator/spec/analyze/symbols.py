@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.key_checks import CHECKS
-from restencil_generator.spec.grammar.keys import RESERVED, SCALAR_WORDS, form_place, form_word, rows
-from restencil_generator.spec.grammar.read import ParsedSection, Reader
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.read import Reader
+from restencil_generator.spec.grammar.type_words import RESERVED, SCALAR_WORDS, form_section, form_word
 from restencil_generator.spec.grammar.value_kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
 
 if TYPE_CHECKING:
@@ -55,8 +56,6 @@ class SymbolTable(Reader):
     tables fill up as their turn comes; what needs them whole waits in `later`.
     """
 
-    checks = CHECKS
-
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems)
         self.wire: WireNames = "as_is"
@@ -90,7 +89,7 @@ class SymbolTable(Reader):
 
     # -------------------------------------------------------------------------------------------------------- entities
 
-    def entity_name(self, node: Node, what: str) -> str | None:
+    def entity_name(self, node: Node, what: Subject | str) -> str | None:
         """The name of an entity; anything else is reported."""
         name = self.text(node, f"an entity of {what}", empty=False)
         if name is None:
@@ -105,7 +104,7 @@ class SymbolTable(Reader):
             self.report("not-an-entity", f"{what} needs an entity, but {quoted(name)} is an {kind}", node)
         return None
 
-    def concrete(self, name: str, node: Node, what: str) -> bool:
+    def concrete(self, name: str, node: Node, what: Subject | str) -> bool:
         """Whether an entity can have instances; an abstract one is reported."""
         abstract = self.sources[name].node.get("abstract")
         if isinstance(abstract, ScalarNode) and abstract.value is True:
@@ -166,7 +165,7 @@ class SymbolTable(Reader):
                 names.extend(fields.entries)
         return names
 
-    def unknown_field(self, field: str, node: Node, what: str, entity: str) -> None:
+    def unknown_field(self, field: str, node: Node, what: Subject | str, entity: str) -> None:
         """Notes a name that is no field of an entity."""
         known = self.raw_fields(entity)
         hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
@@ -269,7 +268,7 @@ def _scan_type(declared: SymbolTable, node: Node | None, resource: str | None) -
         _entity_in_place(declared, node, resource)
         return
     word = form_word(node)
-    kind = rows(form_place(word))[word].kind if word is not None else Members()
+    kind = rows(form_section(word))[word].kind if word is not None else Members()
     inner = node.get(word) if word is not None else node
     if isinstance(kind, Members):
         _scan_members(declared, inner, resource)

@@ -11,8 +11,9 @@ from typing import Any, Final
 from restencil_generator.diagnostics.model import Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import SymbolTable
-from restencil_generator.spec.grammar.keys import POSITIONS, form_place, form_word, rows
-from restencil_generator.spec.grammar.read import ParsedSection
+from restencil_generator.spec.grammar.keys import rows
+from restencil_generator.spec.grammar.type_words import POSITIONS, form_section, form_word
+from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from restencil_generator.spec.type_info import facts
@@ -24,7 +25,7 @@ class Context:
     """Where a type stands: `what` for messages (`field 'a' of entity 'B'`), the position, the name that a TypedDict
     there gets, and the entity whose field it is."""
 
-    what: str
+    what: Subject
     position: str
     type_name: str
     owner: str = ""
@@ -45,7 +46,7 @@ class Nested(SymbolTable, abc.ABC):
     def entity_or_union(self, node: Node, context: Context) -> d.EntityRef | d.UnionOf | None:
         """An entity: by name, declared in place, or one of a union."""
 
-    def distinct(self, fields: Iterable[d.Field], owner: str) -> None:
+    def distinct(self, fields: Iterable[d.Field], owner: Subject) -> None:
         """Reports fields that have one name after renaming, in Python or in JSON."""
         pythons: dict[str, d.Field] = {}
         wires: dict[str, d.Field] = {}
@@ -65,7 +66,7 @@ class Nested(SymbolTable, abc.ABC):
 
 def read_form(types: Nested, word: str, node: MappingNode, context: Context) -> d.Type | None:
     """The type of a form that may stand in its position and has no key that is not its own."""
-    place = form_place(word)
+    place = form_section(word)
     for key, row in rows(place).items():
         if row.position not in ("", context.position) and key in node.entries:
             message = f"'{key}' of {context.what} has a meaning only in {POSITIONS[row.position].shown}"
@@ -80,7 +81,7 @@ def object_type(types: Nested, node: Node, context: Context) -> d.ObjectType | N
         return None
     members: list[d.Field] = []
     for name, entry in mapping:
-        what = f"member {quoted(name)} of {context.what}"
+        what = Subject(f"member {quoted(name)}", context.what)
         usable = types.name(entry.key, what)
         inner = dataclasses.replace(
             context, what=what, type_name=context.type_name + pascal_case(name) if usable else context.type_name
@@ -94,8 +95,8 @@ def object_type(types: Nested, node: Node, context: Context) -> d.ObjectType | N
     return d.ObjectType(tuple(members), context.type_name)
 
 
-def _section(types: Nested, word: str, node: MappingNode, what: str) -> ParsedSection:
-    return types.section(form_place(word), node, what, node.entries[word].key)
+def _section(types: Nested, word: str, node: MappingNode, what: Subject) -> ParsedSection:
+    return types.section(form_section(word), node, what, node.entries[word].key)
 
 
 def _values(types: Nested, node: MappingNode, context: Context) -> d.ValuesOf | None:
@@ -104,7 +105,7 @@ def _values(types: Nested, node: MappingNode, context: Context) -> d.ValuesOf | 
 
 
 def _object(types: Nested, node: MappingNode, context: Context) -> d.ObjectType | None:
-    given = _section(types, "object", node, f"the object of {context.what}")
+    given = _section(types, "object", node, Subject("the object", context.what))
     found = object_type(types, node.entries["object"].value, context)
     wires = _wires(types, given, found, context)
     optional = _members(types, given, found, context)
@@ -130,7 +131,7 @@ def _object(types: Nested, node: MappingNode, context: Context) -> d.ObjectType 
 def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> dict[str, str]:
     """The names in JSON that 'wire' gives."""
     node = given.node("wire")
-    what = f"'wire' of the object of {context.what}"
+    what = Subject("'wire' of the object", context.what)
     found: dict[str, str] = {}
     for name, entry in types.mapping(node, what, "write {member: name}") or () if node is not None else ():
         text = types.text(entry.value, f"the name of {quoted(name)} in {what}", empty=False)
@@ -141,11 +142,11 @@ def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context
 
 def _members(types: Nested, given: ParsedSection, of: d.ObjectType | None, context: Context) -> set[str]:
     """The members that 'optional' names."""
-    what = f"'optional' of the object of {context.what}"
+    what = Subject("'optional' of the object", context.what)
     return {name for name, node in given["optional"] or () if _is_member(types, name, node, of, what)}
 
 
-def _is_member(types: Nested, name: str, node: Node, of: d.ObjectType | None, what: str) -> bool:
+def _is_member(types: Nested, name: str, node: Node, of: d.ObjectType | None, what: Subject) -> bool:
     if of is None:
         return False
     known = [member.name for member in of.members]
@@ -171,7 +172,7 @@ def _all(types: Nested, node: MappingNode, context: Context) -> d.AllOf | None:
     if isinstance(of, MappingNode):
         union = _union(types, node, context, "all")
         return d.AllOf(union) if union is not None else None
-    what = f"the form 'all' of {context.what}"
+    what = Subject("the form 'all'", context.what)
     _section(types, "all", node, what)
     name = types.entity_name(of, what)
     if name is None or not types.concrete(name, of, context.what):
@@ -183,7 +184,7 @@ def _all(types: Nested, node: MappingNode, context: Context) -> d.AllOf | None:
 
 
 def _collection(types: Nested, node: MappingNode, context: Context) -> d.CollectionOf | None:
-    what = f"the collection of {context.what}"
+    what = Subject("the collection", context.what)
     given = _section(types, "collection", node, what)
     of = node.entries["collection"].value
     type = types.type(of, context)
@@ -202,7 +203,7 @@ def _nest(types: Nested, given: ParsedSection, type: d.Type | None, context: Con
     node = given.node("nest")
     if node is None or not context.owner:
         return ()
-    what = f"'nest' of {context.what}"
+    what = Subject("'nest'", context.what)
     held = facts(type).item if type is not None else None
     entities = facts(held).entities if held is not None else ()
     in_paths = {name for entity in entities for name in types.path_parameters.get(entity, ())}
@@ -221,13 +222,13 @@ def _nest(types: Nested, given: ParsedSection, type: d.Type | None, context: Con
 
 
 def _query(types: Nested, node: MappingNode, context: Context) -> d.QueryOf | None:
-    what = f"the query of {context.what}"
+    what = Subject("the query", context.what)
     given = _section(types, "query", node, what)
     of, returns, process = node.entries["query"].value, given.node("returns"), given["process"]
     type = types.type(of, dataclasses.replace(context, what=what))
     value = None
     if returns is not None:
-        value = types.type(returns, Context(f"'returns' of {what}", "returns", context.type_name))
+        value = types.type(returns, Context(Subject("'returns'", what), "returns", context.type_name))
     if type is not None and not isinstance(type, d.CollectionOf | d.AllOf):
         types.report("query-of", f"{what} is computed from a collection or from all entities of a type", of)
         return None
@@ -239,7 +240,7 @@ def _query(types: Nested, node: MappingNode, context: Context) -> d.QueryOf | No
 
 def _union(types: Nested, node: MappingNode, context: Context, word: str = "union") -> d.UnionOf | None:
     """A union from its choices and its attribute, whichever of the two forms holds them."""
-    what = f"the union of {context.what}"
+    what = Subject("the union", context.what)
     given = _section(types, word, node, what)
     written = node.entries[word].value
     choices = types.mapping(written, what, "write {union: {value: Entity}, attribute: field}")
@@ -260,7 +261,7 @@ def _union(types: Nested, node: MappingNode, context: Context, word: str = "unio
 
 
 def _told_apart(
-    types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: ParsedSection, what: str
+    types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: ParsedSection, what: Subject
 ) -> d.UnionOf | None:
     """A union whose entities are told apart by a field."""
     nodes = [types.raw_field(name, field) for _, name in choices]
@@ -301,7 +302,7 @@ def _wrong_value(
 # ---------------------------------------------------------------------------------------------- one of several types
 
 
-def enum_value(types: SymbolTable, node: Node, what: str) -> str | int | None:
+def enum_value(types: SymbolTable, node: Node, what: Subject) -> str | int | None:
     """A value of an enum: a text or a whole number."""
     value = node.value if isinstance(node, ScalarNode) else None
     if isinstance(value, str | int) and not isinstance(value, bool):
@@ -311,7 +312,7 @@ def enum_value(types: SymbolTable, node: Node, what: str) -> str | int | None:
     return None
 
 
-def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]], what: str) -> None:
+def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]], what: Subject) -> None:
     """Reports a value that an enum has twice."""
     seen: dict[str | int, Node] = {}
     for value, node in values:
@@ -322,7 +323,7 @@ def distinct_values(types: SymbolTable, values: Iterable[tuple[str | int, Node]]
 
 
 def _enum(types: Nested, node: MappingNode, context: Context) -> d.InlineEnum | None:
-    what = f"the enum of {context.what}"
+    what = Subject("the enum", context.what)
     listed = node.entries["enum"].value
     assert isinstance(listed, SequenceNode)
     read = [(enum_value(types, item, what), item) for item in listed.items]
@@ -345,7 +346,7 @@ def read_const(types: Nested, node: MappingNode, context: Context) -> d.Const | 
 
 
 def _one_of(types: Nested, node: MappingNode, context: Context) -> d.Type | None:
-    what = f"the union of {context.what}"
+    what = Subject("the union", context.what)
     given = _section(types, "one_of", node, what)
     listed = node.entries["one_of"].value
     assert isinstance(listed, SequenceNode)
@@ -388,7 +389,7 @@ def _without_keys(type: d.OneOf) -> d.Type:
     return others[0] if len(others) == 1 else dataclasses.replace(type, alternatives=others)
 
 
-def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: str) -> tuple[d.Choice, ...]:
+def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: Subject) -> tuple[d.Choice, ...]:
     """The alternatives that the values of the attribute stand for."""
     node = given.node("values")
     found: list[d.Choice] = []
@@ -436,8 +437,9 @@ def _shown(type: d.Type) -> str:
     return type.name if isinstance(type, d.EntityRef | d.ObjectRef) else "another object"
 
 
-def _short(context: Context) -> str:
-    return context.what.partition(" of entity ")[0].partition(" of object ")[0]
+def _short(context: Context) -> Subject:
+    """What messages call a type within the entity or object that declares it."""
+    return context.what.without_root() if context.position in ("entity_field", "object_field") else context.what
 
 
 def _raw_wire(types: Nested, field: str, nodes: Iterable[Node | None]) -> str:

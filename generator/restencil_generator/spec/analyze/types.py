@@ -9,17 +9,17 @@ from typing import Final, cast
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.type_forms import Context, Nested, object_type, read_const, read_form
-from restencil_generator.spec.grammar.keys import (
+from restencil_generator.spec.grammar.keys import OF_OTHERS, rows
+from restencil_generator.spec.grammar.read import known_keys
+from restencil_generator.spec.grammar.type_words import (
     ABBREVIATED,
     LIST_FORMS,
-    OF_OTHERS,
     POSITIONS,
     SCALAR_WORDS,
-    form_place,
+    form_section,
     form_word,
-    rows,
 )
-from restencil_generator.spec.grammar.read import known_here
+from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.names import is_identifier
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described
 from restencil_generator.spec.type_info import facts
@@ -127,7 +127,7 @@ class Types(Nested):
             return None
         return type
 
-    def not_here(self, at: Node, what: str, context: Context) -> None:
+    def not_here(self, at: Node, what: Subject | str, context: Context) -> None:
         """Notes a type that cannot stand in its position."""
         shown = POSITIONS[context.position].shown
         self.report("type-not-here", f"{what} cannot stand in {shown}: {context.what}", at)
@@ -159,7 +159,7 @@ class Types(Nested):
             return None
         if word is None:
             return self._bare_object(node, context)
-        place = form_place(word)
+        place = form_section(word)
         known = rows(place)
         stray = [entry.key for key, entry in node if key not in known]
         for key in stray:
@@ -169,7 +169,7 @@ class Types(Nested):
             elif not hint and position.bare and word != "entity":
                 hint = f"for an object with these members write {{object: {{{word}: …, {key.text[:30]}: …}}}}"
             message = f"unknown key {quoted(key.text)} in the form '{word}' of {context.what}"
-            self.report("unknown-key", message, key, hint or known_here(place))
+            self.report("unknown-key", message, key, hint or known_keys(place))
         if stray:
             return None
         if word not in position.forms:
@@ -177,7 +177,7 @@ class Types(Nested):
             return None
         return read_form(self, word, node, context)
 
-    def is_pointer(self, node: Node, what: str) -> bool:
+    def is_pointer(self, node: Node, what: Subject | str) -> bool:
         """Whether a mapping points somewhere as JSON Schema does, which is reported."""
         pointer = node.entries.get("$ref") if isinstance(node, MappingNode) else None
         if pointer is None:

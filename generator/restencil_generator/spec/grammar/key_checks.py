@@ -1,57 +1,60 @@
-"""What rows of the language's table ask beyond their kind: the functions that they name with `check=`.
+"""Checks of values beyond their kind: rows of the language's table name these functions with `check=`.
 
-Each judges a value of the right kind, reports what is wrong with it, and gives the value to go on with.
+Each takes a value of the right kind, reports what is wrong with it, and returns the value to go on with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.grammar.keys import MEMBERS, TAKEN_PACKAGES
-from restencil_generator.spec.grammar.read import Check, Reader, ValueContext
+from restencil_generator.spec.grammar.value_reader import ValueContext, ValueReader
 from restencil_generator.spec.source.nodes import Node
 
+Check: TypeAlias = Callable[[ValueReader, Any, ValueContext], Any]
 
-def no_library(reader: Reader, name: str, spot: ValueContext) -> str:
+MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
+"""What `members` of a resource may name; `push` brings `create`."""
+
+TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
+"""Package names that a generated package would hide from itself."""
+
+
+def not_a_library(reader: ValueReader, name: str, context: ValueContext) -> str:
     """A package does not hide a library that it needs."""
     if name in TAKEN_PACKAGES:
         message = f"a package {quoted(name)} would hide the library of that name"
-        reader.report("taken-name", message, spot.node, "choose another")
+        reader.report("taken-name", message, context.node, "choose another")
     return name
 
 
-def standard_members(reader: Reader, names: list[tuple[str, Node]], spot: ValueContext) -> list[tuple[str, Node]]:
-    """Members are standard ones, and what hangs on the list comes with the list."""
+def standard_members(
+    reader: ValueReader, names: list[tuple[str, Node]], context: ValueContext
+) -> list[tuple[str, Node]]:
+    """Members are standard ones, and operations of the list come with the list."""
     known = [(name, node) for name, node in names if name in MEMBERS]
     for name, node in names:
         if name not in MEMBERS:
             hint = "'push' brings it" if name == "create" else did_you_mean(name, MEMBERS)
             hint = hint or "added endpoints stand under 'endpoints'"
-            message = f"{spot.label} names {quoted(name)}, which is no standard member"
+            message = f"{context.label} names {quoted(name)}, which is no standard member"
             reader.report("unknown-member", message, node, hint)
         elif name in d.EXTENDERS and all(other != "get_list" for other, _ in known):
             code = "key-not-here" if name in d.ASKED_FOR else "member-needs-list"
-            message = f"the member {quoted(name)} of {spot.owner} needs 'get_list'"
+            message = f"the member {quoted(name)} of {context.owner} needs 'get_list'"
             reader.report(code, message, node, "add get_list")
     return known
 
 
-def hanging_members(reader: Reader, names: list[tuple[str, Node]], spot: ValueContext) -> list[tuple[str, Node]]:
-    """What is named hangs on lists."""
+def list_operations(
+    reader: ValueReader, names: list[tuple[str, Node]], context: ValueContext
+) -> list[tuple[str, Node]]:
+    """Members of an endpoint are operations of lists."""
     for name, node in names:
         if name not in d.EXTENDERS:
             hint = did_you_mean(name, d.EXTENDERS) or f"what may hang on it: {', '.join(d.EXTENDERS)}"
-            message = f"{spot.label} names {quoted(name)}, which does not hang on lists"
+            message = f"{context.label} names {quoted(name)}, which does not hang on lists"
             reader.report("unknown-member", message, node, hint)
     return [(name, node) for name, node in names if name in d.EXTENDERS]
-
-
-CHECKS: Final[Mapping[str, Check]] = {
-    "hanging_members": hanging_members,
-    "no_library": no_library,
-    "standard_members": standard_members,
-}
-"""The functions by the names that rows use."""

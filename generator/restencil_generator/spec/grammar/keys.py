@@ -1,37 +1,57 @@
-r"""The spec language as one table: which key may stand where, what it takes, and what it means.
+r"""The spec language as one table: which key may be written where, what it takes, and what it means.
 
-**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows stands in a *place* (the
-spec itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` says of one key in which places it may
-stand, what kind of value it takes, what counts where it is not given, and what it is for, in one line. The order of the
-rows is the order in which keys are listed, in hints and on the reference page.
+**How to read it.** A spec is a tree of mappings. A mapping whose keys the language knows is a *section* (the spec
+itself, an entity, an endpoint, its `options`, …), and a row of `ROWS` names the sections in which a key may be written,
+the kind of its value, what counts where it is not given, and in one line what it is for. The order of the rows is the
+order in which keys are listed, in hints and on the reference page.
 
-**Places nest** through the kinds: `Section("options")` is a mapping with the keys of the place `options`,
-`Table("name", Section("endpoint"))` a mapping from names to such mappings. What may be written in several forms has the
-kind `Either`, or a kind of its own that `value_kinds` describes.
+**Sections nest** through the kinds: `Subsection("options")` is a mapping with the keys of the section `options`,
+`Table("name", Subsection("endpoint"))` a mapping from names to such mappings. What may be written in several forms has
+the kind `Either`, or a kind of its own in `value_kinds`.
 
-**Types** are the second thing that nests. A type is a word (`SCALARS`, or the name of an enum, object or entity), a
-list `[X]`, or a *form*: a mapping that has one of the words of `FORMS`, which is then a place of its own. Where types
-stand is a *position*; `POSITIONS` says of each which forms and names it takes. Positions whose fields can be described
-by a mapping (`{type: string, default: x}`) are places too. They are one family: a key of one that another does not have
-is a key that has no meaning there, rather than an unknown one.
+**Types** nest too (`type_words`). A type is a word, a list `[X]`, or a *form*: a mapping that has one of the words of
+`FORMS`, which is then a section of its own. Positions whose fields can be described by a mapping
+(`{type: string, default: x}`) are sections as well. They are one family: a key of one that another does not have is
+reported as a key without a meaning there, rather than as an unknown one.
 
-**Rules** that join several keys of one place stand with the place. What takes more than one place to judge is no matter
-of this table: the stage `check` does it.
+**Rules** that join several keys of one section are listed with the section. What takes more than one section to judge
+is left to `spec.analyze`.
 
-**Who reads it.** `read` and `analyze` (the values of a spec, unknown keys and the nearest known one), `json_schema`,
-and `reference` (the pages for people). None of them has a list of its own: a new option is one row here, and the code
-that uses its value.
+**Readers**: `read` and `spec.analyze` (values, unknown keys and the nearest known one), `json_schema`, and `reference`
+(the pages for people). None of them has a list of its own: a new key is one row here and the code that uses its value.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
 from restencil_generator.spec import model as d
+from restencil_generator.spec.grammar import patterns
+from restencil_generator.spec.grammar.key_checks import (
+    MEMBERS,
+    TAKEN_PACKAGES,
+    Check,
+    list_operations,
+    not_a_library,
+    standard_members,
+)
+from restencil_generator.spec.grammar.key_rules import (
+    ExactlyOne,
+    Excludes,
+    MappingWith,
+    NotBoth,
+    OneOrMore,
+    OnlyWithAny,
+    OnlyWithMapping,
+    OnlyWithValue,
+    ParameterUnless,
+    RequiresKey,
+    Rule,
+    Together,
+)
 from restencil_generator.spec.grammar.value_kinds import (
     Alternatives,
     Body,
@@ -40,130 +60,45 @@ from restencil_generator.spec.grammar.value_kinds import (
     Duration,
     Either,
     EntityName,
-    EntityOrChoices,
     EnumValues,
     Errors,
-    ExactlyOne,
-    Excludes,
     Fields,
+    Fixed,
     Flag,
     Headers,
     Items,
     Json,
     Kind,
     Literal,
-    MappingWith,
     Members,
     Name,
-    Names,
-    Nest,
-    No,
-    NotBoth,
     OneEntity,
-    OneOrMore,
-    OnlyBeside,
-    OnlyOf,
-    OnlyWith,
-    OnlyWithMapping,
     OrNull,
     Pairs,
-    ParameterUnless,
     PathText,
-    Pattern,
     Reason,
+    Renames,
     Response,
-    Rule,
-    Section,
     SomeValues,
     Source,
+    Subsection,
     Table,
     Text,
     Texts,
-    Together,
     Type,
     Use,
     Version,
     Whole,
     Word,
-    Yes,
 )
+from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.page_styles import STYLES
-from restencil_generator.spec.source.nodes import MappingNode, Node, SequenceNode
 
 VERSION: Final = 1
 """The version of the spec language that this generator reads."""
 
 
-# ---------------------------------------------------------------------------------------------------------------- texts
-
-HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
-SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
-"""Headers that carry nothing but secrets, which never stand in a spec."""
-
-_PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
-
-ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
-"""A key of `errors`."""
-
-URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
-HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
-HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
-MEDIA_TYPE: Final = Pattern(
-    rf"{HTTP_WORD}/{HTTP_WORD}(?:[ \t]*;[\t\x20-\x7e]*)?",
-    "bad-header",
-    "{label} is {value}, which is no content type",
-    "write one such as 'application/merge-patch+json'",
-)
-ENVELOPE: Final = Pattern(
-    r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
-    "bad-envelope",
-    "{key} of {outer} is no path: names and numbers with dots",
-    "write where the value stands, such as 'data' or 'data.items.0'",
-)
-COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
-PRODUCT: Final = Pattern(
-    HTTP_WORD,
-    "bad-header",
-    "{label} is {value}, which cannot stand in the header User-Agent",
-    "write a version such as '1.2.0', without spaces",
-)
-AGENT: Final = Pattern(
-    r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?",
-    "bad-header",
-    "{label} is {value}, which the header User-Agent cannot hold",
-    "write ASCII on one line, such as 'shop-client/2'",
-)
-VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
-PREFIX: Final = Pattern(
-    r"(?=.*[\x21-\x7e])[\x20-\x7e]+",
-    "bad-header",
-    "{label} is {value}, which no header can hold",
-    "write 'Bot ' or the like",
-)
-SCOPE: Final = Pattern(
-    r"[\x21\x23-\x5b\x5d-\x7e]+",
-    "wrong-type",
-    "an item of {label} is {value}, which is no name of a scope",
-    "write each scope as an item of its own: [read, write]",
-)
-TOKEN_URL: Final = Pattern(
-    r"https://[^\x00-\x20\x7f@/?#]+(?:[/?][^\x00-\x20\x7f#]*)?"
-    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?(?:[/?][^\x00-\x20\x7f#]*)?",
-    "bad-url",
-    "{label} is {value}: secrets are sent there, so it begins with https://, or is on this machine",
-    "write https://… without user, password and fragment",
-)
-METHOD: Final = Pattern(
-    HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
-)
-CURSOR: Final = Pattern(
-    rf"header:{HTTP_WORD}|(?!header:)[\s\S]*",
-    "bad-header",
-    "{label} names {value}, which is no name of a header",
-    after="header:",
-)
-
+# ---------------------------------------------------------------------------------------------------------------- hints
 
 OF_OTHERS: Final[Mapping[str, str]] = {
     "$ref": "write the name of the entity, object or enum in its place",
@@ -190,201 +125,15 @@ _PAGED: Final = (
 )
 
 
-def parts_entities(header: str) -> bool:
-    """Whether it depends on a header of this name what entities say, where nobody says otherwise."""
-    return _PARTING.fullmatch(header) is not None
-
-
-# ---------------------------------------------------------------------------------------------------------------- types
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scalar:
-    """A type that is one word.
-
-    `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
-    (None for what is built in) and the name of its type, `others` what other languages call it. A zero is `honest`
-    where nobody takes it for a value of the server's: an empty text is, a moment in 1970 is not.
-    """
-
-    zero: d.Json
-    expected: str
-    python: tuple[str | None, str]
-    help: str
-    others: tuple[str, ...] = ()
-    in_path: bool = False
-    """Whether a path parameter is one because the entity's field of its name is."""
-    converted: bool = False
-    """Whether what a read gives is something else than the JSON."""
-    honest: bool = False
-    word: bool = True
-    """Whether the word is a type in every position; `bytes` is one in a multipart body alone."""
-
-
-SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
-    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True, honest=True),
-    "integer": Scalar(
-        0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True, honest=True
-    ),
-    "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True, honest=True),
-    "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",), honest=True),
-    "datetime": Scalar(
-        "1970-01-01T00:00:00Z",
-        "a date with a time such as '2020-01-31T12:00:00Z'",
-        ("datetime", "datetime"),
-        "A date with a time, as RFC 3339 text. The offset is kept; a text without one is read as UTC.",
-        ("timestamp",),
-        in_path=True,
-        converted=True,
-    ),
-    "date": Scalar(
-        "1970-01-01",
-        "a date such as '2020-01-31'",
-        ("datetime", "date"),
-        "A date, as RFC 3339 text.",
-        in_path=True,
-        converted=True,
-    ),
-    "time": Scalar(
-        "00:00:00",
-        "a time such as '12:00:00'",
-        ("datetime", "time"),
-        "A time of day, as RFC 3339 text.",
-        in_path=True,
-        converted=True,
-    ),
-    "decimal": Scalar(
-        "0",
-        "a number, or one as a text such as '1.50'",
-        ("decimal", "Decimal"),
-        "A number that keeps its digits, as JSON number or text.",
-        in_path=True,
-        converted=True,
-    ),
-    "uuid": Scalar(
-        "00000000-0000-0000-0000-000000000000",
-        "a UUID such as '00000000-0000-0000-0000-000000000000'",
-        ("uuid", "UUID"),
-        "A UUID, as text.",
-        in_path=True,
-        converted=True,
-    ),
-    "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",), honest=True),
-    "bytes": Scalar("", "a text", ("restencil", "File"), "A file: a field of a multipart body.", word=False),
-}
-
-SCALAR_WORDS: Final = tuple(name for name, scalar in SCALARS.items() if scalar.word)
-"""The scalars that are types in every position."""
-
-ABBREVIATED: Final[Mapping[str, str]] = {
-    **{other: name for name, scalar in SCALARS.items() for other in scalar.others},
-    **dict.fromkeys(("dict", "map", "mapping"), "{values: …}"),
-    **dict.fromkeys(("list", "array"), "[…]"),
-    "object": "{object: {…}}",
-}
-"""What other languages call types, and what to write here."""
-
-_FORM_WORDS: Final = ("values", "union", "collection", "all", "invalidate", "query", "entity", "object")
-LIST_FORMS: Final = ("one_of", "enum")
-"""The words that make a mapping a form only where their value is a list of two or more; else they are names."""
-
-FORMS: Final = (*_FORM_WORDS, *LIST_FORMS)
-"""The words that make a mapping in type position a form, each a place of its own: `form_place` names it."""
-
-ALTERNATIVE_FORMS: Final = ("values", "object", "entity", "enum", "const")
-"""The forms of types that a value may be one of."""
-
-RESERVED: Final = frozenset((*SCALARS, *_FORM_WORDS, "null"))
-"""Words that name no entity, object or enum."""
-
-
-def form_word(node: Node | None) -> str | None:
-    """The word that makes a mapping a form; None for one that is none, and for what is no mapping."""
-    if not isinstance(node, MappingNode):
-        return None
-    for word in LIST_FORMS:
-        listed = node.get(word)
-        if isinstance(listed, SequenceNode) and len(listed.items) > 1:
-            return word
-    return next((key for key in node.entries if key in _FORM_WORDS), None)
-
-
-def form_place(word: str) -> str:
-    """The place of the keys of a form."""
-    return f"{word}_form"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Position:
-    """Where a type may stand: what messages call it, and which forms, named types and lists it takes there.
-
-    `zero` says that a field there has the default that follows from its type where none is written, `files` that
-    `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds
-    scalars alone, `must` that a word may end with `!`. `alternatives` are the forms of what a value there may be one
-    of.
-    """
-
-    shown: str
-    forms: tuple[str, ...]
-    named: tuple[str, ...] = ("enum", "object", "entity")
-    lists: bool = True
-    zero: bool = False
-    files: bool = False
-    bare: bool = False
-    flat: bool = False
-    must: bool = False
-    alternatives: tuple[str, ...] = ("values", "object", "enum", "const")
-
-
-POSITIONS: Final[Mapping[str, Position]] = {
-    "entity_field": Position(
-        "a field of an entity",
-        ("values", "union", "collection", "entity", "object", *LIST_FORMS),
-        zero=True,
-        must=True,
-        alternatives=ALTERNATIVE_FORMS,
-    ),
-    "object_field": Position(
-        "a field of an object",
-        ("values", "union", "entity", "object", *LIST_FORMS),
-        zero=True,
-        must=True,
-        alternatives=ALTERNATIVE_FORMS,
-    ),
-    "schema": Position("a schema", FORMS, bare=True, alternatives=ALTERNATIVE_FORMS),
-    "returns": Position("'returns'", ("values", "union", "object", *LIST_FORMS)),
-    "body_field": Position("a body", ("values", "union", "object", *LIST_FORMS)),
-    "form_field": Position("a form", ("values", "object", "enum"), named=("enum", "object")),
-    "file_field": Position("a multipart body", ("values", "object", *LIST_FORMS), named=("enum", "object"), files=True),
-    "path_param": Position("a path parameter", ("enum",), named=("enum",), flat=True),
-    "search_param": Position(
-        "a search parameter",
-        ("values", "object", *LIST_FORMS),
-        named=("enum", "object"),
-        alternatives=("enum", "const"),
-    ),
-    "header_param": Position(
-        "a header parameter", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
-    ),
-    "client_header": Position(
-        "a header parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
-    ),
-    "client_param": Position(
-        "a search parameter of the spec", LIST_FORMS, named=("enum",), flat=True, alternatives=("enum", "const")
-    ),
-    "server_variable": Position("a variable of a server", ("enum",), named=("enum",), lists=False),
-}
-
-
 # --------------------------------------------------------------------------------------------------------------- places
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
-    """A mapping whose keys the language knows: what it is, an example, and what joins its keys.
+class Section:
+    """A mapping whose keys the language knows: what it is, an example, and the rules that join its keys.
 
-    Places of one `family` share their words: a key that another of them has is told apart from an unknown one, with the
-    hint in `instead`, if there is one.
+    Sections of one `family` share their words: a key that only another of them has is reported with the hint in
+    `instead`, if there is one.
     """
 
     title: str
@@ -442,8 +191,8 @@ _ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which tells its entities ap
 _ATTRIBUTE_ADD: Final = "add 'attribute: …', a field or a python: function"
 _ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to entities"
 
-PLACES: Final[Mapping[str, Place]] = {
-    "spec": Place(
+SECTIONS: Final[Mapping[str, Section]] = {
+    "spec": Section(
         "A spec",
         "What an API serves, and the package that is made of it. A spec is one file, or a folder whose `*.yaml` and "
         "`*.yml` files are merged, those of its folders too: the four tables may be spread over them. Names that begin "
@@ -468,7 +217,7 @@ PLACES: Final[Mapping[str, Place]] = {
             ),
         ),
     ),
-    "auth": Place(
+    "auth": Section(
         "`auth`",
         "How the client shows who asks. The secret never stands in a spec: the client takes it as an argument, a text "
         "or a function, or reads the environment variable that `env` names.",
@@ -491,7 +240,7 @@ PLACES: Final[Mapping[str, Place]] = {
         ),
         secrets=_SECRETS,
     ),
-    "scheme": Place(
+    "scheme": Section(
         "A scheme",
         "One of several ways to show who asks. The client has a keyword of its name for the credential.",
         """
@@ -521,7 +270,7 @@ PLACES: Final[Mapping[str, Place]] = {
         ),
         secrets=_SECRETS,
     ),
-    "oauth2": Place(
+    "oauth2": Section(
         "`oauth2`",
         "Tokens that the client asks for at `token_url`, and renews before they end and after a 401, with one request "
         "for all that wait. It takes a `restencil.OAuth2`, or reads the environment.",
@@ -534,7 +283,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         secrets=_SECRETS,
     ),
-    "options": Place(
+    "options": Section(
         "`options`",
         "How answers are kept and asked for. What the spec says holds for all resources, what a resource says for all "
         "its endpoints; the nearest counts, and `null` takes an inherited value back.",
@@ -542,7 +291,7 @@ PLACES: Final[Mapping[str, Place]] = {
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
     ),
-    "redirects": Place(
+    "redirects": Section(
         "`redirects`",
         "A 307 or 308 asks for the same request at another URL. To another origin it is not followed with a body, "
         "since the body may hold what the other server should not see.",
@@ -550,14 +299,14 @@ PLACES: Final[Mapping[str, Place]] = {
         redirects: {cross_origin_body: true}
         """,
     ),
-    "freshness": Place(
+    "freshness": Section(
         "`freshness`",
         "Data lives as long as its server says. Any other form is `client` or `server`.",
         """
         options: {freshness: {server: {at_least: 5s, at_most: 1h}}}
         """,
     ),
-    "server_freshness": Place(
+    "server_freshness": Section(
         "`server` of a `freshness`",
         "`Cache-Control`, `Age` and `Expires` of the answer say how long it is fresh; these bounds hold for all that "
         "they say.",
@@ -566,7 +315,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OneOrMore(("at_least", "at_most"), "add 'at_least: …' or 'at_most: …'"),),
     ),
-    "concurrency": Place(
+    "concurrency": Section(
         "`concurrency`",
         "No change is lost to another: each says what it was made for, and the server refuses it with a 412 where it "
         "has something else by now. In short: `concurrency: etag`.",
@@ -582,7 +331,7 @@ PLACES: Final[Mapping[str, Place]] = {
             ),
         ),
     ),
-    "search_style": Place(
+    "search_style": Section(
         "`search_style`",
         "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
         "says it of lists alone. The nearest level counts, and `null` takes an inherited style back. Of `[1, 2]` under "
@@ -594,7 +343,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OneOrMore(("lists", "objects"), "add 'lists: …' or 'objects: …'"),),
     ),
-    "request": Place(
+    "request": Section(
         "`request`",
         "How bodies are sent. What the spec says holds for all resources, what a resource says for all its endpoints, "
         "key by key; the nearest counts, and `null` takes an inherited value back. With `in_key` a search by POST has "
@@ -603,7 +352,7 @@ PLACES: Final[Mapping[str, Place]] = {
         request: {content_type: application/merge-patch+json, envelope: article}
         """,
     ),
-    "response": Place(
+    "response": Section(
         "`response`",
         "Where answers hold their values, and what answers without content are (204, 205, an empty text, `null`), of "
         "endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; of what was "
@@ -614,7 +363,7 @@ PLACES: Final[Mapping[str, Place]] = {
         response: {envelope: data.article, list_envelope: data, empty: none}
         """,
     ),
-    "error_choice": Place(
+    "error_choice": Section(
         "`{one_of: […]}` of an error",
         "What the body of an error is where it is one of several objects. In `errors` a status from 400 to 599, `4XX`, "
         "`5XX` or `default` has the name of an object, this, `any`, or `null`, which takes an inherited one back. The "
@@ -627,7 +376,7 @@ PLACES: Final[Mapping[str, Place]] = {
         errors: {409: {one_of: [Conflict, Problem]}, 4XX: Problem, 5XX: any}
         """,
     ),
-    "entity": Place(
+    "entity": Section(
         "An entity",
         "A kind of record with an identity. Of each record the store keeps one copy, whichever answer it came with.",
         """
@@ -640,7 +389,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OneOrMore(("fields", "extends"), "add 'fields: …' or 'extends: …'"),),
     ),
-    "resource": Place(
+    "resource": Section(
         "A resource",
         "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
         "`update`, `partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource "
@@ -660,7 +409,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(
             Together("path", "schema", "endpoints"),
-            OnlyOf(
+            OnlyWithAny(
                 ("path", "schema"),
                 (
                     "singleton",
@@ -677,7 +426,7 @@ PLACES: Final[Mapping[str, Place]] = {
             ParameterUnless("path", "singleton"),
         ),
     ),
-    "endpoint": Place(
+    "endpoint": Section(
         "An endpoint",
         "What `endpoints` says of one member of a resource: changes to a standard one, or one of your own, which "
         "starts from the resource or from the member that it extends.",
@@ -692,7 +441,7 @@ PLACES: Final[Mapping[str, Place]] = {
           publish: {method: POST, path: "/articles/:id/publish", body: null, schema: Article}
         """,
     ),
-    "collection": Place(
+    "collection": Section(
         "`collection` of a resource",
         "How the lists of a resource are told apart.",
         """
@@ -701,7 +450,7 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OneOrMore(("non_filter_arguments", "follow"), "add 'non_filter_arguments: …'"),),
     ),
-    "pagination": Place(
+    "pagination": Section(
         "`pagination`",
         "How `iterate()` finds the next page.",
         """
@@ -709,7 +458,7 @@ PLACES: Final[Mapping[str, Place]] = {
         pagination: {style: cursor, next: last.id, size: {param: limit, value: 50}}
         """,
         rules=(
-            OnlyWith(
+            OnlyWithValue(
                 "next",
                 "style",
                 tuple(style.name for style in STYLES.values() if style.needs_next),
@@ -718,21 +467,21 @@ PLACES: Final[Mapping[str, Place]] = {
             ),
         ),
     ),
-    "page_size": Place(
+    "page_size": Section(
         "`size` of a pagination",
         "How many items a page is asked to have.",
         """
         size: {param: limit, value: 50}
         """,
     ),
-    "body": Place(
+    "body": Section(
         "A wrapped body",
         "Bodies that are not sent as JSON. Any other mapping is a JSON body with these fields.",
         """
         body: {multipart: {title: string, photo: bytes}}
         """,
     ),
-    "example": Place(
+    "example": Section(
         "An example",
         "One call, checked against the spec by `restencil lint`, shown in docstrings and served by `restencil mock`.",
         """
@@ -740,7 +489,7 @@ PLACES: Final[Mapping[str, Place]] = {
           get: {params: {id: 1}, response: {id: 1, title: First, author: ada}}
         """,
     ),
-    "entity_field": Place(
+    "entity_field": Section(
         "A field of an entity",
         "A type, or a mapping that describes the field.",
         """
@@ -754,7 +503,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "object_field": Place(
+    "object_field": Section(
         "A field of an object",
         "A type, or a mapping that describes the field. Objects have no identity: they stand in what holds them.",
         """
@@ -765,7 +514,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "body_field": Place(
+    "body_field": Section(
         "A field of a body",
         "A type, or a mapping that describes the field.",
         """
@@ -775,7 +524,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
-    "form_field": Place(
+    "form_field": Section(
         "A field of a form",
         "A type, or a mapping that describes the field.",
         """
@@ -785,7 +534,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
-    "file_field": Place(
+    "file_field": Section(
         "A field of a multipart body",
         "A type, `bytes` for a file, or a mapping that describes the field. Of a list each item is a part of its own, "
         "and what is an object is a part of JSON.",
@@ -796,7 +545,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NOT_REQUIRED | _NO_FILTER,
     ),
-    "path_param": Place(
+    "path_param": Section(
         "A parameter of a path",
         "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a text or a "
         "whole number, or what the field of its name in the entity is.",
@@ -813,7 +562,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER | {"optional": "write ':name?' in the path", "required": "write ':name' in the path"},
     ),
-    "search_param": Place(
+    "search_param": Section(
         "A search parameter",
         "A type, or a mapping that describes the parameter.",
         """
@@ -823,7 +572,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NOT_REQUIRED,
     ),
-    "header_param": Place(
+    "header_param": Section(
         "A header parameter",
         "A header that is an argument of the call: a type, or a mapping that describes it; `null` takes an inherited "
         "one back. Its name on the wire is that of the field in words: `accept_language` is `Accept-Language`. A list "
@@ -839,7 +588,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "client_header": Place(
+    "client_header": Section(
         "A header parameter of the spec",
         "A header that is an argument of the client, and goes with every request to the API's own origin. It is "
         "part of no key. An endpoint that has the same header replaces it.",
@@ -850,7 +599,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "client_param": Place(
+    "client_param": Section(
         "A search parameter of the spec",
         "A search parameter that is an argument of the client, and goes with every request to the API's own origin. "
         "It is part of no key. An endpoint that has the same parameter replaces it.",
@@ -861,7 +610,7 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "server": Place(
+    "server": Section(
         "A server",
         "A place where the API is served: a URL, or a mapping with a URL that has variables. The first server is the "
         "default one, and keys hold its URL as it is written, whichever is chosen.",
@@ -871,7 +620,7 @@ PLACES: Final[Mapping[str, Place]] = {
           region: {url: "https://{region}.shop.example/v1", variables: {region: {type: string, default: eu}}}
         """,
     ),
-    "server_variable": Place(
+    "server_variable": Section(
         "A variable of a server",
         "A part of its URL that is an argument of the client: a type, or a mapping that describes it.",
         """
@@ -884,14 +633,14 @@ PLACES: Final[Mapping[str, Place]] = {
         family="field",
         instead=_NO_FILTER,
     ),
-    "values_form": Place(
+    "values_form": Section(
         "`{values: X}`",
         "An object with free keys, whose values are of one type: `dict[str, X]`.",
         """
         views: {values: integer}
         """,
     ),
-    "object_form": Place(
+    "object_form": Section(
         "`{object: {…}}`",
         "An object with members of its own, a TypedDict. In the schema of an endpoint the word may be left out where "
         "no member is called like a form.",
@@ -899,7 +648,7 @@ PLACES: Final[Mapping[str, Place]] = {
         schema: {object: {values: [Article], next: string}, wire: {next: "@odata.nextLink"}, optional: [next]}
         """,
     ),
-    "one_of_form": Place(
+    "one_of_form": Section(
         "`{one_of: […]}`",
         "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. Which "
         "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are told apart "
@@ -910,9 +659,9 @@ PLACES: Final[Mapping[str, Place]] = {
         """
         schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
         """,
-        rules=(OnlyBeside("values", "attribute"),),
+        rules=(RequiresKey("values", "attribute"),),
     ),
-    "enum_form": Place(
+    "enum_form": Section(
         "`{enum: […]}`",
         "One of some texts or whole numbers. A value that it does not know is kept as it came. The word is that of a "
         "form only where its value is a list of two or more: one value is a `const`.",
@@ -920,21 +669,21 @@ PLACES: Final[Mapping[str, Place]] = {
         schema: {states: {values: {enum: [open, settled]}}}
         """,
     ),
-    "union_form": Place(
+    "union_form": Section(
         "`{union: {…}, attribute: …}`",
         "One of several entities, told apart by a field or a function.",
         """
         schema: {union: {link: Link, post: Post}, attribute: type}
         """,
     ),
-    "collection_form": Place(
+    "collection_form": Section(
         "`{collection: …}`",
         "A list or mapping of entities that the store keeps as one thing, so that it can be added to.",
         """
         todos: {collection: [Todo], nest: {user: id}, non_filter_arguments: [order_by]}
         """,
     ),
-    "all_form": Place(
+    "all_form": Section(
         "`{all: …}`",
         "Every entity of a type that the store has.",
         """
@@ -942,21 +691,21 @@ PLACES: Final[Mapping[str, Place]] = {
         """,
         rules=(OnlyWithMapping("attribute", "all", _ATTRIBUTE_NEED, _ATTRIBUTE_ADD, _ATTRIBUTE_EXTRA),),
     ),
-    "invalidate_form": Place(
+    "invalidate_form": Section(
         "`{invalidate: …}`",
         "The entity that the answer names is gone.",
         """
         schema: {invalidate: Todo}
         """,
     ),
-    "query_form": Place(
+    "query_form": Section(
         "`{query: …, process: …}`",
         "A view that is computed from what the store has.",
         """
         schema: {query: {all: Todo}, process: "python:shop_code:open_only", returns: [Todo]}
         """,
     ),
-    "entity_form": Place(
+    "entity_form": Section(
         "`{entity: …}`",
         "An entity that is declared where it is needed first. It has the keys of an entity.",
         """
@@ -969,25 +718,18 @@ PLACES: Final[Mapping[str, Place]] = {
 
 # ----------------------------------------------------------------------------------------------------------------- rows
 
-MEMBERS: Final = ("get", "get_list", *d.EXTENDERS, "update", "partial_update", "delete")
-"""What `members` may name; `push` brings `create`."""
-
-TAKEN_PACKAGES: Final = ("restencil", "restencil_generator", "restencil_templates", "httpx", "httpx2")
-"""Package names that a generated package would hide from itself."""
-
 BODY_WORDS: Final = ("any", "bytes", "text")
 """Bodies that are one word."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """One key: the places where it may stand (words), its kind, and its help in one line.
+    """One key: the sections where it may be written (words), the kind of its value, and its help in one line.
 
     `default` is what counts where the key is not given, `otherwise` says so in words where that depends on something
-    else. `position` is the only one in which the key has a meaning, where its place is a form. `others` are words that
-    people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
-    `need` and `add` are message and hint where it is required and not given. `check` names a function of `check.rows`
-    that judges the value further.
+    else. `position` is the only one in which the key has a meaning, where its section is a form. `others` are words
+    that people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
+    `need` and `add` are message and hint where it is required and not given. `check` judges the value further.
     """
 
     where: str
@@ -1000,10 +742,14 @@ class Row:
     position: str = ""
     others: tuple[str, ...] = ()
     deprecated: str = ""
-    label: str = "'{key}' of {owner}"
+    label: str = ""
     need: str = "{owner} needs the key '{key}'"
     add: str = "add '{key}: …'"
-    check: str = ""
+    check: Check | None = None
+
+    def subject(self, owner: Subject) -> Subject:
+        """What messages call its value; a key that only the spec itself has is named without it."""
+        return Subject(self.label or f"'{self.key}'", None if self.where == "spec" else owner)
 
 
 _ALL: Final = "spec resource endpoint"
@@ -1013,76 +759,70 @@ _SENT: Final = "body_field form_field file_field search_param"
 _OF_CALLS: Final = "header_param client_header"
 _OF_CLIENTS: Final = "client_header client_param"
 _ARGUMENTS: Final = "header_param client_header client_param"
-_TOLD: Final = f"{_DECLARED} {_SENT} path_param {_ARGUMENTS} server_variable"
+_EVERY_FIELD: Final = f"{_DECLARED} {_SENT} path_param {_ARGUMENTS} server_variable"
 
 # Rows are laid out by hand, one key after the other, as tables are.
 # fmt: off
 ROWS: Final = (
     # -------------------------------------------------------------------------------------------------------- the spec
     Row("spec", "restencil", Version(VERSION), "The version of the spec language.", required=True,
-        label="'{key}'", add=f"add 'restencil: {VERSION}'"),
+        add=f"add 'restencil: {VERSION}'"),
     Row("spec", "package", Name("the package", taken=TAKEN_PACKAGES), "The import name of the generated package.",
-        required=True, default="", label="'{key}'", add="add 'package: name'", check="no_library"),
+        required=True, default="", add="add 'package: name'", check=not_a_library),
     Row("spec", "title", Text(), "The name of the API.", default=""),
-    Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase",
-        label="'{key}'"),
-    Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is",
-        label="'{key}'"),
+    Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase"),
+    Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is"),
     Row("spec", "absent", Word(get_args(d.Absent)),
         "What a field without `default` gives where no answer had it: `raise` raises `MissingFieldError` for every "
         "kind, `zero` makes up the zero of its kind.",
-        otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises", label="'{key}'"),
-    Row("spec", "auth", Section("auth", "write {header: NAME} or the like"), "How the client shows who asks.",
-        label="'{key}'"),
-    Row("spec", "servers", Table("", Either((Section("server"), Text(empty=False, pattern=URL)))),
+        otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises"),
+    Row("spec", "auth", Subsection("auth", "write {header: NAME} or the like"), "How the client shows who asks."),
+    Row("spec", "servers", Table("", Either((Subsection("server"), Text(empty=False, pattern=patterns.URL)))),
         "Where the API is served, by name, in place of `url_prefix`: an argument of the client; the first is the "
-        "default.",
-        label="'{key}'"),
-    Row("server", "url", Text(empty=False, pattern=URL), "Its URL, in which `{name}` stands for a variable.",
+        "default."),
+    Row("server", "url", Text(empty=False, pattern=patterns.URL), "Its URL, in which `{name}` stands for a variable.",
         required=True),
     Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
-    Row("spec", "version", Text(empty=False, pattern=PRODUCT),
-        "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`.",
-        label="'{key}'"),
+    Row("spec", "version", Text(empty=False, pattern=patterns.PRODUCT),
+        "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`."),
     Row("spec", "user_agent",
-        Either((No(others="a text"), Text(empty=False, pattern=AGENT))),
+        Either((Fixed(value=False, others="a text"), Text(empty=False, pattern=patterns.AGENT))),
         "The `User-Agent` of requests; with `false` that of the HTTP library.",
-        otherwise="package, version and libraries", label="'{key}'"),
-    Row("spec", "request_id", Text(empty=False, pattern=HEADER),
+        otherwise="package, version and libraries"),
+    Row("spec", "request_id", Text(empty=False, pattern=patterns.HEADER),
         "The header of answers that names a request: `request_id` of answers and errors.",
-        otherwise="the first of the usual ones, such as `X-Request-Id`", label="'{key}'"),
-    Row("spec", "inert_headers", Texts(noun="header", pattern=HEADER),
-        "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store.",
-        label="'{key}'"),
+        otherwise="the first of the usual ones, such as `X-Request-Id`"),
+    Row("spec", "inert_headers", Texts(noun="header", pattern=patterns.HEADER),
+        "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store."),
     # ------------------------------------------------------------------------------------------------------------ auth
-    Row("auth scheme", "header", Text(empty=False, pattern=HEADER), "The secret is sent under this header."),
-    Row("auth scheme", "bearer", Yes("the secret itself never stands in a spec"),
+    Row("auth scheme", "header", Text(empty=False, pattern=patterns.HEADER), "The secret is sent under this header."),
+    Row("auth scheme", "bearer", Fixed(value=True, hint="the secret itself never stands in a spec"),
         "The secret is sent as a bearer token."),
-    Row("auth scheme", "basic", Yes("the secret itself never stands in a spec"),
+    Row("auth scheme", "basic", Fixed(value=True, hint="the secret itself never stands in a spec"),
         "The secret is sent as `user:password`."),
-    Row("auth scheme", "cookie", Text(empty=False, pattern=COOKIE), "The secret is sent in this cookie."),
+    Row("auth scheme", "cookie", Text(empty=False, pattern=patterns.COOKIE), "The secret is sent in this cookie."),
     Row("auth scheme", "query", Text(empty=False), "The secret is sent as this search parameter."),
-    Row("scheme", "oauth2", Section("oauth2", "write {token_url: https://…}"),
+    Row("scheme", "oauth2", Subsection("oauth2", "write {token_url: https://…}"),
         "The client asks for tokens, which are sent as bearer tokens."),
-    Row("auth scheme", "prefix", Text(empty=False, pattern=PREFIX),
+    Row("auth scheme", "prefix", Text(empty=False, pattern=patterns.PREFIX),
         "What stands before the secret in its header or cookie."),
-    Row("auth", "env", Text(empty=False, pattern=VARIABLE),
+    Row("auth", "env", Text(empty=False, pattern=patterns.VARIABLE),
         "The environment variable that holds the secret, where the client is given none."),
     Row("scheme", "env",
-        Either((Pairs(CREDENTIALS, VARIABLE), Text(empty=False, pattern=VARIABLE))),
+        Either((Pairs(CREDENTIALS, patterns.VARIABLE), Text(empty=False, pattern=patterns.VARIABLE))),
         "The environment variable that holds the credential, where the client is given none; for `oauth2` a mapping "
         "from the names of its credentials to variables."),
     Row("scheme", "deprecated", Reason(), "Whether it is no longer to be used, or why."),
-    Row("auth", "schemes", Table("scheme_name", Section("scheme", "write {header: NAME} or the like")),
+    Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write {header: NAME} or the like")),
         "Several ways to show who asks, by the name that the client's keyword has."),
     Row("auth", "use", Use(whole=True),
         "What requests show: alternatives in order, of which the first counts whose credentials are there; an inner "
         "list has those that go together, and `none`, as the last one, sends nothing.",
         otherwise="each scheme alone, in their order"),
-    Row("oauth2", "token_url", Text(empty=False, pattern=TOKEN_URL),
+    Row("oauth2", "token_url", Text(empty=False, pattern=patterns.TOKEN_URL),
         "Where tokens are asked for, and the only place that credentials go to.", required=True),
     Row("oauth2", "grant", Word(get_args(d.Grant)), "What is shown for a token.", default="client_credentials"),
-    Row("oauth2", "scopes", Texts(noun="scope", pattern=SCOPE), "What a token is asked for."),
+    Row("oauth2", "scopes", Texts(noun="scope", pattern=patterns.SCOPE), "What a token is asked for."),
     Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
         "How the client shows itself: by basic authentication, or in the body.", default="basic"),
     Row("oauth2", "params",
@@ -1101,29 +841,30 @@ ROWS: Final = (
     Row("resource", "class", Name("a class"), "The name of its class.",
         otherwise="its key in PascalCase; of a singleton called like its entity with `Resource` behind it"),
     Row("resource", "members", Texts(words=MEMBERS), "The standard members that it has; `push` brings `create`.",
-        otherwise="all that fit, without `move` and `remove`", check="standard_members"),
+        otherwise="all that fit, without `move` and `remove`", check=standard_members),
     Row("endpoint", "members", Texts(words=d.EXTENDERS), "What hangs on it, where its schema holds a collection.",
-        otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check="hanging_members"),
-    Row("endpoint", "method", Text(empty=False, pattern=METHOD), "The HTTP method.",
+        otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check=list_operations),
+    Row("endpoint", "method", Text(empty=False, pattern=patterns.METHOD), "The HTTP method.",
         otherwise="that of what it starts from; POST with `side_effect: true`"),
-    Row(_ALL, "url_prefix", Text(pattern=URL), "Stands before every path.", others=("base_url", "server")),
+    Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "Stands before every path.", others=("base_url", "server")),
     Row(_ALL, "headers", Headers(), "Headers that never change. Secrets never stand in a spec."),
     Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
     Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
         others=("path_params",)),
     Row("spec", "header_params", Fields("client_header"), "Headers that are arguments of the client."),
-    Row("resource endpoint", "header_params", Fields("header_param", back=True),
+    Row("resource endpoint", "header_params", Fields("header_param", nullable=True),
         "Headers that are arguments of the call; laid over those of the resource, one by one."),
     Row("spec", "search_params", Fields("client_param"), "Search parameters that are arguments of the client."),
     Row("resource endpoint", "search_params", Fields("search_param"), "The parameters after the `?`.",
         others=("query_params", "query")),
-    Row(_ALL, "search_style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+    Row(_ALL, "search_style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
         "How lists and objects are written into search strings.", otherwise="lists `comma`",
         others=("collection_format", "array_format")),
     Row("search_style", "lists", OrNull(Word(d.LIST_STYLES)), "How lists are written.", otherwise="`comma`"),
     Row("search_style", "objects", OrNull(Word(d.OBJECT_STYLES)), "How objects are written.",
         otherwise="they have no text"),
-    Row("resource endpoint", "body", Body(), "What a call sends: `null` for nothing, an entity's name for its fields.",
+    Row("resource endpoint", "body", Body(("form", "multipart"), BODY_WORDS),
+        "What a call sends: `null` for nothing, an entity's name for its fields.",
         otherwise="the fields of the resource's entity"),
     Row("endpoint", "schema", Response(), "What an answer is made of; `null` for none.",
         otherwise="that of what it starts from"),
@@ -1136,26 +877,26 @@ ROWS: Final = (
         "Whether a change that is answered by 303 goes on with a GET; otherwise that is an error.",
         otherwise="that of what it starts from, else false"),
     Row("resource", "collection",
-        Either((Section("collection"), Code())),
+        Either((Subsection("collection"), Code())),
         "How its lists are told apart: in words, or by a class."),
     Row("resource endpoint", "pagination_field",
         Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
         "The parameter that names a page.", others=("page_param", "cursor_param")),
-    Row("resource endpoint", "pagination", Section("pagination", "write {style: …}"),
+    Row("resource endpoint", "pagination", Subsection("pagination", "write {style: …}"),
         "How the next page is found."),
     Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
-    Row(_ALL, "options", Section("options"), "How answers are kept and asked for."),
+    Row(_ALL, "options", Subsection("options"), "How answers are kept and asked for."),
     Row("resource endpoint", "auth", Use(),
         "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
         otherwise="what `use` says"),
-    Row(_ALL, "request", OrNull(Section("request", "write {content_type: …}")), "How bodies are sent."),
-    Row(_ALL, "response", OrNull(Section("response", "write {empty: none}")),
+    Row(_ALL, "request", OrNull(Subsection("request", "write {content_type: …}")), "How bodies are sent."),
+    Row(_ALL, "response", OrNull(Subsection("response", "write {empty: none}")),
         "Where answers hold their values, and what answers without content are."),
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
         "What a change makes stale besides: `self` for the entity that the path names, a member, `resource.member`, or "
         "a resource for all that it reads. `nothing` if the change makes nothing stale, whatever its response brings."),
-    Row("spec endpoint", "redirects", Section("redirects", "write {cross_origin_body: true}"),
-        "Which redirects are followed.", label="'{key}' of {owner}"),
+    Row("spec endpoint", "redirects", Subsection("redirects", "write {cross_origin_body: true}"),
+        "Which redirects are followed."),
     Row("redirects", "cross_origin_body", Flag(),
         "Whether a 307 or 308 to another origin is followed with the body of the request; otherwise it is an error.",
         required=True),
@@ -1168,9 +909,9 @@ ROWS: Final = (
     Row("endpoint", "process", Code(), "Makes the value of an answer."),
     Row("endpoint", "update", Code(), "Changes other cached answers after success."),
     Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),
-    Row("resource", "endpoints", Table("endpoint_name", Section("endpoint")),
+    Row("resource", "endpoints", Table("endpoint_name", Subsection("endpoint")),
         "Changes to standard members, and endpoints of your own, by name."),
-    Row("resource", "examples", Table("", Section("example", "write {response: …}")), "Example calls, by endpoint."),
+    Row("resource", "examples", Table("", Subsection("example", "write {response: …}")), "Example calls, by endpoint."),
     # --------------------------------------------------------------------------------------------------------- entities
     Row("entity_form", "entity", EntityName(new=True), "The name of the entity.", required=True),
     Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
@@ -1188,13 +929,10 @@ ROWS: Final = (
     Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
     Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a text for is not kept."),
     # ------------------------------------------------------------------------------------------------------ the tables
-    Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name.", label="'{key}'"),
-    Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name.",
-        label="'{key}'"),
-    Row("spec", "entities", Table("type_name", Section("entity")), "Records with an identity, by name.",
-        label="'{key}'"),
-    Row("spec", "resources", Table("resource_name", Section("resource")), "What the API serves, by name.",
-        label="'{key}'"),
+    Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name."),
+    Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name."),
+    Row("spec", "entities", Table("type_name", Subsection("entity")), "Records with an identity, by name."),
+    Row("spec", "resources", Table("resource_name", Subsection("resource")), "What the API serves, by name."),
     # --------------------------------------------------------------------------------------------------------- options
     Row("options", "data_expiry_length", OrNull(Duration()), "How long an answer is fresh.", otherwise="1m",
         others=("ttl", "max_age", "stale_time")),
@@ -1212,14 +950,14 @@ ROWS: Final = (
     Row("options", "conditional", OrNull(Flag()),
         "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
-    Row("options", "freshness", OrNull(Either((Section("freshness"), Word(get_args(d.Freshness))))),
+    Row("options", "freshness", OrNull(Either((Subsection("freshness"), Word(get_args(d.Freshness))))),
         "How long an answer is fresh: as `data_expiry_length` has it (`client`), or as the answer says itself "
         "(`server`).", otherwise="client", others=("cache_control",)),
-    Row("freshness", "server", Section("server_freshness", "write {at_least: 5s}"),
+    Row("freshness", "server", Subsection("server_freshness", "write {at_least: 5s}"),
         "Bounds of what the answer says.", required=True),
     Row("server_freshness", "at_least", Duration(), "For so long an answer is fresh, whatever it says."),
     Row("server_freshness", "at_most", Duration(), "For longer than that it is not."),
-    Row("options", "concurrency", OrNull(Either((Section("concurrency"), Word(("etag",))))),
+    Row("options", "concurrency", OrNull(Either((Subsection("concurrency"), Word(("etag",))))),
         "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last answer, as "
         "`If-Match`.", otherwise="they do not", others=("if_match", "optimistic_locking", "lock")),
     Row("concurrency", "etag", Word(("required",)), "A change is not sent where no ETag is known."),
@@ -1235,19 +973,19 @@ ROWS: Final = (
         "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
     Row("options", "replace", OrNull(Flag()), "Whether an answer replaces the record, and is not merged into it.",
         otherwise="true for `update`"),
-    Row("request", "content_type", OrNull(Text(empty=False, pattern=MEDIA_TYPE)),
+    Row("request", "content_type", OrNull(Text(empty=False, pattern=patterns.MEDIA_TYPE)),
         "The content type of a JSON, text or bytes body.", otherwise="what the body is"),
-    Row("request", "envelope", OrNull(Text(pattern=ENVELOPE)),
+    Row("request", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "The member that the body stands in; dots nest."),
     Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
-    Row("request", "style", OrNull(Either((Section("search_style"), Word(d.LIST_STYLES)))),
+    Row("request", "style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
         "How lists and objects stand in a form.", otherwise="lists `repeat`, objects `brackets`"),
     Row("request", "in_key", OrNull(Flag()),
         "Whether the body is part of the key of what a reading endpoint is answered with.", otherwise="false"),
-    Row("response", "envelope", OrNull(Text(pattern=ENVELOPE)),
+    Row("response", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "Where the value of an answer stands: names of members, and numbers for items of lists, with dots. What a "
         "resource or the spec says is for answers that are one entity or object."),
-    Row("response", "list_envelope", OrNull(Text(pattern=ENVELOPE)),
+    Row("response", "list_envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "The same for answers that are a list or a mapping."),
     Row("response", "ignore", OrNull(Flag()), "Whether what a successful answer says is ignored.", otherwise="false"),
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
@@ -1261,7 +999,7 @@ ROWS: Final = (
     Row("pagination", "style", Word(tuple(STYLES)),
         f"What is sent for a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
         required=True),
-    Row("pagination", "next", Text(empty=False, pattern=CURSOR),
+    Row("pagination", "next", Text(empty=False, pattern=patterns.CURSOR),
         "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
         "style `url`, where the URL of the next page is in the answer."),
     Row("pagination", "more", Text(empty=False),
@@ -1270,7 +1008,7 @@ ROWS: Final = (
         "Where the answer says how many items there are in all pages; the number follows as items come and go."),
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
         otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
-    Row("pagination", "size", Either((Section("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
+    Row("pagination", "size", Either((Subsection("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
         "How many items a page is asked to have; or where the answer says how many a page has that is not the last."),
     Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
     Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
@@ -1302,13 +1040,13 @@ ROWS: Final = (
         default=False),
     Row(f"{_ARGUMENTS} server_variable", "default", Json(),
         "What counts where it is not given, as in JSON."),
-    Row(_OF_CALLS, "wire", Text(empty=False, pattern=HEADER_WIRE), "The name of the header.",
+    Row(_OF_CALLS, "wire", Text(empty=False, pattern=patterns.HEADER_WIRE), "The name of the header.",
         otherwise="its name in words", others=("alias", "header")),
     Row("client_param", "wire", Text(empty=False), "Its name in URLs.", otherwise="as `wire_names` says",
         others=("alias",)),
     Row(_ARGUMENTS, "optional", Flag(), "It may be left out, as with `?` after a type's name.", default=False,
         others=("nullable",)),
-    Row(f"{_OF_CLIENTS} server_variable", "env", Text(empty=False, pattern=VARIABLE),
+    Row(f"{_OF_CLIENTS} server_variable", "env", Text(empty=False, pattern=patterns.VARIABLE),
         "The environment variable that it is read from where the client is given none."),
     Row("search_param client_param form_field", "style", Word(get_args(d.Style)), "How a list or an object is written.",
         otherwise="as `search_style` says; in forms lists `repeat`, objects `brackets`",
@@ -1333,13 +1071,14 @@ ROWS: Final = (
     Row(_DECLARED, "required", Flag(),
         "Whether bodies must hold it, as with `!` after a type's name. Those of `partial_update` need not, and reading "
         "is not changed.", default=False, others=("mandatory",)),
-    Row(_TOLD, "format", Word(get_args(d.Format)),
+    Row(_EVERY_FIELD, "format", Word(get_args(d.Format)),
         "How its datetimes look in JSON and URLs: a text, seconds or milliseconds since 1970, or the text of RFC 2822.",
         otherwise="`rfc3339`"),
     # ----------------------------------------------------------------------------------------------------------- forms
     Row("values_form", "values", Type(), "The type of the values.", required=True),
     Row("object_form", "object", Members(), "The members, by name.", required=True),
-    Row("object_form", "wire", Names(), "The names in JSON of members which `wire_names` does not give.",
+    Row("object_form", "wire", Renames("members to names"),
+        "The names in JSON of members which `wire_names` does not give.",
         otherwise="as `wire_names` says"),
     Row("object_form", "optional", Texts(noun="member"),
         "Members that may be absent or null, as with `?` after a type's name."),
@@ -1351,18 +1090,18 @@ ROWS: Final = (
     Row("enum_form", "enum", SomeValues(), "The known values.", required=True),
     Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
     Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
-    Row("collection_form", "nest", Nest(),
+    Row("collection_form", "nest", Renames("arguments to fields"),
         "Whose it is: arguments of the list, each with the field that has its value.", position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(),
         "Arguments that do not decide which entities are in a list, such as its order."),
     Row("collection collection_form", "follow", Flag(),
         "Whether entities leave and join its lists as they change.", default=True),
-    Row("all_form", "all", EntityOrChoices(), "An entity, or the entities of a union.", required=True),
+    Row("all_form", "all", Choices(or_one=True), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
-        "The field that tells the entities apart, or a function.", required=True, label="the attribute of {owner}",
+        "The field that tells the entities apart, or a function.", required=True, label="the attribute",
         need=_ATTRIBUTE_NEED, add=_ATTRIBUTE_ADD),
     Row("all_form", "attribute", Either((Code(), Text(empty=False))),
-        "The field that tells the entities of a union apart, or a function.", label="the attribute of {owner}"),
+        "The field that tells the entities of a union apart, or a function.", label="the attribute"),
     Row("invalidate_form", "invalidate", OneEntity(), "The entity that is gone.", required=True),
     Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
         required=True),
@@ -1370,9 +1109,9 @@ ROWS: Final = (
         add="add 'process: python:…'"),
     Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
     # ------------------------------------------------------------------------------------------- what people are told
-    Row(f"{_ALL} {_ENTITY} {_TOLD} server", "description", Text(),
+    Row(f"{_ALL} {_ENTITY} {_EVERY_FIELD} server", "description", Text(),
         "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
-    Row(f"resource endpoint {_ENTITY} {_TOLD} server", "deprecated", Reason(),
+    Row(f"resource endpoint {_ENTITY} {_EVERY_FIELD} server", "deprecated", Reason(),
         "Whether it is no longer to be used, or why."),
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
     Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
@@ -1390,20 +1129,26 @@ ROWS: Final = (
 
 
 @functools.cache
-def rows(place: str) -> Mapping[str, Row]:
-    """The rows of a place, by key, in order."""
-    return {row.key: row for row in ROWS if place in row.where.split()}
+def rows(section: str) -> Mapping[str, Row]:
+    """The rows of a section, by key, in order."""
+    return {row.key: row for row in ROWS if section in row.where.split()}
 
 
 @functools.cache
-def relatives(place: str) -> frozenset[str]:
-    """The keys that other places of the family have and this one has not."""
-    family = PLACES[place].family
-    words = {key for other, its in PLACES.items() if family and its.family == family for key in rows(other)}
-    return frozenset(words - set(rows(place)))
+def defaults(section: str) -> Mapping[str, Any]:
+    """The values of the keys of a section where they are not given."""
+    return {key: row.default for key, row in rows(section).items()}
 
 
 @functools.cache
-def also(place: str) -> Mapping[str, str]:
-    """Words that people write for keys of a place, each with the key that they mean."""
-    return {other: row.key for row in rows(place).values() for other in row.others if other not in rows(place)}
+def relatives(section: str) -> frozenset[str]:
+    """The keys that other sections of the family have and this one has not."""
+    family = SECTIONS[section].family
+    words = {key for other, its in SECTIONS.items() if family and its.family == family for key in rows(other)}
+    return frozenset(words - set(rows(section)))
+
+
+@functools.cache
+def synonyms(section: str) -> Mapping[str, str]:
+    """Words that people write for keys of a section, each with the key that they mean."""
+    return {other: row.key for row in rows(section).values() for other in row.others if other not in rows(section)}

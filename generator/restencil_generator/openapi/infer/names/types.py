@@ -10,7 +10,7 @@ from typing import Final
 from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case, spelled
 from restencil_generator.spec import names as python
 from restencil_generator.spec.error_classes import BASE, CLASSES
-from restencil_generator.spec.grammar.keys import RESERVED
+from restencil_generator.spec.grammar.type_words import RESERVED
 
 _PARTS: Final = re.compile(r"[^\w\- ]+")
 _VERSION: Final = re.compile(r"v?\d+(?:(?:alpha|beta)\d+)?\Z", re.IGNORECASE)

@@ -1,0 +1,98 @@
+"""Patterns of strings in specs: names of headers, URLs, media types and the like, each with its message."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Final
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a string looks like, and the message for one that does not.
+
+    `regex` is in the common part of Python's and ECMAScript's syntax, and matches the whole string. In the message
+    `{value}` is the string, `{key}` and `{label}` what its key is called, `{owner}` what the key belongs to and
+    `{outer}` what that in turn belongs to.
+    """
+
+    regex: str
+    code: str
+    message: str
+    hint: str = ""
+    after: str = ""
+    """What messages leave out at the beginning of the string."""
+
+
+HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
+SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
+"""Headers that carry nothing but secrets, which never stand in a spec."""
+
+_PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
+
+ERROR_STATUS: Final = "[45][0-9][0-9]|[45]XX|default"
+"""A key of `errors`."""
+
+URL: Final = Pattern(r"[^\x00-\x20\x7f]*", "bad-url", "{label} holds a space or a control character")
+HEADER: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a header")
+HEADER_WIRE: Final = Pattern(HTTP_WORD, "bad-header", "{label} is {value}, which is no name of a header")
+MEDIA_TYPE: Final = Pattern(
+    rf"{HTTP_WORD}/{HTTP_WORD}(?:[ \t]*;[\t\x20-\x7e]*)?",
+    "bad-header",
+    "{label} is {value}, which is no content type",
+    "write one such as 'application/merge-patch+json'",
+)
+ENVELOPE: Final = Pattern(
+    r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
+    "bad-envelope",
+    "{key} of {outer} is no path: names and numbers with dots",
+    "write where the value stands, such as 'data' or 'data.items.0'",
+)
+COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
+PRODUCT: Final = Pattern(
+    HTTP_WORD,
+    "bad-header",
+    "{label} is {value}, which cannot stand in the header User-Agent",
+    "write a version such as '1.2.0', without spaces",
+)
+AGENT: Final = Pattern(
+    r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?",
+    "bad-header",
+    "{label} is {value}, which the header User-Agent cannot hold",
+    "write ASCII on one line, such as 'shop-client/2'",
+)
+VARIABLE: Final = Pattern("[A-Za-z_][A-Za-z0-9_]*", "bad-name", "{value} is no name of an environment variable")
+PREFIX: Final = Pattern(
+    r"(?=.*[\x21-\x7e])[\x20-\x7e]+",
+    "bad-header",
+    "{label} is {value}, which no header can hold",
+    "write 'Bot ' or the like",
+)
+SCOPE: Final = Pattern(
+    r"[\x21\x23-\x5b\x5d-\x7e]+",
+    "wrong-type",
+    "an item of {label} is {value}, which is no name of a scope",
+    "write each scope as an item of its own: [read, write]",
+)
+TOKEN_URL: Final = Pattern(
+    r"https://[^\x00-\x20\x7f@/?#]+(?:[/?][^\x00-\x20\x7f#]*)?"
+    r"|http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?(?:[/?][^\x00-\x20\x7f#]*)?",
+    "bad-url",
+    "{label} is {value}: secrets are sent there, so it begins with https://, or is on this machine",
+    "write https://… without user, password and fragment",
+)
+METHOD: Final = Pattern(
+    HTTP_WORD, "bad-method", "{value} of {owner} is no HTTP method", "write GET, POST, PUT, PATCH, DELETE, …"
+)
+CURSOR: Final = Pattern(
+    rf"header:{HTTP_WORD}|(?!header:)[\s\S]*",
+    "bad-header",
+    "{label} names {value}, which is no name of a header",
+    after="header:",
+)
+
+
+def parts_entities(header: str) -> bool:
+    """Whether it depends on a header of this name what entities say, where nobody says otherwise."""
+    return _PARTING.fullmatch(header) is not None

@@ -1,0 +1,251 @@
+"""Reads values of a spec one by one, and reports what does not fit.
+
+Every method that reads reports what is wrong and returns None then, so that its caller can go on and find the next
+mistake.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from restencil_generator.diagnostics.model import Place, Problem, Related, quoted, visible
+from restencil_generator.spec.model import Json, Reference
+from restencil_generator.spec.names import KEYWORDS, is_identifier, suggested_identifier
+from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode, described
+
+_REFERENCE: Final = re.compile(r"python:([^:]+):([^:]+)\Z")
+_NO_PLACES: Final[Mapping[str, Place]] = {}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """What a message is about, and what that belongs to: `field 'title'` of `entity 'Article'`."""
+
+    name: str
+    owner: Subject | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.owner is None else f"{self.name} of {self.owner}"
+
+    def without_root(self) -> Subject:
+        """The subject up to, and without, what all of it belongs to."""
+        if self.owner is None or self.owner.owner is None:
+            return Subject(self.name)
+        return Subject(self.name, self.owner.without_root())
+
+
+THE_SPEC: Final = Subject("the spec")
+
+
+class ValueContext(NamedTuple):
+    """A value to read: its node, what messages call it, what its key belongs to, and the node of the key."""
+
+    node: Node
+    label: Subject
+    owner: Subject
+    key: Node
+
+
+class JsonWithPlaces(NamedTuple):
+    """JSON as it is written, with the place of each of its parts by its path; `usable` if all of it is JSON."""
+
+    value: Json
+    places: Mapping[tuple[str | int, ...], Place]
+    usable: bool
+
+
+class ParsedSection:
+    """The keys of a mapping that a section of the language knows, and those of their values that the table can read.
+
+    A key that is not given, or whose value is wrong, has the default of its row. `name` is that of the section.
+    """
+
+    __slots__ = ("_defaults", "_values", "entries", "name")
+
+    def __init__(
+        self, name: str, defaults: Mapping[str, Any], entries: dict[str, Entry], values: dict[str, Any]
+    ) -> None:
+        self.name = name
+        self.entries = entries
+        self._defaults = defaults
+        self._values = values
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.entries
+
+    def __getitem__(self, key: str) -> Any:
+        """The value of a key; for one that depends on the names of the spec, see `node`."""
+        return self._values[key] if key in self._values else self._defaults[key]
+
+    def get(self, key: str, otherwise: Any = None) -> Any:
+        """The value of a key that is given, else `otherwise`; the section need not know the key."""
+        return self[key] if key in self.entries else otherwise
+
+    @property
+    def places(self) -> Mapping[str, Place]:
+        """The places of the values that are given."""
+        return {key: entry.value.place for key, entry in self.entries.items()} if self.entries else _NO_PLACES
+
+    def node(self, key: str) -> Node | None:
+        """The node under a key, None where it is not given."""
+        entry = self.entries.get(key)
+        return entry.value if entry is not None else None
+
+    def key(self, key: str) -> ScalarNode:
+        """The node of a key that is given."""
+        return self.entries[key].key
+
+    def forget(self, key: str) -> None:
+        """Drops a key that has no meaning beside the others."""
+        del self.entries[key]
+        self._values.pop(key, None)
+
+    def values(self) -> dict[str, Any]:
+        """The values of all keys that are given and right."""
+        return dict(self._values)
+
+
+class ValueReader(abc.ABC):
+    """Collects problems, and reads values that need no names of the spec."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        at: Node | Place,
+        hint: str = "",
+        related: Iterable[Related] = (),
+        near: tuple[str, Collection[str]] | None = None,
+    ) -> None:
+        """Adds a problem at a node or place. `near` is a wrong word and the many that it may be a slip of."""
+        place = at if isinstance(at, Place) else at.place
+        self.problems.append(Problem(code, message, place, hint, tuple(related), near=near))
+
+    def wrong(self, what: Subject | str, expected: str, node: Node, hint: str = "") -> None:
+        """Reports a node that is not what is expected there."""
+        self.report("wrong-type", f"{what} is {expected}, this is {described(node)}", node, hint)
+
+    def mapping(self, node: Node, what: Subject | str, hint: str = "") -> MappingNode | None:
+        """The node if it is a mapping."""
+        if isinstance(node, MappingNode):
+            return node
+        self.wrong(what, "a mapping", node, hint)
+        return None
+
+    @abc.abstractmethod
+    def section(self, name: str, mapping: MappingNode, what: Subject, at: Node | Place) -> ParsedSection:
+        """The keys of a mapping, read by the table. `at` is where a missing key is reported."""
+
+    def text(self, node: Node, what: Subject | str, *, empty: bool = True) -> str | None:
+        """A string. Numbers, booleans and null have to be put in quotes."""
+        if isinstance(node, ScalarNode):
+            value = node.value
+            if isinstance(value, str):
+                if value or empty:
+                    return value
+                self.report("wrong-type", f"{what} must not be empty", node)
+                return None
+            if value is not None:
+                self.wrong(what, "a text", node, "put it in quotes")
+                return None
+        self.wrong(what, "a text", node)
+        return None
+
+    def reference(self, node: Node, what: Subject | str) -> Reference | None:
+        """A reference to hand-written code, `python:package.module:name`."""
+        value = node.value if isinstance(node, ScalarNode) else None
+        hint = "write python:package.module:name"
+        if not isinstance(value, str):
+            self.wrong(what, "a reference such as python:package.module:name", node, hint)
+            return None
+        found = _REFERENCE.match(value)
+        if found is None:
+            message = f"{what} is {described(node)}, which is no reference to Python code"
+            self.report("bad-reference", message, node, hint)
+            return None
+        module, name = found[1], found[2]
+        for part in (*module.split("."), name):
+            if not is_identifier(part) or part in KEYWORDS:
+                message = f"{what} names {quoted(part)}, which is no Python name"
+                self.report("bad-reference", message, node, hint)
+                return None
+        return Reference(module, name, node.place)
+
+    def texts(self, node: Node, what: Subject | str) -> list[tuple[str, Node]]:
+        """The strings of a list without duplicates, each with its node; empty, with a problem, for anything else."""
+        found: dict[str, Node] = {}
+        if not isinstance(node, SequenceNode):
+            self.wrong(what, "a list", node, "put it in brackets" if isinstance(node, ScalarNode) else "")
+            return []
+        for item in node.items:
+            text = self.text(item, f"an item of {what}", empty=False)
+            if text is None:
+                continue
+            if text in found:
+                message = f"{what} names {quoted(text)} twice"
+                related = [Related(found[text].place, "named here first")]
+                self.report("given-twice", message, item, "keep one of them", related)
+            else:
+                found[text] = item
+        return list(found.items())
+
+    def name(self, node: ScalarNode, what: Subject | str, *, keyword: bool = True, otherwise: str = "") -> bool:
+        """Whether a key is a name that Python code can use; `keyword` allows keywords, which get an underscore.
+
+        `otherwise` is a hint for a name that no change of its letters mends; it has places as in `value_kinds.Name`.
+        """
+        name = node.text
+        suggested = suggested_identifier(name)
+        hint = otherwise.format(name=visible(name), suggested=suggested) if suggested else ""
+        hint = hint or _name_hint(name)
+        if name.startswith("_"):
+            self.report("bad-name", f"the name {quoted(name)} of {what} begins with an underscore", node, hint)
+        elif not is_identifier(name):
+            self.report("bad-name", f"the name {quoted(name)} of {what} is no Python name", node, hint)
+        elif not keyword and name in KEYWORDS:
+            message = f"the name {quoted(name)} of {what} is a word of Python itself"
+            self.report("bad-name", message, node, "choose another")
+        else:
+            return True
+        return False
+
+    def secret(self, key: ScalarNode) -> None:
+        """Reports a key under which a secret is written."""
+        message = f"{quoted(key.text)} stands in the spec"
+        self.report("auth-secret", message, key, "name an environment variable under 'env', or give it to the client")
+
+    def json(self, node: Node, places: dict[tuple[str | int, ...], Place] | None = None) -> Json:
+        """A node as JSON. Infinite numbers are reported: JSON has none.
+
+        `places` takes the place of every part, by its path, and under the path and an empty string that of its key.
+        """
+        return self._json(node, (), places)
+
+    def _json(self, node: Node, path: tuple[str | int, ...], places: dict[tuple[str | int, ...], Place] | None) -> Json:
+        if places is not None:
+            places[path] = node.place
+        if isinstance(node, MappingNode):
+            if places is not None:
+                places.update({(*path, key, ""): entry.key.place for key, entry in node})
+            return {key: self._json(entry.value, (*path, key), places) for key, entry in node}
+        if isinstance(node, SequenceNode):
+            return [self._json(item, (*path, index), places) for index, item in enumerate(node.items)]
+        assert isinstance(node, ScalarNode)
+        value = node.value
+        if isinstance(value, float) and not math.isfinite(value):
+            self.report("yaml-number", f"{visible(node.text[:40])} is no number that JSON can hold", node)
+            return None
+        return value
+
+
+def _name_hint(name: str) -> str:
+    suggested = suggested_identifier(name)
+    return f"write for instance {quoted(suggested)}" if suggested and suggested != name else "choose another"
