@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, visible
 
+_FLATTEN: Final = "flatten this part"
+
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """What the parser counts as the end of a line."""
 
@@ -60,6 +62,8 @@ def _syntax_problem(error: Any, file: str) -> Problem:
     if mark is not None and other is not None and other.line != mark.line:
         related = (Related(_marked(other, file), note),)
     place = Place(file) if mark is None else _marked(mark, file)
+    if "maximum nesting depth" in what:  # newer parsers have a limit of their own, further down than any spec goes
+        return Problem("yaml-depth", "collections are nested more deeply than the parser reads", place, _FLATTEN)
     return Problem("yaml-syntax", f"the YAML does not parse: {what}{context}", place, _syntax_hint(what), related)
 
 
