@@ -579,3 +579,16 @@ def test_values_of_the_wrong_kind_are_absent(broken: Any, tmp_path: Path) -> Non
     """A document that holds anything anywhere is read; what is passed over is told."""
     found = read_tree({**document(), **broken}, tmp_path)
     assert set(codes(found)) <= {"malformed", "no-success"}
+
+
+def test_operation_that_is_a_reference_is_read_where_it_leads(tmp_path: Path) -> None:
+    """Large documents keep each operation in a file of its own."""
+    (tmp_path / "list.yaml").write_text("operationId: listThings\nresponses: {'200': {description: ''}}\n")
+    source = tmp_path / "api.yaml"
+    source.write_text(
+        "openapi: 3.0.0\ninfo: {title: A, version: '1'}\n"
+        "paths: {/things: {get: {$ref: list.yaml}, post: {$ref: missing.yaml}}}\n"
+    )
+    document = read(Files(str(source)))
+    assert [(each.method, each.operation_id) for each in document.operations] == [("GET", "listThings"), ("POST", "")]
+    assert "ref-missing" in {finding.code for finding in document.findings}

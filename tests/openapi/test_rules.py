@@ -1262,3 +1262,42 @@ def test_enums_of_one_name_with_other_values_have_no_made_up_names() -> None:
         for index, values in enumerate((["a", "b"], ["a", "b"], ["c", "d"], ["c", "d"], ["e", "f"], ["e", "f"]))
     }
     assert not [name for name in spec(paths)["enums"] if name.endswith("Data")]
+
+
+def test_fields_of_a_multipart_form_have_no_keys_that_only_other_bodies_have() -> None:
+    """Neither a style nor `write_only` takes the operation out."""
+    properties = {"token": {"type": "string", "writeOnly": True}, "expand": {"type": "array", "items": {}}}
+    content = {"schema": record(**properties), "encoding": {"expand": {"style": "deepObject", "explode": True}}}
+    form = {"content": {"multipart/form-data": content}}
+    result = made({"/uploads": {"post": operation(requestBody=form)}})
+    (endpoint,) = whole(result)["resources"]["uploads"]["endpoints"].values()
+    assert endpoint["body"] == {"multipart": {"token": "string", "expand": ["any"]}}
+    assert result.document.left_out == []
+
+
+def test_paths_by_another_field_are_endpoints_of_the_one_resource() -> None:
+    """A change by name is no second resource; it says which field its parameter holds."""
+    thing, patch = record("id", "name", id="string", name="string"), record(name="string")
+    result = made(
+        {
+            "/things/{id}": {"get": operation(ref("Thing"), operationId="getThing")},
+            "/things/name/{name}": {
+                "get": operation(ref("Thing"), operationId="getByName"),
+                "patch": operation(body=patch, status="204", operationId="updateByName"),
+                "delete": operation(status="204", operationId="deleteByName"),
+            },
+            "/owners/{owner}/things/{thing_name}": {"get": operation(ref("Thing"), operationId="getOfOwner")},
+        },
+        {"Thing": thing},
+    )
+    resources = whole(result)["resources"]
+    assert list(resources) == ["things"] and list(whole(result)["entities"]) == ["Thing"]
+    endpoints = resources["things"]["endpoints"]
+    assert {name: endpoint["params"] for name, endpoint in endpoints.items()} == {
+        "delete_by_name": {"name": {"field": "name"}},
+        "get_by_name": {"name": {"field": "name"}},
+        "get_of_owner": {"thing_name": {"field": "name"}},
+        "update_by_name": {"name": {"field": "name"}},
+    }
+    checked = {path[-1]: text for path, text in result.tree.comments.items() if "params" in path}
+    assert checked == {"thing_name": "check: field: counts per {owner}"}

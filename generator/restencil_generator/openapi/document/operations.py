@@ -161,11 +161,14 @@ class Operations:
         for name in [*METHODS, *_extra_methods(item.value)]:
             method, at = _method(item, name)
             value = beside.get(name.lower(), at.value)
-            if is_table(value):
-                tags = tuple(tag for tag in _list(value, "tags") if isinstance(tag, str) and tag.strip())
-                yield _Written(Asked(method, key, tags), item, Part(value, at.where))
-            elif value is not None:
-                self._malformed(at.where, "an operation", value)
+            if value is None:
+                continue
+            written = self._references.follow(Part(value, at.where)) or Part({}, at.where)
+            if not is_table(written.value):
+                self._malformed(written.where, "an operation", written.value)
+                continue
+            tags = tuple(tag for tag in _list(written.value, "tags") if isinstance(tag, str) and tag.strip())
+            yield _Written(Asked(method, key, tags), item, written)
 
     def _operation(self, written: _Written) -> Operation:
         (method, key, tags), item, part = written

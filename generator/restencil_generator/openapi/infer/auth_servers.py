@@ -200,7 +200,7 @@ def _use(security: tuple[Requirement, ...]) -> Use:
 
 def servers_of(document: Document) -> tuple[dict[str, Value], str]:
     """`url_prefix` or `servers` at the top, and a comment."""
-    found = [server for server in document.servers if _usable(server)]
+    found = [server for server in document.servers if is_usable(server)]
     unique = list({server.url: server for server in found}.values())
     if not unique:
         return {}, ""
@@ -213,7 +213,8 @@ def servers_of(document: Document) -> tuple[dict[str, Value], str]:
     return {"servers": named}, ""
 
 
-def _usable(server: Server) -> bool:
+def is_usable(server: Server) -> bool:
+    """Whether requests can be sent to a server: its URL names a host."""
     text = server.url
     for variable in server.variables:
         text = text.replace(f"{{{variable.name}}}", "x")

@@ -17,6 +17,7 @@ from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import ENVELOPES
 from restencil_generator.openapi.infer.schema_types import PARAMETERS, Typed
 from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.patterns import HTTP_WORD
 
 NO_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
@@ -183,7 +184,8 @@ class Bodies:
             optional = unset or self.context.types.is_optional(member, typed)
             written = self.context.types.field(wire, names[wire], member, typed, optional=optional, must=False)
             if not _is_read_only(written):
-                fields[names[wire]] = self._styled(written, typed, part, content.encoding.get(wire, {}))
+                styled = self._styled(written, typed, part, content.encoding.get(wire, {}))
+                fields[names[wire]] = _allowed(styled, "form_field" if content.kind == "form" else "file_field")
         return {content.kind: fields} if fields else "bytes" if content.kind == "multipart" else "text"
 
     def _styled(self, written: Value, typed: Typed, part: Part, encoding: Mapping[str, Any]) -> Value:
@@ -225,6 +227,14 @@ class Bodies:
             texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
             return dataclasses.replace(typed, value="string" if texts else "any")
         return typed
+
+
+def _allowed(field: Value, place: str) -> Value:
+    """A field without the keys that fields of this kind of body do not have; a bare type stays as it is."""
+    if not isinstance(field, dict) or "type" not in field:
+        return field
+    kept = {key: value for key, value in field.items() if key in rows(place)}
+    return kept["type"] if len(kept) == 1 and isinstance(kept["type"], str | list) else kept
 
 
 def _is_read_only(field: Value) -> bool:

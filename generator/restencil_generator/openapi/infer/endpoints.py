@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Final, get_args
 
 from restencil_generator.openapi.document.model import Answer, Operation, Part
+from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists
@@ -82,10 +83,10 @@ class Endpoints:
             endpoint.values["description"] = text
         if operation.deprecated:
             endpoint.values["deprecated"] = True
-        if operation.servers and not operation.servers[0].variables:
-            url = operation.servers[0].url
-            if url not in [server.url for server in self.context.document.servers]:
-                endpoint.values["url_prefix"] = url
+        server = next(iter(operation.servers), None)
+        if server is not None and not server.variables and is_usable(server):
+            if server.url not in [each.url for each in self.context.document.servers]:
+                endpoint.values["url_prefix"] = server.url
         if operation.headers:
             endpoint.values["headers"] = dict(operation.headers)
 
@@ -110,6 +111,8 @@ class Endpoints:
         values["path"] = template(call.route, names, operation.query)
         if params := self._params(resource, own, names):
             values["params"] = params
+            if own.field_check:
+                endpoint.comments["params", names[len(names) - 1]] = own.field_check
         queries = self.context.parameters.of(operation)
         listed = None if collection is None else collection[1]
         python = self.lists.queries(endpoint, queries, set(names.values()), listed)
@@ -144,8 +147,8 @@ class Endpoints:
             if names[index] in inherited:
                 continue
             extras: dict[str, Value] = {}
-            if own.field and resource.entity is not None and index == len(parameters) - 1:
-                extras["field"] = self.context.entities[resource.entity][own.field]
+            if own.field is not None and resource.entity is not None and index == len(parameters) - 1:
+                extras["field"] = self.context.field_name(resource.entity, own.field)
             entity = resource.entity if extras else None
             written = self.context.path_param(own.call, parameter, names[index], entity, extras)
             if written is not None:

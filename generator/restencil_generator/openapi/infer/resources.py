@@ -96,8 +96,10 @@ class Own:
     check: str = ""
     stream: bool = False
     name: str = ""
-    field: str = ""
-    """The field, by its name in JSON, that the last parameter of the path holds."""
+    field: KeyPart | None = None
+    """The field that the last parameter of the path holds, where it is not the primary key."""
+    field_check: str = ""
+    """What is to be checked of that."""
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -155,9 +157,9 @@ class Found:
         assert resource.place is not None
         return self.finder.located(call, resource.entity, resource.place)
 
-    def resource_of(self, schema: Schema) -> Resource | None:
-        """The resource of the entity that a component is."""
-        entity = self.by_schema.get(schema.at)
+    def resource_of(self, candidate: _Candidate) -> Resource | None:
+        """The resource of the entity that an item answers with."""
+        entity = self.by_schema.get(self.finder.shapes.of(candidate.one.part).at)
         return next((each for each in self.resources if each.entity is entity), None)
 
     @property
@@ -181,13 +183,11 @@ class _Candidate:
     own_key: Key
     key: Key
     many: Many | None
-    is_more: bool
-    """Whether it has a list or a change."""
 
     @property
     def is_lookup(self) -> bool:
-        """Whether it only finds records of another path by one of their fields."""
-        return self.own_key.parts != self.key.parts and not self.is_more and bool(self.own_key.alone)
+        """Whether it finds records of another path by one of their fields, and has no list of its own."""
+        return self.own_key.parts != self.key.parts and self.many is None and bool(self.own_key.parts[-1].wires)
 
 
 def _rank(candidate: _Candidate) -> tuple[object, ...]:
@@ -239,8 +239,8 @@ class _Finder:
         self.below: dict[tuple[str, ...], Resource] = {}
         """The resource whose item or list has these segments."""
         self.lists: set[tuple[str, ...]] = set()
-        self.lookups: dict[Call, _Candidate] = {}
-        """The operations that find records by a field which is not their key."""
+        self.lookups: dict[tuple[str, ...], _Candidate] = {}
+        """The paths, by their segments, that find records by a field which is not their key."""
 
     def find(self) -> Found:
         candidates: list[_Candidate] = []
@@ -287,14 +287,14 @@ class _Finder:
         if get is not None:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
             self.found.guessed += CHECK in one.key.comment
-        candidates.append(_Candidate(found, place, one, one.key, one.key, many, guess))
+        candidates.append(_Candidate(found, place, one, one.key, one.key, many))
 
     def _item(self, candidate: _Candidate) -> None:
         found, one, place = candidate.route, candidate.one, candidate.place
-        at = {method: call for method, call in self.paths[found.unnamed].items() if call not in self.used}
-        if candidate.is_lookup and set(at) == {"GET"}:
-            self.lookups[at["GET"]] = candidate
+        if candidate.is_lookup:
+            self.lookups[found.segments] = candidate
             return
+        at = {method: call for method, call in self.paths[found.unnamed].items() if call not in self.used}
         resource = Resource("item", found, found.path, place=place, envelope=one.path, check=one.check)
         resource.key = candidate.own_key
         get = at.get("GET")
@@ -611,10 +611,7 @@ class _Finder:
             if call in self.used:
                 continue
             self.used.add(call)
-            lookup = self.lookups.get(call)
-            resource = (
-                self._deepest(call) if lookup is None else self.found.resource_of(self.shapes.of(lookup.one.part))
-            )
+            resource, lookup = self._deepest(call)
             if resource is None:
                 label, name = _group(call)
                 resource = groups.get(name)
@@ -622,13 +619,21 @@ class _Finder:
                     resource = groups[name] = Resource("group", None, f"group:{name}", label, name=name)
                     self.found.resources.append(resource)
             expires = self._expires(resource, call)
-            field = "" if lookup is None else lookup.own_key.alone
-            own = Own(call, expires, self._check(resource, call, expires), field=field)
+            own = Own(call, expires, self._check(resource, call, expires))
+            if lookup is not None and call.route.segments == lookup.route.segments:
+                comment = lookup.own_key.comment
+                own.field = lookup.own_key.parts[-1]
+                own.field_check = comment.replace("pk", "field", 1) if CHECK in comment else ""
             resource.own.append(own)
 
-    def _deepest(self, call: Call) -> Resource | None:
-        """The resource below whose item or list a call lies, with the most segments."""
-        return next((self.below[each] for each in parents(call.route.segments) if each in self.below), None)
+    def _deepest(self, call: Call) -> tuple[Resource | None, _Candidate | None]:
+        """The resource below whose item or list a call lies, with the most segments, and the lookup that it is."""
+        for each in parents(call.route.segments):
+            lookup = self.lookups.get(each)
+            resource = self.below.get(each) if lookup is None else self.found.resource_of(lookup)
+            if resource is not None:
+                return resource, lookup
+        return None, None
 
     def _index(self) -> None:
         """Notes what lies below which resource."""
