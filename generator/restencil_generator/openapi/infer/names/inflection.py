@@ -74,6 +74,11 @@ _ONE: Final = {
 _MANY: Final = {one: many for many, one in _ONE.items()}
 
 
+def shortened(name: str) -> str:
+    """A name cut to what file names and keys of YAML allow: 200 characters of ASCII, or 60 of others."""
+    return name[:200] if name.isascii() else name[:60]
+
+
 @functools.lru_cache(maxsize=100_000)
 def snake_case(name: str, default: str = "value") -> str:
     """A name of Python for a name of a document: `userId` → `user_id`, `+1` → `plus_1`, `2fa` → `n2fa`.
@@ -89,6 +94,7 @@ def snake_case(name: str, default: str = "value") -> str:
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFKC", text) if f"x{char}".isidentifier())
         text = text.strip("_")
+    text = shortened(text).rstrip("_")
     if not text:
         return default
     return text if text.isidentifier() else f"n{text}" if f"n{text}".isidentifier() else default
@@ -106,6 +112,7 @@ def pascal_case(name: str) -> str:
     parts = [part for part in _BREAK.split(text) if part]
     joined = "".join(part[:1].upper() + part[1:] for part in parts)
     joined = "".join(char for char in joined if f"x{char}".isidentifier())
+    joined = shortened(joined)
     if not joined:
         return "Value"
     return joined if joined.isidentifier() else f"N{joined}"

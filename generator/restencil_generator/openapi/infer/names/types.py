@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from restencil_generator.openapi.infer.names.inflection import pascal_case, snake_case, spelled
+from restencil_generator.openapi.infer.names.inflection import pascal_case, shortened, snake_case, spelled
 from restencil_generator.spec import names as python
 from restencil_generator.spec.error_classes import BASE, CLASSES
 from restencil_generator.spec.grammar.type_words import RESERVED
@@ -37,6 +37,7 @@ class TypeNames:
         What is `sent` has types of bodies as well, whose names have to be free too.
         """
         known = self.given.get(identity)
+        candidates = tuple(map(shortened, candidates))
         for name in (known, *candidates) if known else candidates:
             if self.held.get(name, identity) == identity and self._take(name, sent):
                 return name
