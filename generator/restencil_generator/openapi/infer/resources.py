@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
-from restencil_generator.openapi.document.model import Document, Operation, Part, Schema, Where
+from restencil_generator.openapi.document.model import Document, Operation, Part, Where
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
 from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
 from restencil_generator.openapi.infer.records import Record, Shapes, merged, overlap
