@@ -83,9 +83,9 @@ class Endpoints:
             endpoint.values["description"] = text
         if operation.deprecated:
             endpoint.values["deprecated"] = True
-        server = next(iter(operation.servers), None)
-        if server is not None and not server.variables and is_usable(server):
-            if server.url not in [each.url for each in self.context.document.servers]:
+        usual = [server.url for server in self.context.document.servers]
+        for server in operation.servers[:1]:
+            if not server.variables and is_usable(server) and server.url not in usual:
                 endpoint.values["url_prefix"] = server.url
         if operation.headers:
             endpoint.values["headers"] = dict(operation.headers)
