@@ -55,7 +55,7 @@ ADDRESS = "http://127.0.0.1:8000"
 
 _LOGGERS = ("restencil", "restencil.transport", "restencil.retry", "restencil.store")
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<said>[^\n]+?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^(?:<!-- (?P<said>(?!tests: )[^\n]+?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _SAID = re.compile(r"|not run: .+|in .+|.+ has|shows|goes on|goes on with servers")
 _FILE = re.compile(r"(?:#|//|\{#) (?P<name>[\w./-]*\.\w+)(?: #\})?\n")
