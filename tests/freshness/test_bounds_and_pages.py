@@ -164,7 +164,6 @@ resources:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-@pytest.mark.xfail(strict=True, reason="the generator takes pagination for collections of entities alone")
 def test_plain_values_can_be_paged(asynchronous: bool) -> None:
     """`iterate` gives the names of all pages."""
     pages = {"/names": ["a", "b"], "/names?page=2": ["c", "d"], "/names?page=3": ["e"]}

@@ -55,6 +55,7 @@ BEYOND = {
     "unknown-endpoint": "members are declared elsewhere, or standard",
     "member-not-fitting": "the list's schema stands elsewhere",
     "member-left-out": "'members' stands elsewhere",
+    "pagination-in-body": "method, body and key may be inherited",
     "pagination-without-collection": "the schema may be inherited",
     "content-with-schema": "the schema may be inherited",
     "body-in-key": "the method may be inherited",

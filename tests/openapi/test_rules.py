@@ -1301,3 +1301,47 @@ def test_paths_by_another_field_are_endpoints_of_the_one_resource() -> None:
     }
     checked = {path[-1]: text for path, text in result.tree.comments.items() if "params" in path}
     assert checked == {"thing_name": "check: field: counts per {owner}"}
+
+
+def body_of(**members: str) -> Any:
+    """A body whose members have these types, none of them required."""
+    return {"type": "object", "properties": {name: {"type": type} for name, type in members.items()}}
+
+
+@pytest.mark.parametrize(
+    ("body", "answer", "field", "pagination"),
+    [
+        ({"limit": "integer", "offset": "integer"}, {}, "offset", {"style": "offset"}),
+        ({"limit": "integer", "page": "integer"}, {"total": "integer"}, "page", {"style": "page", "total": "total"}),
+        (
+            {"maxResults": "integer", "pageToken": "string"},
+            {"nextPageToken": "string"},
+            "page_token",
+            {"style": "cursor", "next": "next_page_token"},
+        ),
+        ({"cursor": "string"}, {"next": "string"}, "cursor", {"style": "cursor", "next": "next"}),
+    ],
+)
+def test_pages_of_a_list_by_post_are_found_in_its_body(body: Any, answer: Any, field: str, pagination: Any) -> None:
+    """Members of the body that name a page and its size are found as parameters are, for lists that are reads."""
+    whole_answer = record(items=many(ref("Flow")), **answer) if answer else many(ref("Flow"))
+    endpoint, _ = by_post(body_of(name="string", **body), answer=whole_answer)
+    style, *others = pagination.items()
+    assert endpoint["pagination_field"] == field
+    assert list(endpoint["pagination"].items()) == [style, ("in", "body"), *others]
+    assert endpoint["members"] == ["get_page"]
+    held = endpoint["schema"]["items"] if answer else endpoint["schema"]
+    assert held == {"collection": ["Flow"]}
+
+
+def test_pages_of_a_list_by_post_may_be_named_in_the_query() -> None:
+    """Where the body has no position, a parameter of the query names the page."""
+    query = [{"name": "page", "in": "query", "schema": {"type": "integer"}}]
+    endpoint, _ = by_post(body_of(name="string"), parameters=query)
+    assert (endpoint["pagination_field"], endpoint["pagination"]) == ("page", {"style": "page"})
+
+
+def test_pages_of_a_change_are_not_looked_for() -> None:
+    """A POST that may change something has no pages, whatever its body has."""
+    endpoint, _ = by_post(body_of(limit="integer", offset="integer"), operationId="bulk_delete_flows")
+    assert not {"pagination", "pagination_field"} & set(endpoint)

@@ -109,8 +109,7 @@ def example_of(spec: d.Spec, endpoint: d.Endpoint, function: str) -> Example | N
     example = endpoint.example
     if example is None:
         return None
-    page = () if endpoint.pagination_field is None else (endpoint.pagination_field,)
-    names = _by_name((*endpoint.params, *endpoint.search_params, *page))
+    names = _by_name((*endpoint.params, *endpoint.search_params, *endpoint.page_params))
     keywords: list[tuple[str, Expression]] = []
     for name, value in example.params.items():
         field = names.get(name)

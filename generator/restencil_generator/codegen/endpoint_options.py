@@ -142,7 +142,7 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, objects: Mappin
     found["content"] = endpoint.content
     family = (endpoint, *endpoint.extenders.values())
     page = next((one.pagination_field for one in family if one.pagination_field is not None), None)
-    found["pagination_field"] = None if page is None or endpoint.collection is None else page.wire
+    found["pagination_field"] = None if page is None else page.wire
     found["pagination"] = None if endpoint.pagination is None else _pagination(endpoint.pagination)
     found["follow_see_other"] = endpoint.follow_see_other or None
     found["process"] = endpoint.process
@@ -336,7 +336,7 @@ def _members_of(type: d.Type, objects: Mapping[str, d.Object]) -> tuple[d.Field,
 
 
 def _pagination(pagination: d.Pagination) -> Mapping[str, Value]:
-    found: Options = {"style": pagination.style}
+    found: Options = {"style": pagination.style, **({"in": "body"} if pagination.in_body else {})}
     if pagination.next is not None:
         found["next"] = str(pagination.next)
     if pagination.size is not None:
@@ -359,8 +359,8 @@ def _keywords(endpoint: d.Endpoint) -> Iterable[d.Field]:
     found: dict[str, d.Field] = {}
     for one in (endpoint, *endpoint.extenders.values()):
         found |= {field.python: field for field in (*one.params, *one.search_params)}
-        if one.pagination_field is not None:
-            found[one.pagination_field.python] = one.pagination_field
+        if one.page_param is not None:
+            found[one.page_param.python] = one.page_param
     return found.values()
 
 

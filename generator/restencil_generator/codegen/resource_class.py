@@ -178,7 +178,8 @@ class _Resource:
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
             del given["extends"]
             return [self._create(endpoint, given)]
-        if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
+        values = d.values_list(endpoint.schema) if "get_page" in endpoint.extenders else None
+        if (endpoint.collection is None and values is None) or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
             return [self._method(endpoint, "rest", given)]
         return self._list(endpoint, given)
 
@@ -239,8 +240,9 @@ class _Resource:
 
     def _item(self, name: str, listed: d.Endpoint) -> Method:
         """A function that gives the type of an item of a list that stands in an object."""
-        assert listed.collection is not None
-        return Method(name, "self", (), annotation(listed.collection.of.item, self.scope))
+        items = d.values_list(listed.schema) if listed.collection is None else listed.collection.of
+        assert items is not None
+        return Method(name, "self", (), annotation(items.item, self.scope))
 
     def _changed_extender(self, name: str, endpoint: d.Endpoint, extender: d.Endpoint) -> Options:
         """The options that the spec gives for `push` and the like themselves."""
@@ -312,8 +314,8 @@ class _Resource:
         required: list[Parameter] = []
         others: list[Parameter] = []
         fields = [(field, field.required and field.name not in optional) for field in endpoint.params]
-        if endpoint.pagination_field is not None and isinstance(endpoint.schema, d.PageOf):
-            fields.append((endpoint.pagination_field, True))
+        if endpoint.page_param is not None and isinstance(endpoint.schema, d.PageOf):
+            fields.append((endpoint.page_param, True))
         fields += [(field, field.required) for field in endpoint.search_params]
         fields += [(param.field, param.field.required) for param in endpoint.header_params]
         seen: set[str] = set()

@@ -95,7 +95,8 @@ ERRORS: Final = {
     "member-left-out": "Only members that exist are overridden.",
     "unknown-endpoint": "A named endpoint exists.",
     "needs-field": "A field that a record must have exists.",
-    "pagination-without-collection": "Pages are added to a collection.",
+    "pagination-in-body": "Positions are sent in the body of a list that is read with one, as a part of its key.",
+    "pagination-without-collection": "Pages are those of a collection, or of a list of plain values.",
     "same-request": "Two endpoints that read the same URL have the same schema.",
 }
 """Mistakes: nothing is generated until they are gone."""

@@ -132,8 +132,13 @@ MORE: Final = {
     "parameter-clash": "A name is a keyword of the call, and can mean one thing only.",
     "content-with-schema": "Text, bytes and streams are handed over as they are.",
     "member-left-out": "`members` does not name it, so it is not made, and there is nothing to override.",
+    "pagination-in-body": (
+        "A list that is read by POST has `side_effect: false`, and a key for each body by `request: {in_key: true}`: "
+        "else searches with different bodies would show the same list. Its position is left out of the key."
+    ),
     "pagination-without-collection": (
-        "Pages are added to the list that is there. Write `{collection: [Entity]}` in its schema."
+        "Pages are added to the list that is there. Write `{collection: [Entity]}` in its schema. A list of plain "
+        "values needs no collection: each page is a result of its own."
     ),
     "same-request": "One key has one result in a store. Two schemas would read the same stored form in two ways.",
     # Advice

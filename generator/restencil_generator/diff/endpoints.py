@@ -515,6 +515,7 @@ def _pagination_text(pagination: d.Pagination | None) -> str | None:
         return None
     told: dict[str, object] = {
         "style": pagination.style,
+        "in": "body" if pagination.in_body else None,
         "next": pagination.next,
         "size": f"{pagination.size.param.wire}={pagination.size.value}" if pagination.size is not None else None,
         "remove_cursor": pagination.remove_cursor,

@@ -34,11 +34,7 @@ def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) 
 
 
 def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Problem]:
-    fields = [*endpoint.params, *endpoint.search_params]
-    if endpoint.pagination_field is not None:
-        fields.append(endpoint.pagination_field)
-    if endpoint.pagination is not None and endpoint.pagination.size is not None:
-        fields.append(endpoint.pagination.size.param)
+    fields = [*endpoint.params, *endpoint.search_params, *endpoint.page_params]
     names = {field.wire: field for field in fields} | {field.name: field for field in fields}
     given: set[str] = set()
     for key, value in example.params.items():

@@ -67,11 +67,7 @@ def _search_params(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
             continue
         entities = [spec.entities[entity] for entity in dict.fromkeys(d.entities_in(collection))]
         fields = {text for entity in entities for field in entity.all_fields for text in (field.name, field.wire)}
-        size = None if endpoint.pagination is None else endpoint.pagination.size
-        silent = {
-            field.wire for field in (endpoint.pagination_field, size and size.param) if isinstance(field, d.Field)
-        }
-        silent.update(collection.non_filter_arguments)
+        silent = {*collection.non_filter_arguments, *(field.wire for field in endpoint.page_params)}
         for param in endpoint.search_params:
             if {param.name, param.wire} & (silent | fields) or param.of or param.filter is not None:
                 continue
@@ -134,7 +130,8 @@ def _parent_options(resource: d.Resource, name: str, endpoint: d.Endpoint) -> d.
 
 def _endpoint(what: str, endpoint: d.Endpoint, inherited: d.Options) -> Iterator[Problem]:
     retries = endpoint.options.retries
-    if endpoint.method in ("POST", "PATCH") and retries and retries != inherited.retries:
+    is_sent_once = endpoint.side_effect and endpoint.method in ("POST", "PATCH")
+    if is_sent_once and retries and retries != inherited.retries:
         yield advice(
             "retries-no-effect",
             f"{what} has 'retries', which has no effect: a {endpoint.method} is not sent again, since it may have been "

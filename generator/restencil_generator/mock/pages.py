@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from restencil_generator.mock import fake_values
@@ -16,6 +17,8 @@ from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of, whole
 from restencil_generator.spec.model import MISSING, Endpoint, Entity, Json, Missing, Pagination
 from restencil_generator.spec.page_styles import CURSOR, STYLES, PageStyle, implied_style
+
+T = TypeVar("T")
 
 PAGE = 10
 """Items a page where the spec does not say."""
@@ -55,13 +58,13 @@ def paging_of(endpoint: Endpoint) -> Paging | None:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[T]):
     """The items of one page, and what its neighbours and the whole are.
 
     `next` is the value of the pagination parameter for the next page, None on the last one.
     """
 
-    items: Sequence[tuple[Entity, Row]]
+    items: Sequence[T]
     total: int
     size: int
     number: int
@@ -119,23 +122,39 @@ class Pages:
         self.tables = tables
         self.call = call
         self.paging = paging_of(call.endpoint)
-        self.first: Page | None = None
+        self.first: Page[Any] | None = None
         self.headers: dict[str, str] = {}
 
-    def cut(self, rows: Sequence[tuple[Entity, Row]]) -> Page:
-        """The page that the call asks for; all rows where the spec knows no pages."""
+    def cut(self, rows: Sequence[tuple[Entity, Row]]) -> Page[tuple[Entity, Row]]:
+        """The page of records that the call asks for; all of them where the spec knows no pages."""
+        place = None if self.paging is None else self.paging.pagination.next
+        path = place.path if place is not None and place.kind == "last" else None
+
+        def name(index: int) -> str:
+            entity, row = rows[index]
+            if path is None:
+                return self.tables.pk(row)
+            return text_of(scalar_of(_at(show(self.tables, row, entity), path))) or ""
+
+        return self._cut(rows, name)
+
+    def cut_values(self, values: Sequence[Json]) -> Page[Json]:
+        """The page of plain values that the call asks for."""
+        return self._cut(values, lambda index: str(index + 1))
+
+    def _cut(self, items: Sequence[T], name: Callable[[int], str]) -> Page[T]:
         if self.paging is None:
-            return Page(rows, len(rows), max(1, len(rows)), 1, 0, None, None)
-        style, arguments = self.paging.style, dict(self.call.query)
-        window = Window(self.tables, self.call, self.paging, rows, arguments)
-        sent = arguments.get(self.paging.field)
+            return Page(items, len(items), max(1, len(items)), 1, 0, None, None)
+        style = self.paging.style
+        window = Window(self.call, self.paging, len(items), name)
+        sent = window.sent(self.paging.field)
         start = 0 if sent is None else style.index(sent, window)
         end = start + window.size
-        items = rows[start:end]
-        next_ = style.position(end, window) if items and end < len(rows) else None
+        found = items[start:end]
+        next_ = style.position(end, window) if found and end < len(items) else None
         previous = style.position(max(0, start - window.size), window) if start else None
         shown = [None if one is None else style.shown(one, window) for one in (next_, previous)]
-        page = Page(items, len(rows), window.size, style.number(start, window), start, shown[0], shown[1])
+        page = Page(found, len(items), window.size, style.number(start, window), start, shown[0], shown[1])
         self.first = self.first or page
         self.headers["X-Total-Count"] = str(page.total)
         self.headers |= style.headers({"next": next_, "prev": previous, "first": style.position(0, window)}, window)
@@ -146,59 +165,61 @@ class Pages:
 
 
 class Window:
-    """The rows of one call as its style cuts them: `size` to a page, the first one numbered `start`."""
+    """A list of `count` items as the style of its pages cuts it: `size` to a page, the first one numbered `start`.
 
-    def __init__(
-        self,
-        tables: Tables,
-        call: Call,
-        paging: Paging,
-        rows: Sequence[tuple[Entity, Row]],
-        arguments: Mapping[str, str],
-    ) -> None:
-        self.tables = tables
+    `name` gives the text by which a cursor names an item.
+    """
+
+    def __init__(self, call: Call, paging: Paging, count: int, name: Callable[[int], str]) -> None:
         self.call = call
         self.paging = paging
-        self.rows = rows
+        self.count = count
+        self.name = name
         pagination = paging.pagination
+        self.is_named_by_last = pagination.next is not None and pagination.next.kind == "last"
         self.start = paging.style.start if pagination.start is None else pagination.start
         self.size = PAGE if pagination.size is None else pagination.size.value
-        if paging.size is not None and paging.size in arguments:
-            self.size = _whole(paging.size, arguments[paging.size], least=1)
+        sent = None if paging.size is None else self.sent(paging.size)
+        if paging.size is not None and sent is not None:
+            self.size = _whole(paging.size, sent, least=1)
+
+    def sent(self, name: str) -> str | None:
+        """What the client has sent for the page, or for its size: in the query, which URLs of pages have, or in the
+        body.
+        """
+        body, sent = self.call.body, dict(self.call.query).get(name)
+        if sent is None and self.paging.pagination.in_body and isinstance(body, dict):
+            return text_of(scalar_of(body.get(name)))
+        return sent
 
     def whole(self, text: str, least: int, /) -> int:
         """The number that was sent for the page."""
         return _whole(self.paging.field, text, least=least)
 
     def cursor(self, index: int, /) -> str:
-        """The cursor behind the row before: the member that `next: last.…` names, else an opaque text."""
-        return self._cursor(*self.rows[index - 1])
-
-    def _cursor(self, entity: Entity, row: Row) -> str:
-        place = self.paging.pagination.next
-        if place is not None and place.kind == "last":
-            return text_of(scalar_of(_at(show(self.tables, row, entity), place.path))) or ""
-        return base64.urlsafe_b64encode(f"after {self.tables.pk(row)}".encode()).decode().rstrip("=")
+        """The cursor behind the item before: the member that `next: last.…` names, else an opaque text."""
+        name = self.name(index - 1)
+        if self.is_named_by_last:
+            return name
+        return base64.urlsafe_b64encode(f"after {name}".encode()).decode().rstrip("=")
 
     def index_of(self, cursor: str, /) -> int:
-        """The index behind the row that a cursor names, also of one deleted meanwhile where ids count up."""
-        place = self.paging.pagination.next
-        texts = [self._cursor(entity, row) for entity, row in self.rows]
-        if cursor in texts:
-            return len(texts) - texts[::-1].index(cursor)
-        last = cursor
-        if place is None or place.kind != "last":
+        """The index behind the item that a cursor names, also of one deleted meanwhile where ids count up."""
+        name = cursor
+        if not self.is_named_by_last:
             try:
                 decoded = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
             except (binascii.Error, UnicodeDecodeError, ValueError):
                 decoded = ""
             if not decoded.startswith("after "):
                 raise Refusal(HTTPStatus.BAD_REQUEST, f"{self.paging.field} is no cursor of this list: {cursor!r}")
-            last = decoded.removeprefix("after ")
-            texts = [self.tables.pk(row) for _, row in self.rows]
+            name = decoded.removeprefix("after ")
+        names = [self.name(index) for index in range(self.count)]
+        if name in names:
+            return len(names) - names[::-1].index(name)
         if (
-            (limit := whole(last)) is not None
-            and None not in (found := [*map(whole, texts)])
+            (limit := whole(name)) is not None
+            and None not in (found := [*map(whole, names)])
             and (numbers := [number for number in found if number is not None]) == sorted(numbers)
         ):
             return sum(number <= limit for number in numbers)

@@ -13,6 +13,7 @@ from restencil_generator.mock.changes import Outcome
 from restencil_generator.mock.pages import Page, Pages
 from restencil_generator.mock.records import Records
 from restencil_generator.mock.routes import filled
+from restencil_generator.mock.seed import MANY
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, argument_field, text_of, value_at
 from restencil_generator.mock.wire import to_wire
@@ -38,6 +39,7 @@ from restencil_generator.spec.model import (
     Type,
     UnionOf,
     ValuesOf,
+    values_list,
 )
 from restencil_generator.spec.type_info import bare, first_entity, holds_many
 from restencil_generator.spec.validate_value import fits
@@ -94,7 +96,8 @@ class Shape:
             return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
-        if first_entity(endpoint.schema) is None and example is not MISSING:
+        has_pages = self.pages.paging is not None and values_list(type_) is not None
+        if first_entity(endpoint.schema) is None and example is not MISSING and not has_pages:
             return Reply(status, self._wrapped(example if type_ is None else to_wire(self.spec, type_, example)))
         if type_ is None:
             return Reply(HTTPStatus.NO_CONTENT) if endpoint.side_effect else Reply(status, {})
@@ -117,7 +120,7 @@ class Shape:
             return Reply(self.outcome.status, content.decode("utf-8", "replace"), text=True)
         return Reply(self.outcome.status, content)
 
-    def _build(self, type_: Type, name: str, example: Json | Missing, page: Page | None = None) -> Json:
+    def _build(self, type_: Type, name: str, example: Json | Missing, page: Page[Any] | None = None) -> Json:
         """A value of this type for the answer. `example` is the value of the spec's example in its place."""
         match type_:
             case Optional():
@@ -139,6 +142,8 @@ class Shape:
                 return {self._key(row): show(self.tables, row, entity) for entity, row in self._rows(item, page)}
             case ObjectType():
                 return self._wrap(type_, example, page)
+            case ListOf() if self.pages.paging is not None and values_list(type_) is not None:
+                return list((page or self._page_of_values(type_, name, example)).items)
             case _:
                 return fake_values.value(self.spec, type_, name, 1) if example is MISSING else example
 
@@ -159,37 +164,46 @@ class Shape:
             return show(self.tables, self.outcome.subject)
         return [show(self.tables, row) for row in rows]
 
-    def _rows(self, of: EntityRef | UnionOf, page: Page | None) -> Sequence[tuple[Entity, Row]]:
+    def _rows(self, of: EntityRef | UnionOf, page: Page[Any] | None) -> Sequence[tuple[Entity, Row]]:
         """What the call has added, else the page that it asks for."""
         if self.outcome.added is not None:
             return [(row.entity, row) for row in self.outcome.added]
         return (page or self._page(of)).items
 
-    def _page(self, of: EntityRef | UnionOf) -> Page:
+    def _page(self, of: EntityRef | UnionOf) -> Page[tuple[Entity, Row]]:
         return self.pages.cut(self.records.rows(of))
+
+    def _page_of_values(self, type_: ListOf, name: str, example: Json | Missing) -> Page[Json]:
+        """A page of the values of the example, else of so many that there are several pages."""
+        shown = to_wire(self.spec, type_, example) if example is not MISSING else MISSING
+        made = (fake_values.value(self.spec, type_.item, name, number) for number in range(1, MANY + 1))
+        return self.pages.cut_values(shown if isinstance(shown, list) else list(made))
 
     def _key(self, row: Row) -> str:
         return row.label or self.tables.pk(row)
 
-    def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page | None) -> Json:
+    def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page[Any] | None) -> Json:
         """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
         main = next((member for member in type_.members if holds_many(member.type)), None)
         if main is not None and page is None and self.outcome.added is None:
-            of = first_entity(main.type)
-            page = None if of is None else self._page(of)
+            of, values = first_entity(main.type), values_list(type_)
+            if of is not None:
+                page = self._page(of)
+            elif values is not None and self.pages.paging is not None:
+                page = self._page_of_values(values, main.name, _member(example, main))
         wrapped: dict[str, Json] = {}
         for member in type_.members:
-            shown = (
-                example.get(member.wire, example.get(member.name, MISSING)) if isinstance(example, dict) else MISSING
-            )
-            if first_entity(member.type) is not None or isinstance(bare(member.type), ObjectType):
+            shown = _member(example, member)
+            if member is main and page is not None and first_entity(member.type) is None:
+                wrapped[member.wire] = list(page.items)
+            elif first_entity(member.type) is not None or isinstance(bare(member.type), ObjectType):
                 its = page if member is main or not holds_many(member.type) else None
                 wrapped[member.wire] = self._build(member.type, member.name, shown, its)
             else:
                 wrapped[member.wire] = self._plain(member, shown, page)
         return wrapped
 
-    def _plain(self, member: Field, example: Json | Missing, page: Page | None) -> Json:
+    def _plain(self, member: Field, example: Json | Missing, page: Page[Any] | None) -> Json:
         """A member without data: what it says of the page, what the example says, what was sent, or made up."""
         if isinstance(member.type, Const):
             return member.type.value
@@ -215,6 +229,11 @@ class Shape:
         for where, value in (*told, (pagination.length, page.size)):
             if where is not None and where.kind == "response":
                 _put(content, where.path, value)
+
+
+def _member(example: Json | Missing, member: Field) -> Json | Missing:
+    """The value of an example for a member, under its JSON name or its name in the spec."""
+    return example.get(member.wire, example.get(member.name, MISSING)) if isinstance(example, dict) else MISSING
 
 
 def _put(target: dict[str, Json], path: Sequence[str], value: Json) -> None:

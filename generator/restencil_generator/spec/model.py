@@ -296,7 +296,8 @@ class Pagination:
     """How `iterate()` finds the next page. `style` is one of `page_styles`; `next` is set for those that need it.
 
     `more`, `total` and `length` are paths in the response: whether there is another page, how many items there are in
-    all, and how many a page has. `start` is the first page or offset.
+    all, and how many a page has. `start` is the first page or offset. With `in_body` the position and the size of a
+    page are members of the body.
     """
 
     style: str
@@ -307,6 +308,7 @@ class Pagination:
     total: Next | None = None
     length: Next | None = None
     start: int | None = None
+    in_body: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -428,6 +430,19 @@ class Endpoint:
     def has_body(self) -> bool:
         """Whether a call takes a body: one is declared, and it is sent."""
         return self.body is not None and (self.send_body or self.method not in BODILESS)
+
+    @property
+    def page_param(self) -> Field | None:
+        """The search parameter that names a page; None where there is none, or where the body has it."""
+        return None if self.pagination is not None and self.pagination.in_body else self.pagination_field
+
+    @property
+    def page_params(self) -> tuple[Field, ...]:
+        """The search parameters that name a page and its size."""
+        if self.pagination is not None and self.pagination.in_body:
+            return ()
+        size = None if self.pagination is None or self.pagination.size is None else self.pagination.size.param
+        return tuple(field for field in (self.pagination_field, size) if field is not None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

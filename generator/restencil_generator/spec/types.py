@@ -52,6 +52,7 @@ __all__ = [
     "list_in",
     "no_place",
     "no_places",
+    "values_list",
     "walk",
 ]
 
@@ -453,6 +454,16 @@ def list_in(type: Type) -> ListOf | None:
     bare = type.unwrap()
     alternatives = bare.alternatives if isinstance(bare, OneOf) else (bare,)
     return next((one for one in alternatives if isinstance(one, ListOf)), None)
+
+
+def values_list(schema: Type | None) -> ListOf | None:
+    """The list of plain values that a response is, or the only list in the object that it is; None with entities."""
+    if schema is None or any(entities_in(schema)):
+        return None
+    bare = schema.unwrap()
+    types = [member.type for member in bare.members] if isinstance(bare, ObjectType) else [bare]
+    lists = [found for type in types if (found := list_in(type)) is not None]
+    return lists[0] if len(lists) == 1 else None
 
 
 # --------------------------------------------------------------------------------------------------------------- fields

@@ -199,11 +199,11 @@ class _Export:
         """The search parameters of an endpoint, that of pages among them."""
         yield from endpoint.search_params
         page = endpoint.extenders.get("get_page")
-        field = endpoint.pagination_field or (None if page is None else page.pagination_field)
+        field = endpoint.page_param or (None if page is None else page.page_param)
         if field is not None:
             optional = field.type if isinstance(field.type, d.Optional) else d.Optional(field.type)
             yield dataclasses.replace(field, type=optional)
-        if endpoint.pagination is not None and endpoint.pagination.size is not None:
+        if endpoint.pagination is not None and endpoint.pagination.size is not None and not endpoint.pagination.in_body:
             yield endpoint.pagination.size.param
 
     def _in_path(self, field: d.Field, name: str) -> Schema:

@@ -123,13 +123,15 @@ class Endpoints:
             self.bodies.body(endpoint, resource)
         elif call.method not in NO_BODY:
             values["body"] = None
-        self._answer(resource, endpoint, own, collection)
-        if collection is not None and call.method == "GET":
-            self.lists.pages(resource, endpoint, queries, python, "")
-            values.pop("collection", None)
-            if resource.kind != "group":  # no request that the document does not name hangs on the list
-                values["members"] = ["get_page"] if "pagination_field" in values else []
         self._reads(endpoint, lists=call.method == "POST" and self.lists.reads(call))
+        if collection is not None and (call.method == "GET" or "side_effect" in values):
+            if not self.lists.pages_in_body(endpoint):
+                self.lists.pages(resource, endpoint, queries, python, "")
+            values.pop("collection", None)
+            is_list = call.method == "GET" or "pagination" in values
+            if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
+                values["members"] = ["get_page"] if "pagination_field" in values else []
+        self._answer(resource, endpoint, own, collection)
         if own.expires and "side_effect" not in values:
             values["expires"] = list(own.expires)
             if own.check:

@@ -130,6 +130,22 @@ class Lists:
         if comment:
             endpoint.comments[("pagination",)] = comment
 
+    def pages_in_body(self, endpoint: Endpoint) -> bool:
+        """Writes the pages of a list that is asked for them in its body; False where it is not."""
+        operation = endpoint.call.operation
+        record = None if operation.body is None else self.context.shapes.record_of(operation.body.content.schema)
+        if record is None:
+            return False
+        schemas = {wire: self.context.shapes.of(member.parts[0]) for wire, member in record.members.items()}
+        pages = pages_of(operation, self.context.shapes, endpoint.call.answer, schemas, "")
+        if pages is None or not pages.field:
+            return False
+        endpoint.values["pagination_field"] = member_names(record.members)[pages.field]
+        endpoint.values["pagination"] = {"style": pages.pagination["style"], "in": "body", **pages.pagination}
+        if pages.comment:
+            endpoint.comments[("pagination",)] = pages.comment
+        return True
+
     def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
         """An answer with a list in it: its members, with what is held in the list's place."""
         call = endpoint.call
@@ -211,8 +227,9 @@ class Lists:
         item = self.context.types.of(many.items, owner, scope).value
         self.context.known[entity].nested.add(self.context.shapes.of(many.items).at)
         inner: Value = {"values": item} if many.values else [item]
-        # What a body selects is known to the server alone, so nothing is added to such a list here.
-        held: Value = {"collection": inner} if endpoint.call.method == "GET" else inner
+        # What a body selects is known to the server alone, so nothing but its own pages is added to such a list.
+        has_members = endpoint.call.method == "GET" or "pagination" in endpoint.values
+        held: Value = {"collection": inner} if has_members else inner
         if many.bare:
             endpoint.values["schema"] = held
             endpoint.many = ".".join(many.path)

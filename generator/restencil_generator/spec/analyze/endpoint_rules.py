@@ -42,7 +42,7 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
         what = Subject(f"'filter' of search parameter {quoted(field.name)}", own.what)
         if collection is None and not isinstance(endpoint.schema, d.QueryOf | d.AllOf | d.ListOf):
             message = f"{what} has no effect: the response is no list of entities"
-        elif endpoint.pagination_field is not None and field.wire == endpoint.pagination_field.wire:
+        elif endpoint.page_param is not None and field.wire == endpoint.page_param.wire:
             message = f"{what} has no effect: the parameter names a page"
         elif collection is not None and field.wire in collection.non_filter_arguments:
             message = f"{what} has no effect: 'non_filter_arguments' has the parameter"
@@ -79,8 +79,8 @@ def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clas
     """No two parameters have one name in Python, and none is of the URL and a header at once."""
     pythons: dict[str, d.Field] = {}
     in_url = {field.python for field in (*endpoint.params, *endpoint.search_params)}
-    if isinstance(endpoint.schema, d.PageOf) and endpoint.pagination_field is not None:
-        in_url.add(endpoint.pagination_field.python)
+    if isinstance(endpoint.schema, d.PageOf) and endpoint.page_param is not None:
+        in_url.add(endpoint.page_param.python)
     for param in endpoint.header_params:
         if param.field.python in in_url and param.field.place not in clashes:
             clashes.add(param.field.place)

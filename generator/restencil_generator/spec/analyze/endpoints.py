@@ -15,7 +15,14 @@ from restencil_generator.spec.analyze.entity_fields import check_body_fields, ch
 from restencil_generator.spec.analyze.expires import written_expires
 from restencil_generator.spec.analyze.fields import OF_FIELD
 from restencil_generator.spec.analyze.freshness import check_needs
-from restencil_generator.spec.analyze.pagination import ANY_TEXT, WrittenPagination, page_field, resolved_pagination
+from restencil_generator.spec.analyze.pagination import (
+    ANY_TEXT,
+    WrittenPagination,
+    body_members,
+    check_in_body,
+    page_field,
+    resolved_pagination,
+)
 from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.request_response import EffectiveSettings, styled_body
 from restencil_generator.spec.analyze.settings import first_given, joined_headers, nearest_auth
@@ -186,17 +193,17 @@ class Family:
 
     def _extender(self, name: str, listing: d.Endpoint) -> d.Endpoint:
         """`push`, `unshift`, `assign`, `get_page`, `move` or `remove` of a list."""
-        assert listing.collection is not None
-        assert listing.schema is not None
         if name == "get_page":
+            assert listing.schema is not None
             base = dataclasses.replace(listing, schema=d.PageOf(listing.schema), returns=None, optimistic=False)
         else:
+            assert listing.collection is not None
             moves = name in d.ASKED_FOR
             body = self._item_body(listing)
             base = dataclasses.replace(
                 listing,
                 method="PATCH" if moves else "POST",
-                path=self.root.path if moves else listing.path,
+                path=self.root.path if moves else _path_of_adder(listing, self.root),
                 side_effect=True,
                 schema=d.AdderOf(listing.collection, cast("d.Adder", name)),
                 search_params=self._asked_for(listing),
@@ -213,8 +220,8 @@ class Family:
     def _asked_for(self, listing: d.Endpoint) -> tuple[d.Field, ...]:
         """The search parameters of what changes a list: those that filter it, sent only where a call gives them."""
         apart = set(self.resource.non_filter_wires(listing.search_params))
-        if listing.pagination_field is not None:
-            apart.add(listing.pagination_field.wire)
+        if listing.page_param is not None:
+            apart.add(listing.page_param.wire)
         kept = (field for field in listing.search_params if field.wire not in apart)
         return tuple(
             (
@@ -230,9 +237,14 @@ class Family:
         )
 
     def _item_body(self, listing: d.Endpoint) -> d.Body | None:
-        """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of."""
+        """What is added to a list: where nothing is written, an item of its collection, whatever the resource is of.
+
+        A body by which the list is read is none of its items.
+        """
         assert listing.collection is not None
         item = listing.collection.of.item
+        if listing.request.in_key:
+            return self.root.body if self.root.body != d.Body("json", self.schema) else d.Body("json", item)
         written = listing.has_body or listing.body != d.Body("json", self.schema)
         return listing.body if written or not isinstance(item, d.EntityRef | d.UnionOf) else d.Body("json", item)
 
@@ -350,7 +362,7 @@ class Family:
             hanging = list(_fitting(endpoint))
             if self.schema is None:
                 hanging = [name for name in hanging if name == "get_page"]
-        elif endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf):
+        elif not _has_pages(endpoint):
             message = f"the schema of {own.what} holds no collection that anything could hang on"
             self.types.report("key-not-here", message, own.given.key("members"), "remove it")
             hanging = []
@@ -528,13 +540,13 @@ class Family:
         return own.search_params
 
     def _paged(self, endpoint: d.Endpoint, own: RawEndpoint, base: d.Endpoint) -> d.Endpoint:
-        """An endpoint with its pagination, its own or an inherited one where the schema holds a collection."""
+        """An endpoint with its pagination, its own or an inherited one where the schema holds a list."""
         types = self.types
         written = own.pagination or self.paginations.get(base.name)
-        if endpoint.collection is None or isinstance(endpoint.schema, d.AdderOf):
+        if not _has_pages(endpoint):
             for key in ("pagination_field", "pagination"):
                 if key in own.given:
-                    message = f"the schema of {own.what} holds no collection that pages could be added to"
+                    message = f"the schema of {own.what} holds no collection, and is no list of plain values"
                     types.report(
                         "pagination-without-collection",
                         message,
@@ -543,10 +555,13 @@ class Family:
                     )
             return endpoint
         inherited = base.pagination_field.name if base.pagination_field is not None else None
-        field = page_field(types, own.given["pagination_field"] or inherited, endpoint.search_params, written, endpoint)
+        name = own.given["pagination_field"] or inherited
+        in_body = written is not None and written.in_body
+        known = body_members(types, endpoint) if in_body else endpoint.search_params
+        field = page_field(types, name, known, written, endpoint)
         self.paginations[endpoint.name] = written
         node = own.given.node("pagination_field") or self.resource.given.node("pagination_field")
-        if field is not None and node is not None:
+        if field is not None and node is not None and not in_body:
             self._check_page_field(field, endpoint, own, node)
         pagination: d.Pagination | None = None
         if written is not None:
@@ -555,6 +570,8 @@ class Family:
                 holder = own.given if "pagination" in own.given else self.resource.given
                 types.report("missing-key", message, holder.key("pagination"), "add 'pagination_field: …'")
             strict = own.pagination is not None or endpoint.name == "get_list"
+            if strict and written.in_body:
+                check_in_body(types, written, field, endpoint, own.what, node or written.key)
             pagination = resolved_pagination(types, written, endpoint, own.what, strict=strict)
         return dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
 
@@ -686,11 +703,26 @@ def _holds_lists(listing: d.Endpoint) -> bool:
     return isinstance(listing.collection.of, d.ListOf)
 
 
+def _path_of_adder(listing: d.Endpoint, root: d.Endpoint) -> d.Path:
+    """Where members of a list are created: at the list, but not at the path of a `get_list` that is read by POST."""
+    is_read_by_post = listing.request.in_key and listing.standard
+    return parse_path(list_path(root.path.text)) if is_read_by_post else listing.path
+
+
+def _has_pages(endpoint: d.Endpoint) -> bool:
+    """Whether the response of an endpoint is or has a list that may come in pages."""
+    if isinstance(endpoint.schema, d.AdderOf):
+        return False
+    return endpoint.collection is not None or d.values_list(endpoint.schema) is not None
+
+
 def _fitting(listing: d.Endpoint) -> tuple[str, ...]:
     """Which of `push`, `unshift`, `assign`, `get_page` an endpoint can have."""
-    if listing.collection is None or isinstance(listing.schema, d.AdderOf | d.PageOf):
+    if not _has_pages(listing) or isinstance(listing.schema, d.PageOf):
         return ()
-    adders = ("assign",) if isinstance(listing.collection.of, d.ValuesOf) else ("push", "unshift")
+    adders: tuple[str, ...] = ()
+    if listing.collection is not None:
+        adders = ("assign",) if isinstance(listing.collection.of, d.ValuesOf) else ("push", "unshift")
     paged = listing.pagination_field is not None or (
         listing.pagination is not None and listing.pagination.remove_cursor is not None
     )

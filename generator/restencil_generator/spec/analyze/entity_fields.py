@@ -67,11 +67,7 @@ def exact_filters(types: Types, endpoint: d.Endpoint) -> tuple[str, ...] | None:
     collection = endpoint.collection
     if collection is None or isinstance(endpoint.schema, d.AdderOf):
         return None
-    apart = set(collection.non_filter_arguments)
-    if endpoint.pagination_field is not None:
-        apart.add(endpoint.pagination_field.wire)
-    if endpoint.pagination is not None and endpoint.pagination.size is not None:
-        apart.add(endpoint.pagination.size.param.wire)
+    apart = {*collection.non_filter_arguments, *(field.wire for field in endpoint.page_params)}
     filters = [field for field in (*endpoint.params, *endpoint.search_params) if field.wire not in apart]
     if not filters:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
@@ -28,9 +28,11 @@ class WrittenPagination:
     node: Node
     size: tuple[str, int] | None
     remove_cursor: d.Reference | None
-    told: Mapping[str, tuple[str, Node]]
-    """What else the answer tells by a path: `more`, `total`, `size`."""
+    paths: Mapping[str, tuple[str, Node]]
+    """Paths in the response: `more`, `total`, `size`."""
     start: int | None
+    in_body: bool
+    key: Node
 
 
 def written_pagination(given: ParsedSection) -> WrittenPagination | None:
@@ -42,7 +44,7 @@ def written_pagination(given: ParsedSection) -> WrittenPagination | None:
     pair: tuple[str, int] | None = None
     if isinstance(size, ParsedSection) and None not in (size["param"], size["value"]):
         pair = size["param"], size["value"]
-    told = {
+    paths = {
         key: (written[key], written.node(key) or given.key("pagination"))
         for key in ("more", "total", "size")
         if isinstance(written[key], str)
@@ -53,26 +55,28 @@ def written_pagination(given: ParsedSection) -> WrittenPagination | None:
         written.node("next") or given.key("pagination"),
         pair,
         written["remove_cursor"],
-        told,
+        paths,
         written["start"],
+        written["in"] == "body",
+        written.key("in") if "in" in written else given.key("pagination"),
     )
 
 
 def page_field(
     declared: SymbolTable,
     name: str | None,
-    search_params: tuple[d.Field, ...],
+    known: Sequence[d.Field],
     written: WrittenPagination | None = None,
     endpoint: d.Endpoint | None = None,
 ) -> d.Field | None:
     """The field of the parameter that names a page of an endpoint.
 
-    It has the type of the search parameter of the same name; else page numbers and offsets are integers, and a cursor
-    has the type of the field that it is taken from.
+    It has the type of the search parameter, or with `in: body` of the body member, of the same name; else page numbers
+    and offsets are integers, and a cursor has the type of the field that it is taken from.
     """
     if name is None:
         return None
-    for field in search_params:
+    for field in known:
         if field.name == name:
             return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
     type = _page_type(declared, name, written, endpoint)
@@ -113,15 +117,19 @@ def resolved_pagination(
     following: d.Next | None = None
     if written.next is not None:
         following = _next(declared, written.next, "next", written.node, endpoint, what, strict)
-    told = {key: _next(declared, text, key, node, endpoint, what, strict) for key, (text, node) in written.told.items()}
+    paths = {
+        key: _next(declared, text, key, node, endpoint, what, strict) for key, (text, node) in written.paths.items()
+    }
     size: d.PageSize | None = None
     if written.size is not None:
         name, value = written.size
-        known = next((field for field in endpoint.search_params if field.name == name), None)
+        fields = body_members(declared, endpoint) if written.in_body else endpoint.search_params
+        known = next((field for field in fields if field.name == name), None)
         param = known or d.Field(
             name, python_name(name, "parameter"), wire_name(name, declared.wire), d.Scalar("integer")
         )
-        if strict and any(parameter.name in (name, param.wire) for parameter in endpoint.path.parameters):
+        in_path = () if written.in_body else endpoint.path.parameters
+        if strict and any(parameter.name in (name, param.wire) for parameter in in_path):
             message = f"the size parameter {quoted(name)} of {what} is also a parameter of its path"
             declared.report("parameter-clash", message, written.node, "rename one of them")
         size = d.PageSize(param, value)
@@ -130,11 +138,53 @@ def resolved_pagination(
         following,
         size,
         written.remove_cursor,
-        told.get("more"),
-        told.get("total"),
-        told.get("size"),
+        paths.get("more"),
+        paths.get("total"),
+        paths.get("size"),
         written.start,
+        written.in_body,
     )
+
+
+def body_members(declared: SymbolTable, endpoint: d.Endpoint) -> tuple[d.Field, ...]:
+    """The members that the body of an endpoint declares."""
+    type = None if endpoint.body is None else endpoint.body.type
+    if isinstance(type, d.ObjectRef):
+        return declared.objects[type.name].fields
+    return type.members if isinstance(type, d.ObjectType) else ()
+
+
+def check_in_body(
+    declared: SymbolTable,
+    written: WrittenPagination,
+    field: d.Field | None,
+    endpoint: d.Endpoint,
+    what: str,
+    field_node: Node,
+) -> None:
+    """Reports `in: body` where the list is not read by its body, and positions that the body has no member for.
+
+    `field_node` is where the pagination field is written.
+    """
+    hints = {
+        "changes something": "write 'side_effect: false' where it only reads" if endpoint.side_effect else "",
+        "sends no body": "" if endpoint.has_body else "write 'method: POST' and a 'body'",
+        "has one key for all bodies": "" if endpoint.request.in_key else "add 'request: {in_key: true}'",
+    }
+    for why, hint in hints.items():
+        if hint:
+            message = f"'in: body' in the pagination of {what}, which {why}"
+            declared.report("pagination-in-body", message, written.key, hint)
+            return
+    members = [member.name for member in body_members(declared, endpoint)]
+    position = None if field is None or written.style.is_url else field.name
+    size = None if written.size is None else written.size[0]
+    named = (("the pagination field", position, field_node), ("the size parameter", size, written.key))
+    for named_as, name, node in named:
+        if members and name is not None and name not in members:
+            message = f"{named_as} {quoted(name)} of {what} is no member of its body"
+            hint = did_you_mean(name, members) or f"its members: {', '.join(members)}"
+            declared.report("unknown-field", message, node, hint)
 
 
 def _next(

@@ -999,6 +999,9 @@ ROWS: Final = (
     Row("pagination", "style", Word(tuple(STYLES)),
         f"What is sent for a page: {'; '.join(f'`{style.name}`: {style.help}' for style in STYLES.values())}.",
         required=True),
+    Row("pagination", "in", Word(("query", "body")),
+        "Where `pagination_field` and the `param` of `size` are sent. `body` is for lists that are read by POST: the "
+        "position is no part of a list's identity, the other members of the body are.", default="query"),
     Row("pagination", "next", Text(empty=False, pattern=patterns.CURSOR),
         "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
         "style `url`, where the URL of the next page is in the answer."),
