@@ -476,10 +476,10 @@ class _Statements:
             if model.merges or _has_cycle(model):
                 place = source.variable("place")
                 met = f"written.get({place} := (id({value}), {model.key!r})) == {pk}"
-                with source.block(f"elif not writer.adopts and {met}:"):
+                with source.block(f"elif not writer.owns_response and {met}:"):
                     source.put(sink.format(pk))
                 with source.block("else:"):
-                    with source.block("if not writer.adopts:"):
+                    with source.block("if not writer.owns_response:"):
                         source.put(f"written[{place}] = {pk}")
                     self._related(model, value, pk)
                     source.put(sink.format(pk))

@@ -159,7 +159,7 @@ def check_in_body(
     written: WrittenPagination,
     field: d.Field | None,
     endpoint: d.Endpoint,
-    what: str,
+    what: Subject,
     field_node: Node,
 ) -> None:
     """Reports `in: body` where the list is not read by its body, and positions that the body has no member for.
