@@ -86,7 +86,7 @@ def _parts(value: Any, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _parts(item, (*path, ("member", key)))
-    elif dataclasses.is_dataclass(value) and type(value).__module__ == d.__name__:
+    elif dataclasses.is_dataclass(value) and type(value).__module__ in (d.__name__, d.Type.__module__):
         yield path, value
         for field in dataclasses.fields(value):
             if field.compare and field.name != "example":
@@ -131,7 +131,7 @@ def _others(value: Any, hint: Any) -> Iterator[Any]:
 
 def _is_whole(value: Any) -> bool:
     """Whether a value has parts of its own, each of which is changed by itself."""
-    return dataclasses.is_dataclass(value) and type(value).__module__ == d.__name__
+    return dataclasses.is_dataclass(value) and type(value).__module__ in (d.__name__, d.Type.__module__)
 
 
 _MADE: Mapping[Any, Any] = {
