@@ -1,6 +1,6 @@
-"""What a change of a spec breaks: for callers, on the wire, in caches.
+"""Classifies changes between two specs: for callers, in requests and responses, in caches.
 
-`compare` compares two loaded specs; `rules` says what each kind of change means.
+`compare` compares two loaded specs by a walk over their parts, and `RULES` says what each kind of change means.
 """
 
 from __future__ import annotations

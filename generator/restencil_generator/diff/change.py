@@ -10,7 +10,12 @@ from restencil_generator.diff.rules import COLUMNS, RULES, Class, Column, Rule, 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """A change below something: `sub` says where below it, `text` what changed, `was` what stood there before."""
+    """A change below something: `sub` says where below it, `text` what changed, `was` what stood there before.
+
+    `key` is the key of the spec that says what changed, and `path` leads to the attribute from an endpoint, a resource
+    or the spec, empty where endpoints do not inherit it value by value. Changes of what has a place of its own have no
+    key: the places tell whether they are the same.
+    """
 
     rule: str
     sub: str
@@ -18,6 +23,14 @@ class Change:
     was: str = ""
     old_place: Place | None = None
     new_place: Place | None = None
+    key: str = ""
+    path: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What changes have in common that are one change."""
+        places = () if self.key else (self.old_place, self.new_place)
+        return self.rule, self.sub, self.key, *places
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What changed in enums, objects and entities, and which of them are called something else."""
+"""Compares enums, objects and entities, and finds which of them have a new name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,20 @@ from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from restencil_generator.diff.change import Change, Finding, found_at
-from restencil_generator.diff.fields import FIELD, Fields, described, hook, paired
-from restencil_generator.diff.types import Kind, Names, shown
+from restencil_generator.diff.fields import added_field, field_changes, paired, removed_field, rows_changes
+from restencil_generator.diff.types import Kind, Names
+from restencil_generator.diff.walk import (
+    DERIVED,
+    DESCRIPTION,
+    WRITTEN,
+    At,
+    Attributes,
+    Ignored,
+    Specs,
+    Value,
+    deprecation,
+    walk,
+)
 from restencil_generator.spec import model as d
 from restencil_generator.spec.names import constant_name
 
@@ -41,7 +53,7 @@ def renamed_types(old: d.Spec, new: d.Spec, resources: Mapping[str, str]) -> Nam
     renamed: dict[tuple[Kind, str], str] = {}
     while gone and came:
         before, now = dict(_uses(old, renamed, resources)), dict(_uses(new, {}, {}))
-        found = _met(gone, came, before, now)
+        found = _matches(gone, came, before, now)
         if not found:
             break
         renamed |= found
@@ -50,7 +62,7 @@ def renamed_types(old: d.Spec, new: d.Spec, resources: Mapping[str, str]) -> Nam
     return Names(renamed)
 
 
-def _met(
+def _matches(
     gone: list[tuple[Kind, str]],
     came: list[tuple[Kind, str]],
     before: Mapping[tuple[Kind, str], set[Use]],
@@ -129,134 +141,63 @@ def _in_type(type: d.Type | None, *where: str) -> Iterator[tuple[Kind, str, Use]
 # ------------------------------------------------------------------------------------------------------------- findings
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Declared:
-    """Compares the enums, objects and entities of two specs."""
-
-    old: d.Spec
-    new: d.Spec
-    names: Names
-    fields: Fields
-    resources: Mapping[str, str]
-
-    def findings(self) -> Iterator[Finding]:
-        """What changed."""
-        for kind, plural in _TABLES.items():
-            before, now = table(self.old, kind), table(self.new, kind)
-            met = {self.names.of(kind, name) for name in before}
-            for name, declared in before.items():
-                other = now.get(self.names.of(kind, name))
-                node = f"{plural}.{self.names.of(kind, name)}"
-                if other is None:
-                    if not self._goes_with_resource(declared, self.new):
-                        yield Finding("type-removed", node, "removed", self.new.place, declared.place)
-                    continue
-                if other.name != name:
-                    yield Finding("type-renamed", node, f"{name} → {other.name}", other.place, declared.place, name)
-                for change in self._changes(declared, other):
-                    yield found_at(change, node, declared.place, other.place)
-            for name, declared in now.items():
-                if name not in met and not self._goes_with_resource(declared, self.old):
-                    yield Finding("type-added", f"{plural}.{name}", "added", declared.place)
-
-    def _goes_with_resource(self, declared: d.Enum | d.Object | d.Entity, other: d.Spec) -> bool:
-        """Whether an entity is declared in a resource that the other spec has not: the resource is told."""
-        if not isinstance(declared, d.Entity) or declared.resource is None:
-            return False
-        called = {*other.resources, *(self.resources if other is self.new else self.resources.values())}
-        return declared.resource not in called
-
-    def _changes(self, old: d.Enum | d.Object | d.Entity, new: d.Enum | d.Object | d.Entity) -> Iterator[Change]:
-        if isinstance(old, d.Enum) and isinstance(new, d.Enum):
-            yield from _enum(old, new)
-        elif isinstance(old, d.Object) and isinstance(new, d.Object):
-            yield from self._rows(old.fields, new.fields)
-        elif isinstance(old, d.Entity) and isinstance(new, d.Entity):
-            yield from self._entity(old, new)
-
-    # ------------------------------------------------------------------------------------------------ objects, entities
-
-    def _rows(self, old: tuple[d.Field, ...], new: tuple[d.Field, ...]) -> Iterator[Change]:
-        told = tuple(self._told(field) for field in old) if self.names.renamed else old
-        yield from self.fields.rows(FIELD, told, new)
-
-    def _told(self, field: d.Field) -> d.Field:
-        return dataclasses.replace(field, type=self.names.translated(field.type))
-
-    def _entity(self, old: d.Entity, new: d.Entity) -> Iterator[Change]:
-        extends = self.names.of("entity", old.extends) if old.extends is not None else None
-        same_base = extends == new.extends
-        if not same_base:
-            was, now = extends or "nothing", new.extends or "nothing"
-            yield Change("extends-changed", "", f"extends {was} → {now}", f"extends {was}")
-        if old.abstract != new.abstract:
-            was, now = ("abstract" if one.abstract else "not abstract" for one in (old, new))
-            yield Change("abstract-changed", "", f"{was} → {now}", was)
-        renamed = {before.name: now.name for before, now in paired(old.all_fields, new.all_fields).both}
-        yield from self._identity(old, new, renamed, same_base)
-        if old.pk_optional != new.pk_optional:
-            yield Change("answers-changed", "pk_optional", f"{_text(old.pk_optional)} → {_text(new.pk_optional)}")
-        if old.persist != new.persist:
-            yield Change("persist-changed", "persist", f"{_text(old.persist)} → {_text(new.persist)}")
-        yield from described(old, new, "", None, None)
-        for change in self._entity_fields(old, new, same_base):
-            yield self._lacking(change, new)
-
-    def _identity(self, old: d.Entity, new: d.Entity, renamed: Mapping[str, str], same_base: bool) -> Iterator[Change]:
-        """The table, the key and what else finds a record. What is taken over is told of whom it is taken from."""
-
-        def taken_over(key: str) -> bool:
-            unwritten = not getattr(old, key) and not getattr(new, key)
-            return unwritten and (old.extends is not None if same_base else key in _TOLD_BY_BASE)
-
-        if old.key != new.key and not taken_over("key_written"):
-            yield Change("table-renamed", "key", f"{old.key} → {new.key}", old.key)
-        # What stands behind a dot is a field of an object, whose new name is told there.
-        pk = tuple(".".join((renamed.get(head, head), *rest)) for head, *rest in (name.split(".") for name in old.pk))
-        if (pk, old.pk_is_list) != (new.pk, new.pk_is_list) and not taken_over("pk_written"):
-            yield Change("pk-changed", "pk", f"{_pk(old)} → {_pk(new)}", _pk(old))
-        if not taken_over("indexes_written"):
-            before, now = {renamed.get(name, name) for name in old.indexes}, set(new.indexes)
-            for name in sorted(before - now):
-                yield Change("index-removed", f"indexes.{name}", "removed")
-            for name in sorted(now - before):
-                yield Change("index-added", f"indexes.{name}", "added")
-        if not taken_over("validate_written"):
-            yield from hook("validate", old.validate, new.validate, "", None, None)
-
-    def _entity_fields(self, old: d.Entity, new: d.Entity, same_base: bool) -> Iterator[Change]:
-        """Fields by themselves; those that both forms take over are told of the entity that declares them."""
-        own = {field.name for field in old.fields}, {field.name for field in new.fields}
-        pairing = paired(old.all_fields, new.all_fields)
-        for before, now in pairing.both:
-            if before.name in own[0] or now.name in own[1]:
-                yield from self.fields.field(FIELD, self._told(before), now)
-        for field in pairing.removed:
-            if field.name in own[0]:
-                yield Change("field-removed", field.name, "removed", shown(field.type), field.place)
-        for field in pairing.added:
-            if field.name in own[1]:
-                rule, required = ("body-member-required", ", required") if field.must else ("field-added", "")
-                yield Change(rule, field.name, f"added, {shown(field.type)}{required}", new_place=field.place)
-
-    @staticmethod
-    def _lacking(change: Change, entity: d.Entity) -> Change:
-        """A field that came without a default is one that the records lack that are kept already."""
-        if change.rule != "field-added":
-            return change
-        field = entity.field(change.sub)
-        if (
-            field is None
-            or isinstance(field.type, d.Optional | d.Const)
-            or field.written_default
-            or field.name in entity.pk
-        ):
-            return change
-        return dataclasses.replace(change, rule="field-added-without-default")
+def declared_findings(specs: Specs) -> Iterator[Finding]:
+    """What changed in the enums, objects and entities of two specs."""
+    for kind, plural in _TABLES.items():
+        before, now = table(specs.old, kind), table(specs.new, kind)
+        for name, declared in before.items():
+            called = specs.names.of(kind, name)
+            other, node = now.get(called), f"{plural}.{called}"
+            if other is None:
+                if not _is_reported_of_resource(specs, declared, specs.new):
+                    yield Finding("type-removed", node, "removed", specs.new.place, declared.place)
+                continue
+            if called != name:
+                yield Finding("type-renamed", node, f"{name} → {called}", other.place, declared.place, name)
+            for change in _changes(At(specs), declared, other):
+                yield found_at(change, node, declared.place, other.place)
+        known = {specs.names.of(kind, name) for name in before}
+        for name, declared in now.items():
+            if name not in known and not _is_reported_of_resource(specs, declared, specs.old):
+                yield Finding("type-added", f"{plural}.{name}", "added", declared.place)
 
 
-_TOLD_BY_BASE = ("indexes_written", "validate_written")
-"""What follows from another base and says no more than that."""
+def _is_reported_of_resource(specs: Specs, declared: d.Enum | d.Object | d.Entity, other: d.Spec) -> bool:
+    """Whether an entity is declared in a resource that the other spec does not have."""
+    if not isinstance(declared, d.Entity) or declared.resource is None:
+        return False
+    called = {*other.resources, *(specs.resources if other is specs.new else specs.resources.values())}
+    return declared.resource not in called
+
+
+def _changes(at: At, old: d.Enum | d.Object | d.Entity, new: d.Enum | d.Object | d.Entity) -> Iterator[Change]:
+    if isinstance(old, d.Enum) and isinstance(new, d.Enum):
+        yield from walk(ENUM_ATTRIBUTES, at, old, new)
+    elif isinstance(old, d.Object) and isinstance(new, d.Object):
+        yield from walk(OBJECT_ATTRIBUTES, at, old, new)
+    elif isinstance(old, d.Entity) and isinstance(new, d.Entity):
+        yield from walk(ENTITY_ATTRIBUTES, at, old, new)
+
+
+# ------------------------------------------------------------------------------------------------------ enums, objects
+
+
+def _enum_members(at: At, old: d.Enum, new: d.Enum) -> Iterator[Change]:
+    before, now = ({(type(one.value), one.value): one for one in enum.members} for enum in (old, new))
+    for key, member in before.items():
+        there, other = at.below(str(member.value)), now.get(key)
+        if other is None:
+            yield dataclasses.replace(there, places=(member.place, None)).change("enum-value-removed", "removed")
+        elif member.constant is None and other.constant is not None:
+            there = dataclasses.replace(there, places=(None, other.place))
+            yield there.change("type-added", f"constant {other.constant} added")
+        elif _constant(old, member) != _constant(new, other):
+            there = there.between(member.place, other.place)
+            yield there.changed("enum-constant-changed", member.constant, other.constant, label="constant")
+    for key, member in now.items():
+        if key not in before:
+            there = dataclasses.replace(at.below(str(member.value)), places=(None, member.place))
+            yield there.change("enum-value-added", "added")
 
 
 def _constant(enum: d.Enum, member: d.EnumMember) -> str | None:
@@ -264,26 +205,116 @@ def _constant(enum: d.Enum, member: d.EnumMember) -> str | None:
     return None if member.constant is None else member.constant.removeprefix(constant_name(enum.name, ""))
 
 
-def _enum(old: d.Enum, new: d.Enum) -> Iterator[Change]:
-    before, now = ({(type(one.value), one.value): one for one in enum.members} for enum in (old, new))
-    for key, member in before.items():
-        other = now.get(key)
-        if other is None:
-            yield Change("enum-value-removed", str(member.value), "removed", "", member.place)
-        elif member.constant is not None and _constant(old, member) != _constant(new, other):
-            text = f"constant {member.constant} → {other.constant or '–'}"
-            yield Change("enum-constant-changed", str(member.value), text, member.constant, member.place, other.place)
-        elif member.constant is None and other.constant is not None:
-            yield Change("type-added", str(member.value), f"constant {other.constant} added", new_place=other.place)
-    for key, member in now.items():
-        if key not in before:
-            yield Change("enum-value-added", str(member.value), "added", new_place=member.place)
+def _object_fields(at: At, old: d.Object, new: d.Object) -> Iterator[Change]:
+    yield from rows_changes(at, tuple(map(at.specs.names.in_field, old.fields)), new.fields)
 
 
-def _text(value: object) -> str:
-    return "–" if value is None else str(value).lower()
+_TYPE_NAME: Final = Ignored("a type is found by its name, and a new name is reported where it is used")
+
+ENUM_ATTRIBUTES: Final[Attributes[d.Enum]] = {"name": _TYPE_NAME, "members": _enum_members}
+OBJECT_ATTRIBUTES: Final[Attributes[d.Object]] = {"name": _TYPE_NAME, "fields": _object_fields, "body_name": DERIVED}
+
+# ------------------------------------------------------------------------------------------------------------- entities
 
 
-def _pk(entity: d.Entity) -> str:
-    names = ", ".join(entity.pk)
-    return f"[{names}]" if entity.pk_is_list else names
+def _extends(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    if not _has_same_base(at, old, new):
+        was = at.specs.names.of("entity", old.extends) if old.extends is not None else None
+        yield at.changed("extends-changed", was or "nothing", new.extends or "nothing", label="extends")
+
+
+def _has_same_base(at: At, old: d.Entity, new: d.Entity) -> bool:
+    return (at.specs.names.of("entity", old.extends) if old.extends is not None else None) == new.extends
+
+
+def _is_inherited(at: At, old: d.Entity, new: d.Entity, attribute: str) -> bool:
+    """Whether an attribute is inherited by both forms of an entity, so that its change is reported of the base.
+
+    What follows from another base is reported with the base, but for the table and the key.
+    """
+    written = f"{attribute}_written"
+    if getattr(old, written) or getattr(new, written):
+        return False
+    return old.extends is not None if _has_same_base(at, old, new) else attribute in ("indexes", "validate")
+
+
+def _table(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    if old.key != new.key and not _is_inherited(at, old, new, "key"):
+        yield at.below("key").changed("table-renamed", old.key, new.key)
+
+
+def _pk(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    renamed = _renamed_fields(old, new)
+    # After a dot follows a field of an object, whose new name is reported there.
+    pk = tuple(".".join((renamed.get(head, head), *rest)) for head, *rest in (name.split(".") for name in old.pk))
+    if (pk, old.pk_is_list) != (new.pk, new.pk_is_list) and not _is_inherited(at, old, new, "pk"):
+        texts = (f"[{', '.join(one.pk)}]" if one.pk_is_list else ", ".join(one.pk) for one in (old, new))
+        yield at.below("pk").changed("pk-changed", *texts)
+
+
+def _renamed_fields(old: d.Entity, new: d.Entity) -> Mapping[str, str]:
+    return {before.name: now.name for before, now in paired(old.all_fields, new.all_fields).both}
+
+
+def _indexes(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    if _is_inherited(at, old, new, "indexes"):
+        return
+    renamed = _renamed_fields(old, new)
+    before, now = {renamed.get(name, name) for name in old.indexes}, set(new.indexes)
+    for name in sorted(before ^ now):
+        rule, text = ("index-removed", "removed") if name in before else ("index-added", "added")
+        yield at.below(f"indexes.{name}").change(rule, text)
+
+
+def _validate(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    if old.validate != new.validate and not _is_inherited(at, old, new, "validate"):
+        yield at.below("validate").changed("hook-changed", old.validate, new.validate)
+
+
+def _all_fields(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
+    """Fields by themselves; those that both forms inherit are reported of the entity that declares them."""
+    own = {field.name for field in old.fields}, {field.name for field in new.fields}
+    pairing = paired(old.all_fields, new.all_fields)
+    for before, now in pairing.both:
+        if before.name in own[0] or now.name in own[1]:
+            for change in field_changes(at, at.specs.names.in_field(before), now):
+                yield _with_missing(change, new, now)
+    for field in pairing.removed:
+        if field.name in own[0]:
+            yield removed_field(at, field)
+    for field in pairing.added:
+        if field.name in own[1]:
+            yield _with_missing(added_field(at, field), new, field)
+
+
+def _with_missing(change: Change, entity: d.Entity, field: d.Field) -> Change:
+    """The change of a new field of which older records have no value falls under a rule of its own."""
+    has_value = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.name in entity.pk
+    if change.rule != "field-added" or change.sub != field.name or has_value:
+        return change
+    return dataclasses.replace(change, rule="field-added-without-default")
+
+
+ENTITY_ATTRIBUTES: Final[Attributes[d.Entity]] = {
+    "name": _TYPE_NAME,
+    "fields": Ignored("it says which of all fields are its own"),
+    "all_fields": _all_fields,
+    "pk": _pk,
+    "pk_is_list": Ignored("it is compared with `pk`"),
+    "pk_written": WRITTEN,
+    "key": _table,
+    "key_written": WRITTEN,
+    "extends": _extends,
+    "abstract": Value("abstract-changed", sub="", show=lambda is_so: "abstract" if is_so else "not abstract"),
+    "indexes": _indexes,
+    "indexes_written": WRITTEN,
+    "validate": _validate,
+    "validate_written": WRITTEN,
+    "description": DESCRIPTION,
+    "deprecated": deprecation,
+    "resource": WRITTEN,
+    "body_name": DERIVED,
+    "pk_optional": Value("answers-changed"),
+    "partial_body_name": DERIVED,
+    "persist": Value("persist-changed"),
+}

@@ -1,418 +1,143 @@
-"""What changed in an endpoint: its request, its arguments and body, its answer, and how that is kept."""
+"""Compares endpoints: their requests, arguments and bodies, their responses, and how these are kept."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
 
 from restencil_generator.diff.change import Change
-from restencil_generator.diff.fields import ARGUMENT, BODY, RESULT, Fields, described, hook, paired
-from restencil_generator.diff.types import Names, bare, shown
+from restencil_generator.diff.fields import field_changes, paired, rows_changes, type_changes
+from restencil_generator.diff.roles import ARGUMENT, BODY, RESULT
+from restencil_generator.diff.types import bare, shown
+from restencil_generator.diff.walk import (
+    DERIVED,
+    DESCRIPTION,
+    WRITTEN,
+    At,
+    Attributes,
+    Flag,
+    Ignored,
+    Value,
+    deprecation,
+    walk,
+)
 from restencil_generator.spec import model as d
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Keyed:
-    """A change of an endpoint, and the key of the spec that says what changed.
-
-    `at` reads from a resource or the spec what an endpoint takes over there; None where it takes over nothing value by
-    value. Changes of fields have no key: the place where a field stands tells whether they are the same.
-    """
-
-    change: Change
-    key: str = ""
-    at: Callable[[Any], Any] | None = None
-
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What changes have in common that are one change."""
-        change = self.change
-        places = () if self.key else (change.old_place, change.new_place)
-        return change.rule, change.sub, self.key, *places
+def endpoint_changes(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    """What changed between two forms of an endpoint; also what it takes over from elsewhere."""
+    yield from walk(ENDPOINT_ATTRIBUTES, at, old, new)
 
 
-OPTIONS: Final[Mapping[str, str]] = {
-    "data_expiry_length": "freshness-changed",
-    "error_expiry_length": "freshness-changed",
-    "poll_frequency": "freshness-changed",
-    "invalid_if_stale": "freshness-changed",
-    "needs": "freshness-changed",
-    "conditional": "freshness-changed",
-    "freshness": "freshness-changed",
-    "concurrency": "concurrency-changed",
-    "replace": "freshness-changed",
-    "error_policy": "error-policy-changed",
-    "validate": "answers-changed",
-    "strict_shape": "answers-changed",
-    "timeout": "patience-changed",
-    "retries": "patience-changed",
-    "persist": "persist-changed",
-}
-"""The rule of each option."""
+# -------------------------------------------------------------------------------------------------------------- request
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Endpoints:
-    """Compares endpoints of one resource, whose old and new form are given."""
-
-    fields: Fields
-    names: Names
-    old: d.Spec
-    new: d.Spec
-    old_resource: d.Resource
-    new_resource: d.Resource
-
-    def changes(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """What changed between two forms of an endpoint; also what it takes over from elsewhere."""
-        yield from self._request(old, new)
-        yield from self._path(old, new)
-        yield from self._arguments(old, new)
-        yield from self._body(old, new)
-        yield from self._result(old, new)
-        yield from self._pages(old, new)
-        yield from self._kept(old, new)
-        yield from self._told(old, new)
-
-    # --------------------------------------------------------------------------------------------------------- request
-
-    def _request(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        if old.method != new.method:
-            yield _value("method-changed", "method", old.method, new.method)
-        if old.side_effect != new.side_effect:
-            was, now = ("a mutation" if one.side_effect else "a read" for one in (old, new))
-            yield Keyed(Change("side-effect-changed", "", f"{was} → {now}", was), "side_effect")
-        if old.url_prefix != new.url_prefix:
-            yield _value("url-prefix-changed", "url_prefix", old.url_prefix, new.url_prefix, _read("url_prefix"))
-        for name in sorted(old.headers.keys() | new.headers.keys()):
-            values = old.headers.get(name), new.headers.get(name)
-            if values[0] != values[1]:
-                yield _value("headers-changed", "headers", *values, _member("headers", name), sub=f"headers.{name}")
-        if old.auth != new.auth:
-            texts = ["that of the spec" if one.auth is None else use_text(one.auth) for one in (old, new)]
-            yield _value("auth-use-changed", "auth", texts[0], texts[1], _read("auth"))
-        for name in sorted(set(old.without) ^ set(new.without)):
-            text = "not sent" if name in new.without else "sent"
-            yield Keyed(Change("headers-changed", f"headers.{name}", text), "header_params")
-
-    def _path(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        before, now = old.path, new.path
-        if before == now:
-            yield from self._path_types(old, new)
-            return
-        if len(before.parameters) != len(now.parameters):
-            yield _value("path-parameters-changed", "path", before.text, now.text)
-            return
-        names = [[parameter.name for parameter in path.parameters] for path in (before, now)]
-        moved = names[0] != names[1] and sorted(names[0]) == sorted(names[1])
-        if _skeleton(before) != _skeleton(now) or moved:
-            yield _value("path-changed", "path", before.text, now.text)
-        if not moved:
-            for was, is_now in zip(before.parameters, now.parameters, strict=True):
-                if was.name != is_now.name:
-                    text = f"{was.name} → {is_now.name} in {now.text}"
-                    yield Keyed(Change("path-parameter-renamed", is_now.name, text, was.name), "path")
-                if was.optional != is_now.optional:
-                    rule = "argument-optional" if is_now.optional else "argument-required"
-                    text = "may be left out" if is_now.optional else "required now"
-                    yield Keyed(Change(rule, is_now.name, text, "required" if is_now.optional else "optional"), "path")
-        yield from self._path_types(old, new)
-
-    def _path_types(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        by_name = {field.name: field for field in old.params}
-        for index, field in enumerate(new.params):
-            was = by_name.get(field.name) or (old.params[index] if len(old.params) == len(new.params) else None)
-            if was is not None and not self._follows_field(was, field, renamed=was.name != field.name):
-                alike = dataclasses.replace(was, name=field.name, wire=field.wire)
-                for change in self.fields.field(ARGUMENT, _asked(alike), _asked(field)):
-                    if change.rule not in ("argument-required", "argument-optional"):
-                        yield Keyed(change)
-
-    def _follows_field(self, old: d.Field, new: d.Field, *, renamed: bool) -> bool:
-        """Whether a parameter is typed by a field of the entity in both specs, so that a change is told there."""
-        if any(
-            self._is_declared(field, owner) for field, owner in ((old, self.old_resource), (new, self.new_resource))
-        ):
-            return False
-        if renamed:
-            return True
-        return self._has_field(self.old, self.old_resource, old.name) and self._has_field(
-            self.new, self.new_resource, new.name
-        )
-
-    @staticmethod
-    def _is_declared(field: d.Field, resource: d.Resource) -> bool:
-        """Whether the spec says what a parameter is: then it has a place of its own."""
-        places = {resource.place, *(endpoint.place for _, endpoint in resource.all_endpoints())}
-        return field.place not in places
-
-    @staticmethod
-    def _has_field(spec: d.Spec, resource: d.Resource, name: str) -> bool:
-        return any(spec.entities[entity].field(name) is not None for entity in resource.entities)
-
-    # ------------------------------------------------------------------------------------------------------- arguments
-
-    def _arguments(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        if isinstance(new.schema, d.AdderOf) and "search_params" not in old.written | new.written:
-            return  # those of its list, which are told there
-        if old.search_params is new.search_params and old.header_params is new.header_params:
-            return
-        before, now = _sent(old), _sent(new)
-        moved = {name for name in before.keys() & now.keys() if before[name][0] != now[name][0]}
-        in_path = {parameter.name for parameter in (*old.path.parameters, *new.path.parameters)}
-        apart = self._page_names() | moved
-        for kind in ("the query", "a header"):
-            rows = [
-                [one for place, one in side.values() if place == kind and one.name not in apart]
-                for side in (before, now)
-            ]
-            for change in self.fields.rows(ARGUMENT, rows[0], rows[1]):
-                if not (change.sub in in_path and change.rule in ("argument-removed", "argument-added")):
-                    yield Keyed(change)
-        for name in sorted(moved):
-            (was, field), (is_now, other) = before[name], now[name]
-            text = f"{was} → {is_now}"
-            yield Keyed(Change("argument-wire-changed", name, text, was, field.place, other.place))
-            yield from map(Keyed, self.fields.field(ARGUMENT, dataclasses.replace(field, wire=other.wire), other))
-        yield from self._headers(old, new)
-
-    @staticmethod
-    def _headers(old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """Which header parameters tell answers apart, and what is sent where none is given."""
-        known = {header.field.name: header for header in old.header_params}
-        for header in new.header_params:
-            was = known.get(header.field.name)
-            if was is None:
-                continue
-            places = (was.field.place, header.field.place)
-            if not (old.side_effect and new.side_effect):
-                for change in _apart(header.field.name, was, header):
-                    yield Keyed(dataclasses.replace(change, old_place=places[0], new_place=places[1]))
-            if was.auto != header.auto:
-                text = f"auto {was.auto or '–'} → {header.auto or '–'}"
-                yield Keyed(Change("argument-default-changed", header.field.name, text, was.auto or "", *places))
-
-    def _page_names(self) -> set[str]:
-        """The arguments that a change of the pagination field is told of."""
-        resources = (self.old_resource, self.new_resource)
-        fields = [
-            {one.pagination_field.name for _, one in resource.all_endpoints() if one.pagination_field is not None}
-            for resource in resources
-        ]
-        return fields[0] ^ fields[1]
-
-    # ------------------------------------------------------------------------------------------------------------ body
-
-    def _body(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        before, now = (one.body if one.has_body else None for one in (old, new))
-        if before is None and now is None:
-            return
-        if before is not None and now is not None:
-            yield from self._sending(old, new)
-        if before is None or now is None:
-            if old.method == new.method or "body" in old.written | new.written:
-                rule, text = ("body-added", "takes a body") if before is None else ("body-removed", "takes no body")
-                yield Keyed(Change(rule, "body", text), "body")
-            return
-        if self._is_item(before, old, self.old_resource) and self._is_item(now, new, self.new_resource):
-            return
-        yield from self._bodies(before, now)
-
-    @staticmethod
-    def _sending(old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """How a body is sent, whether it must be given, and whether it is part of the key."""
-        was, now = old.request, new.request
-        for name in ("content_type", "envelope"):
-            texts = [_path_text(getattr(one, name)) for one in (was, now)]
-            if texts[0] != texts[1]:
-                at = _member("request", name)
-                yield _value("body-format-changed", "request", texts[0], texts[1], at, sub=f"request.{name}")
-        if was.optional != now.optional:
-            rule, text = ("body-optional", "may be left out") if now.optional else ("body-required", "required now")
-            yield Keyed(Change(rule, "body", text), "request", _member("request", "optional"))
-        if was.in_key != now.in_key and not (old.side_effect and new.side_effect):
-            rule, text = ("argument-joined-key", "in the key") if now.in_key else ("argument-left-key", "in no key")
-            yield Keyed(Change(rule, "body", text), "request", _member("request", "in_key"))
-
-    @staticmethod
-    def _is_item(body: d.Body, endpoint: d.Endpoint, resource: d.Resource) -> bool:
-        """Whether the body is what the resource, or the list that it is added to, is of anyway."""
-        item = endpoint.collection.of.item if endpoint.collection is not None else resource.schema
-        return body.kind == "json" and body.type in (item, resource.schema)
-
-    def _bodies(self, old: d.Body, new: d.Body) -> Iterator[Keyed]:
-        if old.kind != new.kind:
-            whole = {"json", "form", "multipart"}
-            if old.kind in whole and new.kind in whole:
-                yield _value("body-format-changed", "body", old.kind, new.kind, sub="body")
-            elif {old.kind, new.kind} <= {"json", "any"}:
-                rule = "argument-type-widened" if new.kind == "any" else "argument-type-narrowed"
-                yield _value(rule, "body", _body_text(old), _body_text(new), sub="body")
-                return
-            else:
-                yield _value("body-member-type-changed", "body", _body_text(old), _body_text(new), sub="body")
-                return
-        before, now = self._members(old, self.old), self._members(new, self.new)
-        was = self.names.translated(old.type) if old.type is not None else None
-        if was == new.type and old.partial == new.partial:
-            return
-        if before is not None and now is not None:
-            for change in self.fields.rows(BODY, before, now, "body"):
-                yield Keyed(change)
-        elif was is not None and new.type is not None:
-            for change in self.fields.types(BODY, was, new.type, "body"):
-                yield Keyed(change, "body")
-
-    def _members(self, body: d.Body, spec: d.Spec) -> tuple[d.Field, ...] | None:
-        """The members of a body by themselves; None where it is no object."""
-        match body.type:
-            case d.ObjectType(members):
-                found = tuple(_optional(member) for member in members) if body.partial else members
-            case d.ObjectRef(name):
-                found = tuple(_in_body(field) for field in spec.objects[name].fields if field.is_sent)
-            case d.EntityRef(name):
-                found = tuple(
-                    _in_body(field, partial=body.partial) for field in spec.entities[name].all_fields if field.is_sent
-                )
-            case _:
-                return None
-        if spec is self.new:
-            return found
-        return tuple(dataclasses.replace(field, type=self.names.translated(field.type)) for field in found)
-
-    # ---------------------------------------------------------------------------------------------------------- result
-
-    def _result(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        if (old.content or "json") != (new.content or "json"):
-            yield _value("content-changed", "content", old.content or "json", new.content or "json")
-        elif not isinstance(new.schema, d.AdderOf | d.PageOf) or not isinstance(old.schema, d.AdderOf | d.PageOf):
-            wires = {was.wire: now.wire for was, now in paired(old.search_params, new.search_params).both}
-            yield from self._types("schema", old.schema and told_arguments(old.schema, wires), new.schema)
-        if old.returns is not None or new.returns is not None:
-            yield from self._types("returns", old.returns, new.returns)
-        yield from self._answer(old, new)
-        yield from self._kept_apart(old, new)
-        for key in ("process", "update"):
-            for change in hook(key, getattr(old, key), getattr(new, key), "", None, None):
-                yield Keyed(change, key)
-        for change in hook("endpoint", old.base, new.base, "", None, None):
-            yield Keyed(change, "endpoint", _read("base"))
-        for status in sorted(old.errors.keys() | new.errors.keys()):
-            yield from self._errors(status, old, new)
-
-    def _types(self, key: str, old: d.Type | None, new: d.Type | None) -> Iterator[Keyed]:
-        if old is None or new is None:
-            if old is not new:
-                yield _value("result-changed", key, shown(old), shown(new))
-            return
-        for change in self.fields.types(RESULT, self.names.translated(old), new):
-            place = change.old_place or change.new_place
-            # What has a place of its own is the same wherever it is taken over.
-            yield Keyed(change, "" if place is not None else key)
-
-    def _kept_apart(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """A list that is kept under another name, since another one has, or had, the same arguments."""
-        before, now = (_list(one.schema) for one in (old, new))
-        if before is None or now is None or before.apart == now.apart:
-            return
-        same_place = (old.path, old.url_prefix) == (new.path, new.url_prefix)
-        if same_place and self.names.translated(before.of) == now.of:
-            texts = [f"kept apart as {one.apart}" if one.apart else "the list of its kind" for one in (before, now)]
-            yield _value("identity-arguments-changed", "schema", texts[0], texts[1], sub="apart")
-
-    def _answer(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        """Where an answer has its value, and what one without content is."""
-        was, now = old.response, new.response
-        if was.envelope != now.envelope:
-            above = self.old_resource.response, self.new_resource.response
-            of_lists = (was.envelope, now.envelope) == (above[0].list_envelope, above[1].list_envelope)
-            name = "list_envelope" if of_lists else "envelope"
-            texts = [_path_text(one.envelope) for one in (was, now)]
-            yield _value("envelope-changed", "response", texts[0], texts[1], _envelope(name), sub=f"response.{name}")
-        for name, rule in (("empty", "freshness-changed"), ("ignore", "answers-changed")):
-            values = getattr(was, name), getattr(now, name)
-            if values[0] != values[1]:
-                yield _value(rule, "response", *values, _member("response", name), sub=f"response.{name}")
-
-    def _errors(self, status: str, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        was, now = old.errors.get(status), new.errors.get(status)
-        told = was if was is None else tuple(self.names.of("object", name) for name in was)
-        if told == now:
-            return
-        rule = "error-type-added" if was is None else "error-type-removed" if now is None else "error-type-changed"
-        texts = [_shape_text(shape) for shape in (was, now)]
-        change = Change(rule, f"errors.{status}", f"{texts[0]} → {texts[1]}", texts[0])
-        yield Keyed(change, "errors", _member("errors", status))
-
-    # ----------------------------------------------------------------------------------------------------------- pages
-
-    def _pages(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        before, now = (one.pagination_field for one in (old, new))
-        if before is not None and (now is None or before.name != now.name):
-            was, is_now = before.name, now.name if now is not None else None
-            yield _value("pagination-field-changed", "pagination_field", was, is_now)
-        elif before is not None and now is not None:
-            for change in self.fields.field(ARGUMENT, _asked(before), _asked(now)):
-                yield Keyed(change)
-        if old.pagination != new.pagination and old.pagination_field is not None and new.pagination_field is not None:
-            texts = [_pagination_text(one.pagination) for one in (old, new)]
-            yield _value("pagination-changed", "pagination", texts[0], texts[1])
-
-    # ------------------------------------------------------------------------------------------------------------ kept
-
-    def _kept(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        if old.options != new.options:
-            for name, rule in OPTIONS.items():
-                was, now = getattr(old.options, name), getattr(new.options, name)
-                if was != now:
-                    yield _value(rule, "options", was, now, _member("options", name), sub=name)
-        if old.optimistic != new.optimistic:
-            yield _value("optimistic-changed", "optimistic", old.optimistic, new.optimistic)
-        was, now = old.get_optimistic_response, new.get_optimistic_response
+def _headers(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    for name in sorted(old.headers.keys() | new.headers.keys()):
+        was, now = old.headers.get(name), new.headers.get(name)
         if was != now:
-            yield _value("optimistic-changed", "get_optimistic_response", was, now)
-        if old.follow_see_other != new.follow_see_other:
-            yield _value("answers-changed", "follow_see_other", old.follow_see_other, new.follow_see_other)
-        expires = old.expires if old.expires == d.NOTHING else tuple(self._called(target) for target in old.expires)
-        if set(expires) != set(new.expires):
-            yield _value("freshness-changed", "expires", old.expires, new.expires)
-        if old.cross_origin_body != new.cross_origin_body:
-            yield _value("answers-changed", "redirects", old.cross_origin_body, new.cross_origin_body)
-
-    def _called(self, target: str) -> str:
-        """What `expires` names, by the new name of its resource."""
-        resource, dot, member = target.partition(".")
-        return f"{self.new_resource.name}{dot}{member}" if dot and resource == self.old_resource.name else target
-
-    def _told(self, old: d.Endpoint, new: d.Endpoint) -> Iterator[Keyed]:
-        for change in described(old, new, "", None, None):
-            yield Keyed(change, "description" if change.rule == "description-changed" else "deprecated")
-        if old.example != new.example:
-            yield Keyed(Change("example-changed", "", "example"), "examples")
+            yield at.below(f"headers.{name}").under("headers", "headers", name).changed("headers-changed", was, now)
 
 
-# --------------------------------------------------------------------------------------------------------------- pieces
+def _without(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    for name in sorted(set(old.without) ^ set(new.without)):
+        there = at.below(f"headers.{name}").under("header_params")
+        yield there.change("headers-changed", "not sent" if name in new.without else "sent")
 
 
-def _value(
-    rule: str, key: str, old: object, new: object, at: Callable[[Any], Any] | None = None, *, sub: str | None = None
-) -> Keyed:
-    was, now = _text(old), _text(new)
-    return Keyed(Change(rule, key if sub is None else sub, f"{was} → {now}", was), key, at)
+def _path(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    at, before, now = at.under("path"), old.path, new.path
+    if before == now:
+        return
+    if len(before.parameters) != len(now.parameters):
+        yield at.below("path").changed("path-parameters-changed", before.text, now.text)
+        return
+    names = [[parameter.name for parameter in path.parameters] for path in (before, now)]
+    moved = names[0] != names[1] and sorted(names[0]) == sorted(names[1])
+    if _literal_text(before) != _literal_text(now) or moved:
+        yield at.below("path").changed("path-changed", before.text, now.text)
+    for was, is_now in zip(before.parameters, now.parameters, strict=True) if not moved else ():
+        there = at.below(is_now.name)
+        if was.name != is_now.name:
+            yield there.change("path-parameter-renamed", f"{was.name} → {is_now.name} in {now.text}", was.name)
+        yield from _OPTIONAL_PARAMETER.compare(there, "path", was.optional, is_now.optional)
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(str, cast('tuple[object, ...]', value)))}]"
-    return str(value).lower() if isinstance(value, bool) else str(value) or '""'
+_OPTIONAL_PARAMETER: Final = Flag(("argument-optional", "optional"), ("argument-required", "required"))
 
 
-def use_text(use: d.Use) -> str:
-    """Alternatives of schemes as a spec writes them."""
-    texts = [f"[{', '.join(names)}]" if len(names) > 1 else "".join(names) or "none" for names in use]
-    return f"[{', '.join(texts)}]"
+def _literal_text(path: d.Path) -> tuple[str, ...]:
+    """The literal text of a path; names of parameters, and whether they may be left out, do not count."""
+    texts = [part.text if isinstance(part, d.PathText) else f"{part.prefix}\0" for part in path.parts]
+    return tuple("".join(texts).split("\0"))
+
+
+def _path_types(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if len(old.params) != len(new.params):
+        return
+    by_name = {field.name: field for field in old.params}
+    for index, field in enumerate(new.params):
+        was = by_name.get(field.name) or old.params[index]
+        if not _follows_field(at, was, field):
+            alike = dataclasses.replace(was, name=field.name, wire=field.wire)
+            for change in field_changes(at.of(ARGUMENT), _with_bare_type(alike), _with_bare_type(field)):
+                if change.rule not in ("argument-required", "argument-optional"):
+                    yield change
+
+
+def _follows_field(at: At, old: d.Field, new: d.Field) -> bool:
+    """Whether a parameter is typed by a field of the entity in both specs, so that a change is reported there."""
+    assert at.owners is not None
+    sides = ((at.specs.old, at.owners[0], old), (at.specs.new, at.owners[1], new))
+    if any(_is_declared(field, resource) for _, resource, field in sides):
+        return False
+    return old.name != new.name or all(
+        any(spec.entities[entity].field(field.name) is not None for entity in resource.entities)
+        for spec, resource, field in sides
+    )
+
+
+def _is_declared(field: d.Field, resource: d.Resource) -> bool:
+    """Whether the spec says what a parameter is: then it has a place of its own."""
+    return field.place not in {resource.place, *(endpoint.place for _, endpoint in resource.all_endpoints())}
+
+
+def _with_bare_type(field: d.Field) -> d.Field:
+    """A parameter of a path, whose `?` comes from the path."""
+    return dataclasses.replace(field, type=bare(field.type))
+
+
+# ------------------------------------------------------------------------------------------------------------ arguments
+
+
+def _arguments(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    """Search parameters and header parameters, as one may have become the other."""
+    if _has_arguments_of_its_list(old, new):
+        return
+    if old.search_params is new.search_params and old.header_params is new.header_params:
+        return
+    at = at.of(ARGUMENT)
+    before, now = _sent(old), _sent(new)
+    moved = {name for name in before.keys() & now.keys() if before[name][0] != now[name][0]}
+    in_path = {parameter.name for parameter in (*old.path.parameters, *new.path.parameters)}
+    apart = _changed_page_arguments(at) | moved
+    for kind in ("the query", "a header"):
+        rows = [
+            [one for place, one in side.values() if place == kind and one.name not in apart] for side in (before, now)
+        ]
+        for change in rows_changes(at, rows[0], rows[1]):
+            if not (change.sub in in_path and change.rule in ("argument-removed", "argument-added")):
+                yield change
+    for name in sorted(moved):
+        (was, field), (is_now, other) = before[name], now[name]
+        yield at.below(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
+        yield from field_changes(at, dataclasses.replace(field, wire=other.wire), other)
+
+
+def _has_arguments_of_its_list(old: d.Endpoint, new: d.Endpoint) -> bool:
+    """Whether changes of the arguments are reported of the list that an endpoint adds to."""
+    return isinstance(new.schema, d.AdderOf) and "search_params" not in old.written | new.written
 
 
 def _sent(endpoint: d.Endpoint) -> dict[str, tuple[str, d.Field]]:
@@ -424,70 +149,113 @@ def _sent(endpoint: d.Endpoint) -> dict[str, tuple[str, d.Field]]:
     return found
 
 
-def _apart(name: str, old: d.HeaderParam, new: d.HeaderParam) -> Iterator[Change]:
-    """Whether calls that differ in a header share an answer, and records."""
-    if (old.in_key, old.partition) == (new.in_key, new.partition):
+def _changed_page_arguments(at: At) -> set[str]:
+    """The arguments that a change of the pagination field is reported of."""
+    fields = [
+        {one.pagination_field.name for _, one in resource.all_endpoints() if one.pagination_field is not None}
+        for resource in at.owners or ()
+    ]
+    return fields[0] ^ fields[1]
+
+
+def _header_params(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if not _has_arguments_of_its_list(old, new):
+        in_keys = not (old.side_effect and new.side_effect)
+        yield from header_changes(at, old.header_params, new.header_params, in_keys=in_keys)
+
+
+def header_changes(
+    at: At, old: tuple[d.HeaderParam, ...], new: tuple[d.HeaderParam, ...], *, in_keys: bool = True
+) -> Iterator[Change]:
+    """Which header parameters tell responses apart, where there are keys, and what is sent where none is given."""
+    known = {header.field.name: header for header in old}
+    for header in new:
+        was = known.get(header.field.name)
+        if was is not None:
+            there = at.below(header.field.name).between(was.field.place, header.field.place)
+            rows = HEADER_ATTRIBUTES if in_keys else {"auto": HEADER_ATTRIBUTES["auto"]}
+            yield from walk(rows, there, was, header)
+
+
+def _partition(at: At, old: d.HeaderParam, new: d.HeaderParam) -> Iterator[Change]:
+    """Whether calls that differ in a header share a response, and records."""
+    was, now = (
+        "in a partition" if one.partition else "in the key" if one.in_key else "in no key" for one in (old, new)
+    )
+    if was != now:
+        shared = (old.partition and not new.partition) or (old.in_key and not (new.in_key or new.partition))
+        yield at.changed("argument-left-key" if shared else "argument-joined-key", was, now)
+
+
+HEADER_ATTRIBUTES: Final[Attributes[d.HeaderParam]] = {
+    "field": Ignored("it is compared with the other arguments"),
+    "in_key": Ignored("it is compared with `partition`"),
+    "partition": _partition,
+    "secret": Ignored("it says what is shown, and a secret header is in no key, which is compared"),
+    "auto": Value("argument-default-changed", sub="", label="auto"),
+}
+
+# ----------------------------------------------------------------------------------------------------------------- body
+
+
+def _body(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    before, now = (one.body if one.has_body else None for one in (old, new))
+    at = at.below("body")
+    if before is not None and now is not None:
+        if not (_is_item(at, 0, before, old) and _is_item(at, 1, now, new)):
+            yield from walk(BODY_ATTRIBUTES, at.under("body").of(BODY), before, now)
+    elif before is not now and (old.method == new.method or "body" in old.written | new.written):
+        rule, text = ("body-added", "takes a body") if before is None else ("body-removed", "takes no body")
+        yield at.under("body").change(rule, text)
+
+
+def _is_item(at: At, side: int, body: d.Body, endpoint: d.Endpoint) -> bool:
+    """Whether the body is what the resource, or the list that it is added to, is of anyway."""
+    assert at.owners is not None
+    resource = at.owners[side]
+    item = endpoint.collection.of.item if endpoint.collection is not None else resource.schema
+    return body.kind == "json" and body.type in (item, resource.schema)
+
+
+def _body_kind(at: At, old: d.Body, new: d.Body) -> Iterator[Change]:
+    if old.kind == new.kind:
         return
-    words = ["in a partition" if one.partition else "in the key" if one.in_key else "in no key" for one in (old, new)]
-    shared = (old.partition and not new.partition) or (old.in_key and not (new.in_key or new.partition))
-    rule = "argument-left-key" if shared else "argument-joined-key"
-    yield Change(rule, name, f"{words[0]} → {words[1]}", words[0])
+    if {old.kind, new.kind} <= _WITH_MEMBERS:
+        yield at.changed("body-format-changed", old.kind, new.kind)
+        return
+    rule = "body-member-type-changed"
+    if {old.kind, new.kind} <= {"json", "any"}:
+        rule = "argument-type-widened" if new.kind == "any" else "argument-type-narrowed"
+    yield at.changed(rule, *(shown(body.type) if body.type is not None else body.kind for body in (old, new)))
 
 
-def _read(name: str) -> Callable[[Any], Any]:
-    return lambda level: getattr(level, name, None)
+_WITH_MEMBERS: Final = frozenset(("json", "form", "multipart"))
 
 
-def _member(name: str, key: str) -> Callable[[Any], Any]:
-    """Reads one of the headers, errors or options of an endpoint, a resource or the spec."""
-    if name in ("options", "request", "response"):
-        return lambda level: getattr(getattr(level, name), key)
-    return lambda level: getattr(level, name).get(key)
+def _body_type(at: At, old: d.Body, new: d.Body) -> Iterator[Change]:
+    was = at.specs.names.translated(old.type) if old.type is not None else None
+    if (was, old.partial) == (new.type, new.partial) or not {old.kind, new.kind} <= _WITH_MEMBERS:
+        return
+    before, now = _members(at, old, at.specs.old), _members(at, new, at.specs.new)
+    if before is not None and now is not None:
+        yield from rows_changes(at, before, now)
+    elif was is not None and new.type is not None:
+        yield from type_changes(at, was, new.type)
 
 
-def told_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
-    """A type whose lists name the arguments that tell them apart as they are called now."""
-    match type:
-        case d.CollectionOf():
-            names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
-            return dataclasses.replace(type, non_filter_arguments=names) if names else type
+def _members(at: At, body: d.Body, spec: d.Spec) -> tuple[d.Field, ...] | None:
+    """The members of a body by themselves; None where it is no object."""
+    match body.type:
         case d.ObjectType(members):
-            told = tuple(dataclasses.replace(one, type=told_arguments(one.type, wires)) for one in members)
-            return dataclasses.replace(type, members=told)
-        case d.Optional(item):
-            return d.Optional(told_arguments(item, wires))
-        case d.PageOf(item):
-            return d.PageOf(told_arguments(item, wires))
-        case d.QueryOf(of):
-            return dataclasses.replace(type, of=cast("d.CollectionOf | d.AllOf", told_arguments(of, wires)))
+            found = tuple(_optional(member) for member in members) if body.partial else members
+        case d.ObjectRef(name):
+            found = tuple(_in_body(field) for field in spec.objects[name].fields if field.is_sent)
+        case d.EntityRef(name):
+            fields = spec.entities[name].all_fields
+            found = tuple(_in_body(field, partial=body.partial) for field in fields if field.is_sent)
         case _:
-            return type
-
-
-def _list(schema: d.Type | None) -> d.CollectionOf | None:
-    """The first collection of a schema."""
-    parts = () if schema is None or isinstance(schema, d.AdderOf) else d.walk(schema)
-    return next((part for part in parts if isinstance(part, d.CollectionOf)), None)
-
-
-def _envelope(name: str) -> Callable[[Any], Any]:
-    """Reads the envelope that counts for an endpoint, where it is written."""
-    return lambda level: level.response.envelope if isinstance(level, d.Endpoint) else getattr(level.response, name)
-
-
-def _path_text(value: str | tuple[str, ...] | None) -> str | None:
-    return ".".join(value) or None if isinstance(value, tuple) else value
-
-
-def _skeleton(path: d.Path) -> tuple[str, ...]:
-    """The literal text of a path; names of parameters, and whether they may be left out, do not count."""
-    texts = [part.text if isinstance(part, d.PathText) else f"{part.prefix}\0" for part in path.parts]
-    return tuple("".join(texts).split("\0"))
-
-
-def _asked(field: d.Field) -> d.Field:
-    """A parameter of a path, whose `?` comes from the path."""
-    return dataclasses.replace(field, type=bare(field.type))
+            return None
+    return found if spec is at.specs.new else tuple(map(at.specs.names.in_field, found))
 
 
 def _optional(field: d.Field) -> d.Field:
@@ -502,26 +270,241 @@ def _in_body(field: d.Field, *, partial: bool = False) -> d.Field:
     return dataclasses.replace(field, type=bare(field.type), default=d.MISSING, written_default=False)
 
 
-def _body_text(body: d.Body) -> str:
-    return shown(body.type) if body.type is not None else body.kind
+BODY_ATTRIBUTES: Final[Attributes[d.Body]] = {
+    "kind": _body_kind,
+    "type": _body_type,
+    "partial": Ignored("it is compared with `type`"),
+}
 
 
-def _shape_text(shape: d.Shape | None) -> str:
-    return "–" if shape is None else " | ".join(shape) or "any"
+def _request(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    """How a body is sent, whether it must be given, and whether it is part of the key."""
+    if not (old.has_body and new.has_body):
+        return
+    for change in walk(REQUEST_ATTRIBUTES, at.under("request", "request"), old.request, new.request):
+        if not (change.sub == "body" and change.path[-1] == "in_key" and old.side_effect and new.side_effect):
+            yield change
+
+
+def _dotted(path: tuple[str, ...]) -> str | None:
+    return ".".join(path) or None
+
+
+REQUEST_ATTRIBUTES: Final[Attributes[d.Request]] = {
+    "content_type": Value("body-format-changed", sub="request.content_type"),
+    "envelope": Value("body-format-changed", sub="request.envelope", show=_dotted),
+    "optional": Flag(("body-optional", "optional"), ("body-required", "required"), sub="body"),
+    "in_key": Flag(("argument-joined-key", "in the key"), ("argument-left-key", "in no key"), sub="body"),
+    "style": Ignored("each field of a form has its style"),
+}
+
+# ------------------------------------------------------------------------------------------------------------- response
+
+
+def _schema(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if (old.content or "json") != (new.content or "json"):
+        return
+    if not isinstance(new.schema, d.AdderOf | d.PageOf) or not isinstance(old.schema, d.AdderOf | d.PageOf):
+        wires = {was.wire: now.wire for was, now in paired(old.search_params, new.search_params).both}
+        yield from _result(at.under("schema"), old.schema and _with_new_arguments(old.schema, wires), new.schema)
+    yield from _kept_apart(at, old, new)
+
+
+def _returns(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    yield from _result(at.under("returns"), old.returns, new.returns)
+
+
+def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
+    if old is not None and new is not None:
+        yield from type_changes(at.of(RESULT), at.specs.names.translated(old), new)
+    elif old is not new:
+        yield at.below(at.key or "").changed("result-changed", shown(old), shown(new))
+
+
+def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
+    """A type whose lists name the arguments that tell them apart as they are called now."""
+    match type:
+        case d.CollectionOf():
+            names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
+            return dataclasses.replace(type, non_filter_arguments=names) if names else type
+        case d.ObjectType(members):
+            renamed = tuple(dataclasses.replace(one, type=_with_new_arguments(one.type, wires)) for one in members)
+            return dataclasses.replace(type, members=renamed)
+        case d.Optional(item):
+            return d.Optional(_with_new_arguments(item, wires))
+        case d.PageOf(item):
+            return d.PageOf(_with_new_arguments(item, wires))
+        case d.QueryOf(of):
+            return dataclasses.replace(type, of=cast("d.CollectionOf | d.AllOf", _with_new_arguments(of, wires)))
+        case _:
+            return type
+
+
+def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    """A list that is kept under another name, since another one has, or had, the same arguments."""
+    before, now = (_list(one.schema) for one in (old, new))
+    if before is None or now is None or before.apart == now.apart:
+        return
+    same_place = (old.path, old.url_prefix) == (new.path, new.url_prefix)
+    if same_place and at.specs.names.translated(before.of) == now.of:
+        texts = (f"kept apart as {one.apart}" if one.apart else "the list of its kind" for one in (before, now))
+        yield at.below("apart").under("schema").changed("identity-arguments-changed", *texts)
+
+
+def _list(schema: d.Type | None) -> d.CollectionOf | None:
+    """The first collection of a schema."""
+    parts = () if schema is None or isinstance(schema, d.AdderOf) else d.walk(schema)
+    return next((part for part in parts if isinstance(part, d.CollectionOf)), None)
+
+
+def _response(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    assert at.owners is not None
+    lists = [resource.response.list_envelope for resource in at.owners]
+    of_lists = [old.response.envelope, new.response.envelope] == lists
+    for change in walk(RESPONSE_ATTRIBUTES, at.under("response", "response"), old.response, new.response):
+        if of_lists and change.path[-1] == "envelope":
+            change = dataclasses.replace(change, sub="response.list_envelope", path=("response", "list_envelope"))
+        yield change
+
+
+RESPONSE_ATTRIBUTES: Final[Attributes[d.Response]] = {
+    "envelope": Value("envelope-changed", sub="response.envelope", show=_dotted),
+    "list_envelope": Ignored("each endpoint has the envelope that counts"),
+    "empty": Value("freshness-changed", sub="response.empty"),
+    "ignore": Value("answers-changed", sub="response.ignore"),
+}
+
+
+def _errors(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    for status in sorted(old.errors.keys() | new.errors.keys()):
+        was, now = old.errors.get(status), new.errors.get(status)
+        was = was if was is None else tuple(at.specs.names.of("object", name) for name in was)
+        if was != now:
+            rule = "error-type-added" if was is None else "error-type-removed" if now is None else "error-type-changed"
+            there = at.below(f"errors.{status}").under("errors", "errors", status)
+            texts = (None if shape is None else " | ".join(shape) or "any" for shape in (was, now))
+            yield there.changed(rule, *texts)
+
+
+# ---------------------------------------------------------------------------------------------------------------- pages
+
+
+def _pagination_field(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    before, now = (one.pagination_field for one in (old, new))
+    if before is None:
+        return
+    if now is None or before.name != now.name:
+        there = at.below("pagination_field").under("pagination_field")
+        yield there.changed("pagination-field-changed", before.name, now.name if now is not None else None)
+    else:
+        yield from field_changes(at.of(ARGUMENT), _with_bare_type(before), _with_bare_type(now))
+
+
+def _pagination(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if old.pagination_field is not None and new.pagination_field is not None:
+        texts = [_pagination_text(endpoint.pagination) for endpoint in (old, new)]
+        if texts[0] != texts[1]:
+            yield at.below("pagination").under("pagination").changed("pagination-changed", *texts)
 
 
 def _pagination_text(pagination: d.Pagination | None) -> str | None:
+    """All that counts of a pagination: each of its attributes, the parameter of the size by its JSON name alone."""
     if pagination is None:
         return None
-    told: dict[str, object] = {
-        "style": pagination.style,
-        "in": "body" if pagination.in_body else None,
-        "next": pagination.next,
-        "size": f"{pagination.size.param.wire}={pagination.size.value}" if pagination.size is not None else None,
-        "remove_cursor": pagination.remove_cursor,
-        "more": pagination.more,
-        "total": pagination.total,
-        "length": pagination.length,
-        "start": pagination.start,
-    }
-    return f"{{{', '.join(f'{key}: {value}' for key, value in told.items() if value is not None)}}}"
+    values = {field.name: getattr(pagination, field.name) for field in dataclasses.fields(pagination)}
+    values["in_body"] = pagination.in_body or None
+    if pagination.size is not None:
+        values["size"] = f"{pagination.size.param.wire}={pagination.size.value}"
+    return f"{{{', '.join(f'{name}: {value}' for name, value in values.items() if value is not None)}}}"
+
+
+# -------------------------------------------------------------------------------------------------------------- options
+
+
+def _options(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if old.options != new.options:
+        yield from walk(OPTION_ATTRIBUTES, at.under("options", "options"), old.options, new.options)
+
+
+OPTION_ATTRIBUTES: Final[Attributes[d.Options]] = {
+    "data_expiry_length": Value("freshness-changed"),
+    "error_expiry_length": Value("freshness-changed"),
+    "poll_frequency": Value("freshness-changed"),
+    "invalid_if_stale": Value("freshness-changed"),
+    "needs": Value("freshness-changed"),
+    "conditional": Value("freshness-changed"),
+    "freshness": Value("freshness-changed"),
+    "concurrency": Value("concurrency-changed"),
+    "replace": Value("freshness-changed"),
+    "error_policy": Value("error-policy-changed"),
+    "validate": Value("answers-changed"),
+    "strict_shape": Value("answers-changed"),
+    "timeout": Value("patience-changed"),
+    "retries": Value("patience-changed"),
+    "persist": Value("persist-changed"),
+}
+
+
+def _expires(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    was = old.expires if old.expires == d.NOTHING else {_renamed_target(at, target) for target in old.expires}
+    if was != (new.expires if new.expires == d.NOTHING else set(new.expires)):
+        yield at.below("expires").under("expires").changed("freshness-changed", old.expires, new.expires)
+
+
+def _renamed_target(at: At, target: str) -> str:
+    """A target of `expires`, by the new name of its resource."""
+    resource, dot, member = target.partition(".")
+    return f"{at.specs.resources.get(resource, resource)}{dot}{member}" if dot else target
+
+
+def use_text(use: d.Use) -> str:
+    """Alternatives of schemes as a spec writes them."""
+    texts = [f"[{', '.join(names)}]" if len(names) > 1 else "".join(names) or "none" for names in use]
+    return f"[{', '.join(texts)}]"
+
+
+ENDPOINT_ATTRIBUTES: Final[Attributes[d.Endpoint]] = {
+    "name": Ignored("it is the key in the resource, which is compared"),
+    "python": DERIVED,
+    "standard": DERIVED,
+    "extends": Ignored("what an endpoint inherits is compared"),
+    "written": WRITTEN,
+    "method": Value("method-changed"),
+    "path": _path,
+    "params": _path_types,
+    "url_prefix": Value("url-prefix-changed", inherited=True),
+    "headers": _headers,
+    "without": _without,
+    "search_params": _arguments,
+    "header_params": _header_params,
+    "search_style": Ignored("each parameter has its style"),
+    "auth": Value(
+        "auth-use-changed", show=lambda use: "that of the spec" if use is None else use_text(use), inherited=True
+    ),
+    "body": _body,
+    "send_body": Ignored("whether there is a body is compared"),
+    "request": _request,
+    "content": Value("content-changed", show=lambda content: content or "json"),
+    "schema": _schema,
+    "returns": _returns,
+    "collection": DERIVED,
+    "exact_filters": DERIVED,
+    "response": _response,
+    "errors": _errors,
+    "side_effect": Value("side-effect-changed", sub="", show=lambda has: "a mutation" if has else "a read"),
+    "pagination_field": _pagination_field,
+    "pagination": _pagination,
+    "options": _options,
+    "optimistic": Value("optimistic-changed"),
+    "get_optimistic_response": Value("optimistic-changed"),
+    "base": Value("hook-changed", key="endpoint", inherited=True),
+    "process": Value("hook-changed"),
+    "update": Value("hook-changed"),
+    "follow_see_other": Value("answers-changed"),
+    "cross_origin_body": Value("answers-changed", key="redirects"),
+    "expires": _expires,
+    "description": DESCRIPTION,
+    "deprecated": deprecation,
+    "example": Value("example-changed", key="examples", sub="", note="example"),
+    "extenders": Ignored("each is compared as an endpoint"),
+}

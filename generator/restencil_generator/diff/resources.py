@@ -1,6 +1,6 @@
-"""What changed in resources: which came, went or were renamed, and each change of their endpoints told once.
+"""Compares resources: which came, went or were renamed, and the changes of their endpoints, each reported once.
 
-Endpoints are compared with all that they take over, so one line of a spec may change many of them. A change is told
+Endpoints are compared with all that they inherit, so one line of a spec may change many of them. A change is reported
 where it is written: at the endpoint that others start from, at the resource, or at the spec.
 """
 
@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from typing import Final, cast
 
 from restencil_generator.diagnostics.model import Place
-from restencil_generator.diff.change import Finding, found_at
-from restencil_generator.diff.endpoints import Endpoints, Keyed
-from restencil_generator.diff.fields import Fields, described
-from restencil_generator.diff.types import Names
+from restencil_generator.diff.change import Change, Finding, found_at
+from restencil_generator.diff.endpoints import endpoint_changes
+from restencil_generator.diff.walk import (
+    DERIVED,
+    DESCRIPTION,
+    At,
+    Attributes,
+    Ignored,
+    Specs,
+    deprecation,
+    walk,
+)
 from restencil_generator.spec import model as d
 from restencil_generator.spec.names import pascal_case
 from restencil_generator.spec.path_template import route
@@ -26,10 +35,10 @@ def renamed_resources(old: d.Spec, new: d.Spec) -> dict[str, str]:
     gone = [resource for name, resource in old.resources.items() if name not in new.resources]
     came = [resource for name, resource in new.resources.items() if name not in old.resources]
     found: dict[str, str] = {}
-    asked = {resource.name: _requests(resource) for resource in (*gone, *came)} if gone and came else {}
+    requests = {resource.name: _requests(resource) for resource in (*gone, *came)} if gone and came else {}
     for resource in gone:
         left = [other for other in came if other.name not in found.values()]
-        shared = {other.name: len(asked[resource.name] & asked[other.name]) for other in left}
+        shared = {other.name: len(requests[resource.name] & requests[other.name]) for other in left}
         best = max(shared, key=lambda name: shared[name], default=None)
         if best is not None and shared[best]:
             found[resource.name] = best
@@ -40,247 +49,235 @@ def _requests(resource: d.Resource) -> set[tuple[object, ...]]:
     return {(endpoint.method, route(endpoint.path)) for endpoint in resource.endpoints.values()}
 
 
-@dataclasses.dataclass(slots=True)
-class Resources:
-    """Compares the resources of two specs."""
+def resource_findings(specs: Specs) -> Iterator[Finding]:
+    """What changed in the resources of two specs, changes of the spec that reach endpoints included."""
+    pairs: list[tuple[d.Resource, d.Resource]] = []
+    for name, resource in specs.old.resources.items():
+        other = specs.new.resources.get(specs.resources.get(name, name))
+        if other is None:
+            yield Finding("resource-removed", f"resources.{name}", "removed", specs.new.place, resource.place)
+        else:
+            pairs.append((resource, other))
+    known = {new.name for _, new in pairs}
+    for name, resource in specs.new.resources.items():
+        if name not in known:
+            yield Finding("resource-added", f"resources.{name}", "added", resource.place)
+    moved = _moved_endpoints(pairs)
+    for old, new in pairs:
+        for change in walk(RESOURCE_ATTRIBUTES, At(specs, places=(old.place, new.place)), old, new):
+            yield found_at(change, f"resources.{new.name}", old.place, new.place)
+        yield from _Endpoints(specs, old, new, moved).findings()
 
-    old: d.Spec
-    new: d.Spec
-    names: Names
-    fields: Fields
-    renamed: Mapping[str, str]
-    _of_spec: dict[tuple[object, ...], Finding] = dataclasses.field(default_factory=dict[tuple[object, ...], Finding])
+
+def _resource_name(at: At, old: d.Resource, new: d.Resource) -> Iterator[Change]:
+    if old.name != new.name:
+        yield at.changed("resource-renamed", old.name, new.name)
+
+
+def _class_name(at: At, old: d.Resource, new: d.Resource) -> Iterator[Change]:
+    derived = old.class_name == pascal_case(old.name) and new.class_name == pascal_case(new.name)
+    if old.class_name != new.class_name and not derived:
+        yield at.changed("resource-class-renamed", old.class_name, new.class_name, label="class")
+
+
+_RESOLVED: Final = Ignored("each endpoint has what it inherits from here")
+
+RESOURCE_ATTRIBUTES: Final[Attributes[d.Resource]] = {
+    "name": _resource_name,
+    "python": DERIVED,
+    "class_name": _class_name,
+    "path": _RESOLVED,
+    "schema": _RESOLVED,
+    "url_prefix": _RESOLVED,
+    "headers": _RESOLVED,
+    "options": _RESOLVED,
+    "optimistic": _RESOLVED,
+    "members": Ignored("each member is an endpoint"),
+    "endpoints": Ignored("they are compared by `endpoint_changes`"),
+    "body": _RESOLVED,
+    "search_params": _RESOLVED,
+    "params": _RESOLVED,
+    "pagination_field": _RESOLVED,
+    "pagination": _RESOLVED,
+    "base": _RESOLVED,
+    "errors": _RESOLVED,
+    "header_params": _RESOLVED,
+    "without": _RESOLVED,
+    "auth": _RESOLVED,
+    "request": _RESOLVED,
+    "response": _RESOLVED,
+    "singleton": Ignored("it decides which members there are"),
+    "cross_origin_body": _RESOLVED,
+    "description": DESCRIPTION,
+    "deprecated": deprecation,
+}
+
+# ------------------------------------------------------------------------------------------------------------ endpoints
+
+
+class _Endpoints:
+    """Compares the endpoints of the two forms of one resource.
+
+    `called` has the new names of the endpoints that are still there, `was` their old names; endpoints of a list have
+    the list's name before their own.
+    """
+
+    def __init__(
+        self, specs: Specs, old: d.Resource, new: d.Resource, moved: Mapping[tuple[str, str], tuple[str, str]]
+    ) -> None:
+        self.specs = specs
+        self.old, self.new = old, new
+        self.moved = moved
+        self.before, self.now = dict(_flat(old)), dict(_flat(new))
+        self.called = self._called()
+        self.was = {new: old for old, new in self.called.items()}
+        self.node = f"resources.{new.name}"
 
     def findings(self) -> Iterator[Finding]:
-        """What changed, changes of the spec that reach endpoints included."""
-        met = set(self.renamed.values())
-        pairs: list[tuple[d.Resource, d.Resource]] = []
-        for name, resource in self.old.resources.items():
-            other = self.new.resources.get(self.renamed.get(name, name))
-            if other is None:
-                yield Finding("resource-removed", f"resources.{name}", "removed", self.new.place, resource.place)
-            else:
-                pairs.append((resource, other))
-                met.add(other.name)
-        for name, resource in self.new.resources.items():
-            if name not in met:
-                yield Finding("resource-added", f"resources.{name}", "added", resource.place)
-        moved = _moved_endpoints(pairs)
-        for old, new in pairs:
-            yield from self._resource(old, new, moved)
-        yield from self._of_spec.values()
-
-    def _resource(
-        self, old: d.Resource, new: d.Resource, moved: Mapping[tuple[str, str], tuple[str, str]]
-    ) -> Iterator[Finding]:
-        node = f"resources.{new.name}"
-        if old.name != new.name:
-            yield Finding("resource-renamed", node, f"{old.name} → {new.name}", new.place, old.place, old.name)
-        derived = old.class_name == pascal_case(old.name) and new.class_name == pascal_case(new.name)
-        if old.class_name != new.class_name and not derived:
-            text = f"class {old.class_name} → {new.class_name}"
-            yield Finding("resource-class-renamed", node, text, new.place, old.place, old.class_name)
-        for change in described(old, new, "", old.place, new.place):
-            yield found_at(change, node, old.place, new.place)
-        yield from _Pair(self, old, new, moved).findings()
-
-    def tell_of_spec(self, keyed: Keyed) -> None:
-        """Notes a change that the top of the spec makes, once for all endpoints that it reaches."""
-        change = keyed.change
-        node = change.sub if keyed.key in ("", change.sub.partition(".")[0]) else f"{keyed.key}.{change.sub}"
-        places = (_at(spec, keyed.key) for spec in (self.old, self.new))
-        self._of_spec.setdefault(keyed.identity, found_at(dataclasses.replace(change, sub=""), node, *places))
-
-
-@dataclasses.dataclass(slots=True)
-class _Pair:
-    """Compares the two forms of one resource."""
-
-    whole: Resources
-    old: d.Resource
-    new: d.Resource
-    moved: Mapping[tuple[str, str], tuple[str, str]]
-
-    def findings(self) -> Iterator[Finding]:
-        before, now = dict(_flat(self.old)), dict(_flat(self.new))
-        called = self._called(before, now)
-        for name, endpoint in before.items():
-            if name not in called:
-                yield from self._gone(name, endpoint, called, now)
-            elif called[name] != name:
-                other = now[called[name]]
-                if not (name in _LIST_MEMBERS or "." in name):
-                    node = f"resources.{self.new.name}.{called[name]}"
-                    text = f"{name} → {called[name]}"
-                    yield Finding("endpoint-renamed", node, text, other.place, endpoint.place, name)
-        yield from self._came(before, now, called)
-        yield from self._changed(before, now, called)
+        """What changed."""
+        for name, endpoint in self.before.items():
+            called = self.called.get(name)
+            if called is None:
+                yield from self._gone(name, endpoint)
+            elif called != name and not (name in _LIST_MEMBERS or "." in name):
+                text, place = f"{name} → {called}", self.now[called].place
+                yield Finding("endpoint-renamed", f"{self.node}.{called}", text, place, endpoint.place, name)
+        yield from self._came()
+        yield from self._changed()
 
     # ------------------------------------------------------------------------------------------------- which there are
 
-    def _called(self, before: Mapping[str, d.Endpoint], now: Mapping[str, d.Endpoint]) -> dict[str, str]:
-        """What each endpoint that is still there is called; what hangs on a renamed list is called after it."""
-        called: dict[str, str] = {name: name for name in before if name in now}
-        asked = {
+    def _called(self) -> dict[str, str]:
+        """What each endpoint that is still there is called; what belongs to a renamed list is called after it."""
+        called: dict[str, str] = {name: name for name in self.before if name in self.now}
+        requests = {
             (endpoint.method, route(endpoint.path)): name
-            for name, endpoint in now.items()
-            if name not in before and "." not in name
+            for name, endpoint in self.now.items()
+            if name not in self.before and "." not in name
         }
-        for name, endpoint in before.items():
-            if name not in now and "." not in name:
-                other = asked.pop((endpoint.method, route(endpoint.path)), None)
+        for name, endpoint in self.before.items():
+            if name not in self.now and "." not in name:
+                other = requests.pop((endpoint.method, route(endpoint.path)), None)
                 if other is not None:
                     called[name] = other
                     for member in endpoint.extenders:
-                        if f"{other}.{member}" in now:
+                        if f"{other}.{member}" in self.now:
                             called[f"{name}.{member}"] = f"{other}.{member}"
         return called
 
-    def _gone(
-        self, name: str, endpoint: d.Endpoint, called: Mapping[str, str], now: Mapping[str, d.Endpoint]
-    ) -> Iterator[Finding]:
+    def _gone(self, name: str, endpoint: d.Endpoint) -> Iterator[Finding]:
         holder, _, member = name.rpartition(".")
-        node = f"resources.{self.new.name}.{name}"
-        if holder:
-            if holder in called and not self._list_changed(self._holder(holder), now[called[holder]], member):
-                yield Finding("list-member-removed", node, "removed", self.new.place, endpoint.place)
-            return
-        if name == "create" and "push" not in self._members(now):
-            return
+        node = f"{self.node}.{name}"
         target = self.moved.get((self.old.name, name))
-        if target is not None:
-            other = self.whole.new.resources[target[0]].endpoints[target[1]]
+        if holder:
+            if holder in self.called and not _explains(self.before[holder], self.now[self.called[holder]], member):
+                yield Finding("list-member-removed", node, "removed", self.new.place, endpoint.place)
+        elif name == "create" and "get_list.push" not in self.now:
+            return
+        elif target is not None:
+            other = self.specs.new.resources[target[0]].endpoints[target[1]]
             text = f"{self.new.name}.{name} → {'.'.join(target)}"
             yield Finding("endpoint-renamed", f"resources.{'.'.join(target)}", text, other.place, endpoint.place, name)
-            return
-        yield Finding("endpoint-removed", node, "removed", self.new.place, endpoint.place)
+        else:
+            yield Finding("endpoint-removed", node, "removed", self.new.place, endpoint.place)
 
-    def _holder(self, name: str) -> d.Endpoint:
-        return self.old.endpoints[name]
-
-    @staticmethod
-    def _members(now: Mapping[str, d.Endpoint]) -> set[str]:
-        return {name.rpartition(".")[2] for name in now if name.startswith("get_list.")}
-
-    @staticmethod
-    def _list_changed(old: d.Endpoint, new: d.Endpoint, member: str) -> bool:
-        """Whether another change of a list says already why a member of it came or went."""
-        if type(old.collection) is not type(new.collection):
-            return True
-        if (
-            old.collection is not None
-            and new.collection is not None
-            and type(old.collection.of) is not type(new.collection.of)
-        ):
-            return member != "get_page"
-        return member == "get_page" and old.pagination_field is not None and new.pagination_field is None
-
-    def _came(
-        self, before: Mapping[str, d.Endpoint], now: Mapping[str, d.Endpoint], called: Mapping[str, str]
-    ) -> Iterator[Finding]:
-        met = set(called.values())
-        was_called = {new: old for old, new in called.items()}
+    def _came(self) -> Iterator[Finding]:
         arrived = set(self.moved.values())
-        for name, endpoint in now.items():
-            if name in met or (self.new.name, name) in arrived:
+        for name, endpoint in self.now.items():
+            if name in self.was or (self.new.name, name) in arrived:
                 continue
             holder, _, member = name.rpartition(".")
-            node = f"resources.{self.new.name}.{name}"
+            node = f"{self.node}.{name}"
             if holder:
-                if holder in met and not self._list_changed(before[was_called[holder]], now[holder], member):
+                if holder in self.was and not _explains(self.before[self.was[holder]], self.now[holder], member):
                     yield Finding("list-member-added", node, "added", endpoint.place)
-            elif name != "create" or "push" in self._members(before):
+            elif name != "create" or "get_list.push" in self.before:
                 yield Finding("endpoint-added", node, "added", endpoint.place)
 
     # ---------------------------------------------------------------------------------------------------- what changed
 
-    def _changed(
-        self, before: Mapping[str, d.Endpoint], now: Mapping[str, d.Endpoint], called: Mapping[str, str]
-    ) -> Iterator[Finding]:
-        whole = self.whole
-        endpoints = Endpoints(whole.fields, whole.names, whole.old, whole.new, self.old, self.new)
-        found: dict[str, dict[tuple[object, ...], Keyed]] = {}
-        was = {new: old for old, new in called.items()}
-        for name, endpoint in now.items():
-            if name in was:
-                old = before[was[name]]
-                if old is not endpoint:
-                    mine = found.setdefault(name, {})
-                    for keyed in endpoints.changes(old, endpoint):
-                        mine.setdefault(keyed.identity, keyed)
-        told: dict[tuple[object, ...], set[str]] = {}
-        order: list[tuple[str, Keyed]] = []
+    def _changed(self) -> Iterator[Finding]:
+        found: dict[str, dict[tuple[object, ...], Change]] = {}
+        at = At(self.specs, owners=(self.old, self.new))
+        for name, endpoint in self.now.items():
+            old = self.before[self.was[name]] if name in self.was else endpoint
+            if old is not endpoint:
+                changes = found.setdefault(name, {})
+                for change in endpoint_changes(at, old, endpoint):
+                    changes.setdefault(change.identity, change)
+        owners: dict[tuple[object, ...], dict[str, Change]] = {}
         for name, changes in found.items():
-            for identity, keyed in changes.items():
-                owner = self._owner(name, keyed, found, now, before, was)
-                owners = told.setdefault(identity, set())
-                if owner not in owners:
-                    owners.add(owner)
-                    order.append((owner, keyed))
-        for owner, keyed in order:
-            yield from self._tell(owner, keyed, told, before, now, was)
+            for identity, change in changes.items():
+                owners.setdefault(identity, {}).setdefault(self._owner(name, change, found), change)
+        for reported in owners.values():
+            first = next(iter(reported.values()))
+            if not first.key and len(reported) > 1:
+                reported = {_RESOURCE: first}
+            for owner, change in reported.items():
+                yield from self._report(owner, change)
 
-    def _tell(
-        self,
-        owner: str,
-        keyed: Keyed,
-        told: dict[tuple[object, ...], set[str]],
-        before: Mapping[str, d.Endpoint],
-        now: Mapping[str, d.Endpoint],
-        was: Mapping[str, str],
-    ) -> Iterator[Finding]:
-        if owner == _SPEC and keyed.key == "url_prefix" and (self.whole.old.servers or self.whole.new.servers):
-            return  # told of the servers
-        if owner == _SPEC:
-            self.whole.tell_of_spec(keyed)
-            return
-        node = f"resources.{self.new.name}"
-        if not keyed.key:
-            owners = told.pop(keyed.identity, set())
-            if not owners:
-                return  # told of the resource already
-            owner = owners.pop() if len(owners) == 1 else _RESOURCE
+    def _report(self, owner: str, change: Change) -> Iterator[Finding]:
+        specs, key = self.specs, change.key
         if owner == _RESOURCE:
-            yield found_at(keyed.change, node, _at(self.old, keyed.key), _at(self.new, keyed.key))
-        else:
-            old, new = before[was[owner]], now[owner]
-            yield found_at(keyed.change, f"{node}.{owner}", _at(old, keyed.key), _at(new, keyed.key))
+            yield found_at(change, self.node, key_place(self.old, key), key_place(self.new, key))
+        elif owner != _SPEC:
+            old, new = self.before[self.was[owner]], self.now[owner]
+            yield found_at(change, f"{self.node}.{owner}", key_place(old, key), key_place(new, key))
+        elif not (key == "url_prefix" and (specs.old.servers or specs.new.servers)):  # that is reported of the servers
+            node = change.sub if key in ("", change.sub.partition(".")[0]) else f"{key}.{change.sub}"
+            places = (key_place(spec, key) for spec in (specs.old, specs.new))
+            yield found_at(dataclasses.replace(change, sub=""), node, *places)
 
-    def _owner(
-        self,
-        name: str,
-        keyed: Keyed,
-        found: Mapping[str, Mapping[tuple[object, ...], Keyed]],
-        now: Mapping[str, d.Endpoint],
-        before: Mapping[str, d.Endpoint],
-        was: Mapping[str, str],
-    ) -> str:
+    def _owner(self, name: str, change: Change, found: Mapping[str, Mapping[tuple[object, ...], Change]]) -> str:
         """Where a change is made: the endpoint that says so, the resource, or the spec."""
         top = name
-        while (base := _base(top, now)) is not None and keyed.identity in found.get(base, ()):
+        while (base := _base(top, self.now)) is not None and change.identity in found.get(base, ()):
             top = base
-        if not keyed.key:
+        old, new = self.before[self.was[top]], self.now[top]
+        if not change.key:
             return top
-        written = keyed.key in now[top].written | before[was[top]].written
-        if keyed.at is None:
-            return top if written or keyed.key in _OWN else _RESOURCE
-        values = keyed.at(before[was[top]]), keyed.at(now[top])
-        if values != (keyed.at(self.old), keyed.at(self.new)):
+        if not change.path:
+            return top if change.key in old.written | new.written | _OWN else _RESOURCE
+        values = _at_path(old, change.path), _at_path(new, change.path)
+        if values != (_at_path(self.old, change.path), _at_path(self.new, change.path)):
             return top
-        if values != (keyed.at(self.whole.old), keyed.at(self.whole.new)):
+        if values != (_at_path(self.specs.old, change.path), _at_path(self.specs.new, change.path)):
             return _RESOURCE
         return _SPEC
 
 
-def _at(holder: d.Spec | d.Resource | d.Endpoint, key: str) -> Place:
+def key_place(holder: d.Spec | d.Resource | d.Endpoint, key: str) -> Place:
     """Where the value of a key stands; where it is not written, the whole."""
     return holder.places.get(key, holder.place)
+
+
+def _at_path(level: d.Spec | d.Resource | d.Endpoint, path: tuple[str, ...]) -> object:
+    """What an endpoint, a resource or the spec has at a path of attributes and members."""
+    value: object = level
+    if isinstance(level, d.Endpoint) and path == ("response", "list_envelope"):
+        path = ("response", "envelope")  # an endpoint has the one that counts for it
+    for name in path:
+        if isinstance(value, dict):
+            value = cast("dict[str, object]", value).get(name)
+        else:
+            value = getattr(value, name, None)
+    return value
 
 
 _RESOURCE, _SPEC = "", "."
 
 _OWN = frozenset(("description", "deprecated", "examples"))
-"""Keys that an endpoint takes over from nowhere."""
+"""Keys that an endpoint does not inherit."""
+
+
+def _explains(old: d.Endpoint, new: d.Endpoint, member: str) -> bool:
+    """Whether another change of a list explains already why an endpoint of it came or went."""
+    before, now = old.collection, new.collection
+    if (before is None) != (now is None):
+        return True
+    if before is not None and now is not None and type(before.of) is not type(now.of):
+        return member != "get_page"
+    return member == "get_page" and old.pagination_field is not None and new.pagination_field is None
 
 
 def _base(name: str, endpoints: Mapping[str, d.Endpoint]) -> str | None:

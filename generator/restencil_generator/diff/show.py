@@ -21,10 +21,11 @@ _COLORS: Final[Mapping[Level, str]] = {"error": "\x1b[1;31m", "warning": "\x1b[1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a comparison, in the columns that were asked for.
+    """The result of a comparison, in the columns that were asked for.
 
     `shown` are the findings that count, worst first; `ignored` those that the configuration accepts, each with its
-    entry; `unused` the entries that fit nothing. `version` is what the next version should be.
+    entry; `unused` the entries that fit nothing; `hidden` counts findings that mean nothing in these columns. `version`
+    is what the next version should be.
     """
 
     shown: tuple[Finding, ...]
@@ -32,6 +33,7 @@ class Outcome:
     unused: tuple[Ignored, ...]
     version: Version
     columns: tuple[Column, ...]
+    hidden: int
 
     def fails(self, fail_on: Class) -> bool:
         """Whether a finding is of a class, or of a worse one."""
@@ -46,10 +48,12 @@ class Outcome:
 
     @property
     def summary(self) -> str:
-        """The last line: `2 breaking, 1 additive; next version: major`."""
-        told = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "nothing changed"
+        """The last line: `2 breaking, 1 additive; next version: major`, or `No changes.`"""
+        if not self.shown and not self.ignored and not self.hidden:
+            return "No changes."
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
         ignored = f"; {len(self.ignored)} ignored" if self.ignored else ""
-        return f"{told}{ignored}; next version: {self.version}"
+        return f"{counts or 'no changes for ' + ', '.join(self.columns)}{ignored}; next version: {self.version}"
 
 
 def judge(findings: Sequence[Finding], settings: Settings, columns: tuple[Column, ...] = COLUMNS) -> Outcome:
@@ -69,7 +73,7 @@ def judge(findings: Sequence[Finding], settings: Settings, columns: tuple[Column
     shown = [finding for finding in counted if finding.worst(columns) != "–"]
     shown.sort(key=lambda finding: SEVERITIES.index(finding.worst(columns)))  # as they were, within a severity
     unused = tuple(entry for entry in settings.ignore if entry not in used)
-    return Outcome(tuple(shown), tuple(ignored), unused, version, columns)
+    return Outcome(tuple(shown), tuple(ignored), unused, version, columns, len(counted) - len(shown))
 
 
 def render(outcome: Outcome, format: Format = "text", *, color: bool = False, verbose: bool = False) -> str:

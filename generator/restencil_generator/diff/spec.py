@@ -1,16 +1,30 @@
-"""`compare`: all that changed between two specs, each change once."""
+"""Compares two specs: `compare` finds all that changed, each change once."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-from restencil_generator.diff.change import Finding, found_at
-from restencil_generator.diff.declared import Declared, renamed_types
-from restencil_generator.diff.endpoints import use_text
-from restencil_generator.diff.fields import CLIENT, VARIABLE, Fields, described, paired
-from restencil_generator.diff.resources import Resources, renamed_resources
+from restencil_generator.diff.change import Change, Finding, found_at
+from restencil_generator.diff.declared import declared_findings, renamed_types
+from restencil_generator.diff.endpoints import header_changes, use_text
+from restencil_generator.diff.fields import paired, rows_changes
+from restencil_generator.diff.resources import key_place, renamed_resources, resource_findings
+from restencil_generator.diff.roles import CLIENT, VARIABLE
 from restencil_generator.diff.rules import SEVERITIES
+from restencil_generator.diff.walk import (
+    DERIVED,
+    DESCRIPTION,
+    WRITTEN,
+    At,
+    Attributes,
+    Ignored,
+    Specs,
+    Value,
+    deprecation,
+    walk,
+)
 from restencil_generator.spec import model as d
 from restencil_generator.spec.names import pascal_case
 
@@ -19,18 +33,14 @@ def compare(old: d.Spec, new: d.Spec) -> list[Finding]:
     """What changed from one spec to another, worst first.
 
     Both are compared as they were resolved: where something is written, in which order and in how many files is no
-    change. What has a new name is recognised by method and path, name in JSON, or place of use, where the old name is
+    change. What has a new name is recognised by method and path, JSON name, or place of use, where the old name is
     gone.
     """
     resources = renamed_resources(old, new)
     names = renamed_types(old, new, resources)
     enums = {names.of("enum", name): enum for name, enum in old.enums.items()} | dict(new.enums)
-    fields = Fields(enums)
-    found = [
-        *_top(old, new, fields),
-        *Declared(old, new, names, fields, resources).findings(),
-        *Resources(old, new, names, fields, resources).findings(),
-    ]
+    specs = Specs(old, new, names, resources, enums)
+    found = [*_spec_findings(specs), *declared_findings(specs), *resource_findings(specs)]
     return sorted(dict.fromkeys(found), key=_rank)
 
 
@@ -41,46 +51,32 @@ def _rank(finding: Finding) -> tuple[object, ...]:
     return columns[0], finding.place, finding.node, finding.rule, finding.change
 
 
-def _top(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Finding]:
-    def finding(rule: str, node: str, was: str, now: str) -> Finding:
-        places = [spec.places.get(node, spec.place) for spec in (new, old)]
-        return Finding(rule, node, f"{was or '–'} → {now or '–'}", places[0], places[1], was)
+def _spec_findings(specs: Specs) -> Iterator[Finding]:
+    """What changed at the top of the spec, in its credentials, servers and arguments of the client."""
+    for change in walk(SPEC_ATTRIBUTES, At(specs), specs.old, specs.new):
+        yield found_at(change, "", key_place(specs.old, change.key), key_place(specs.new, change.key))
 
-    if old.package != new.package:
-        yield finding("package-renamed", "package", old.package, new.package)
+
+def _client(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     derived = old.client == pascal_case(old.package) and new.client == pascal_case(new.package)
     if old.client != new.client and not (derived and old.package != new.package):
-        yield finding("client-renamed", "client", old.client, new.client)
-    if old.title != new.title:
-        yield finding("description-changed", "title", old.title, new.title)
-    if old.description != new.description:
-        places = [spec.places.get("description", spec.place) for spec in (new, old)]
-        yield Finding("description-changed", "description", "description", places[0], places[1])
-    for key in ("user_agent", "version"):
-        was, now = getattr(old, key), getattr(new, key)
-        if was != now:
-            yield finding("user-agent-changed", key, _text(was), _text(now))
-    if old.request_id != new.request_id:
-        yield finding("headers-changed", "request_id", old.request_id, new.request_id)
+        yield at.below("client").under("client").changed("client-renamed", old.client, new.client)
+
+
+def _inert_headers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     before, now = ({name.lower() for name in spec.inert_headers} for spec in (old, new))
-    for name in sorted(now - before):
-        yield Finding("argument-left-key", f"inert_headers.{name}", "added", new.place, old.place)
-    for name in sorted(before - now):
-        yield Finding("argument-joined-key", f"inert_headers.{name}", "removed", new.place, old.place)
-    yield from _absent(old, new)
-    yield from _auth(old, new)
-    yield from _servers(old, new)
-    yield from _same_servers(old, new, fields)
-    yield from _client_arguments(old, new, fields)
+    for name in sorted(before ^ now):
+        rule, text = ("argument-joined-key", "removed") if name in before else ("argument-left-key", "added")
+        yield at.below(f"inert_headers.{name}").change(rule, text)
 
 
-def _absent(old: d.Spec, new: d.Spec) -> Iterator[Finding]:
-    """What fields without a default give where no answer had them: told of the whole, and of no field."""
+def _absent_fields(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
+    """What fields without a default give where no response had them: reported of the whole, and of no field."""
     for was, now in _same_fields(old, new):
         written = was.written_default or now.written_default
         if not written and was.type == now.type and (was.default is d.MISSING) != (now.default is d.MISSING):
             text = "no default → zero" if was.default is d.MISSING else "zero → no default"
-            yield Finding("answers-changed", "absent", text, new.place, old.place)
+            yield at.below("absent").change("answers-changed", text)
             return
 
 
@@ -91,115 +87,121 @@ def _same_fields(old: d.Spec, new: d.Spec) -> Iterator[tuple[d.Field, d.Field]]:
                 yield from paired(one.fields, others[name].fields).both
 
 
-def _auth(old: d.Spec, new: d.Spec) -> Iterator[Finding]:
+# ------------------------------------------------------------------------------------------------------- authentication
+
+
+def _auth(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     before, now = ({one.name: one for one in spec.auth.schemes} if spec.auth is not None else {} for spec in (old, new))
     called = {name: name for name in before.keys() & now.keys()}
     for name, scheme in before.items():
         if name in now:
             continue
-        alike = next((one for one in now.values() if one.name not in before and _sent(one) == _sent(scheme)), None)
-        text = "removed" if alike is None else f"{name} → {alike.name}"
-        place = new.place if alike is None else alike.place
-        yield Finding("auth-scheme-removed", f"auth.{name}", text, place, scheme.place, "" if alike is None else name)
-        if alike is not None:
+        alike = next((one for one in now.values() if one.name not in before and _is_alike(at, scheme, one)), None)
+        there = at.below(f"auth.{name}").between(scheme.place, new.place if alike is None else alike.place)
+        if alike is None:
+            yield there.change("auth-scheme-removed", "removed")
+        else:
+            yield there.changed("auth-scheme-removed", name, alike.name)
             called[name] = alike.name
     for name, scheme in now.items():
+        there = at.below(f"auth.{name}")
         if name not in called.values():
-            yield Finding("auth-scheme-added", f"auth.{name}", "added", scheme.place)
+            yield dataclasses.replace(there, places=(None, scheme.place)).change("auth-scheme-added", "added")
         elif name in before:
-            yield from _scheme(before[name], scheme)
+            yield from _scheme(there.between(before[name].place, scheme.place), before[name], scheme)
     if old.auth is not None and new.auth is not None:
-        uses = [
-            [tuple(names) for names in use if all(name in known for name in names)]
-            for use, known in ((_called(old.auth.use, called), called.values()), (new.auth.use, called.values()))
-        ]
+        known = set(called.values())
+        renamed = tuple(tuple(called.get(name, "") for name in names) for names in old.auth.use)
+        uses = [[names for names in use if known.issuperset(names)] for use in (renamed, new.auth.use)]
         if uses[0] != uses[1]:
-            texts = [use_text(auth.use) for auth in (old.auth, new.auth)]
-            yield Finding("auth-use-changed", "auth.use", " → ".join(texts), new.place, old.place, texts[0])
+            yield at.below("auth.use").changed("auth-use-changed", use_text(old.auth.use), use_text(new.auth.use))
 
 
-def _scheme(old: d.Scheme, new: d.Scheme) -> Iterator[Finding]:
-    node = f"auth.{new.name}"
+def _scheme(at: At, old: d.Scheme, new: d.Scheme) -> Iterator[Change]:
     if (old.oauth2 is None) != (new.oauth2 is None):
         # The client takes tokens of another kind: what was given is no credential any more.
-        yield Finding("auth-scheme-removed", node, f"{old.kind} → {new.kind}", new.place, old.place, old.kind)
+        yield at.changed("auth-scheme-removed", old.kind, new.kind)
         return
-    was, now = _sent(old), _sent(new)
-    for key in was:
-        if was[key] != now[key]:
-            text = f"{key} {was[key] or '–'} → {now[key] or '–'}"
-            yield Finding("auth-scheme-changed", f"{node}.{key}", text, new.place, old.place, was[key])
-    texts = [_env(scheme) for scheme in (old, new)]
-    if texts[0] != texts[1]:
-        yield Finding("auth-env-changed", f"{node}.env", " → ".join(texts), new.place, old.place, texts[0])
-    for change in described(_Deprecated(old.deprecated), _Deprecated(new.deprecated), "", None, None):
-        yield found_at(change, node, old.place, new.place)
+    yield from walk(SCHEME_ATTRIBUTES, at, old, new)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Deprecated:
-    """What is deprecated and has no description."""
-
-    deprecated: str | None
-    description: str = ""
+def _is_alike(at: At, old: d.Scheme, new: d.Scheme) -> bool:
+    """Whether credentials of two schemes are sent, and asked for, in the same way."""
+    return all(change.rule != "auth-scheme-changed" for change in _scheme(at, old, new)) and old.kind == new.kind
 
 
-def _sent(scheme: d.Scheme) -> dict[str, str]:
-    """How a credential is sent, and how it is asked for, as text."""
-    told = {"kind": scheme.kind, "name": scheme.parameter, "prefix": scheme.prefix}
-    if scheme.oauth2 is not None:
-        oauth2 = scheme.oauth2
-        told |= {"token_url": oauth2.token_url, "grant": oauth2.grant, "client_auth": oauth2.client_auth}
-        told |= {
-            "scopes": " ".join(oauth2.scopes),
-            "params": ", ".join(f"{k}={v}" for k, v in sorted(oauth2.params.items())),
-        }
-    return told
+def _oauth2(at: At, old: d.Scheme, new: d.Scheme) -> Iterator[Change]:
+    if old.oauth2 is not None and new.oauth2 is not None:
+        yield from walk(OAUTH2_ATTRIBUTES, at, old.oauth2, new.oauth2)
 
 
-def _env(scheme: d.Scheme) -> str:
-    """The variables of the environment that a credential is read from."""
-    if scheme.oauth2 is not None:
-        return ", ".join(f"{key}: {name}" for key, name in sorted(scheme.oauth2.env.items())) or "–"
-    return scheme.env or "–"
+def _joined(names: tuple[str, ...]) -> str | None:
+    return " ".join(names) or None
 
 
-def _called(use: d.Use, called: Mapping[str, str]) -> d.Use:
-    return tuple(tuple(called.get(name, "") for name in names) for names in use)
+def _pairs(values: Mapping[str, str]) -> str | None:
+    return ", ".join(f"{key}: {value}" for key, value in sorted(values.items())) or None
 
 
-def _servers(old: d.Spec, new: d.Spec) -> Iterator[Finding]:
+SCHEME_ATTRIBUTES: Final[Attributes[d.Scheme]] = {
+    "name": Ignored("it is the key in the spec, which is compared"),
+    "kind": Value("auth-scheme-changed", label="kind"),
+    "parameter": Value("auth-scheme-changed", sub="name", label="name", show=lambda name: name or None),
+    "prefix": Value("auth-scheme-changed", label="prefix", show=lambda prefix: prefix or None),
+    "env": Value("auth-env-changed"),
+    "oauth2": _oauth2,
+    "deprecated": deprecation,
+}
+OAUTH2_ATTRIBUTES: Final[Attributes[d.OAuth2]] = {
+    "token_url": Value("auth-scheme-changed", label="token_url"),
+    "grant": Value("auth-scheme-changed", label="grant"),
+    "scopes": Value("auth-scheme-changed", label="scopes", show=_joined),
+    "client_auth": Value("auth-scheme-changed", label="client_auth"),
+    "params": Value("auth-scheme-changed", label="params", show=_pairs),
+    "env": Value("auth-env-changed", show=_pairs),
+}
+
+# -------------------------------------------------------------------------------------------------------------- servers
+
+
+def _servers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     before, now = ({server.name: server for server in spec.servers} for spec in (old, new))
     if old.url_prefix != new.url_prefix and bool(before) != bool(now):
-        text = f"{old.url_prefix or '–'} → {new.url_prefix or '–'}"
-        yield Finding("url-prefix-changed", "url_prefix", text, new.url_place, old.url_place, old.url_prefix)
+        there = at.below("url_prefix").between(old.url_place, new.url_place)
+        yield there.changed("url-prefix-changed", old.url_prefix or None, new.url_prefix or None)
     for name, server in before.items():
-        if name not in now:
-            yield Finding("server-removed", f"servers.{name}", "removed", new.place, server.place)
+        there = at.below(f"servers.{name}")
+        if name in now:
+            yield from walk(SERVER_ATTRIBUTES, there.between(server.place, now[name].place), server, now[name])
+        else:
+            yield dataclasses.replace(there, places=(server.place, None)).change("server-removed", "removed")
     for name, server in now.items():
         if name not in before:
-            yield Finding("server-added", f"servers.{name}", "added", server.place)
-    if before and now and next(iter(before)) != next(iter(now)):
-        was, first = next(iter(before)), now[next(iter(now))]
-        text = f"the first is {was} → {first.name}"
-        yield Finding("server-default-changed", "servers", text, first.place, before[was].place, was)
+            there = dataclasses.replace(at.below(f"servers.{name}"), places=(None, server.place))
+            yield there.change("server-added", "added")
+    if before and now and old.servers[0].name != new.servers[0].name:
+        was, first = old.servers[0], new.servers[0]
+        there = at.below("servers").between(was.place, first.place)
+        yield there.change("server-default-changed", f"the first is {was.name} → {first.name}", was.name)
 
 
-def _same_servers(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Finding]:
-    known = {server.name: server for server in old.servers}
-    for server in new.servers:
-        was, node = known.get(server.name), f"servers.{server.name}"
-        if was is None:
-            continue
-        if was.url != server.url:
-            text = f"{was.url} → {server.url}"
-            yield Finding("url-prefix-changed", node, text, server.place, was.place, was.url)
-        variables = [[_from_env(field) for field in one.variables] for one in (was, server)]
-        for change in (*fields.rows(VARIABLE, variables[0], variables[1]), *described(was, server, "", None, None)):
-            yield found_at(change, node, was.place, server.place)
+def _variables(at: At, old: d.Server, new: d.Server) -> Iterator[Change]:
+    yield from rows_changes(at.of(VARIABLE), *([*map(_from_env, one.variables)] for one in (old, new)))
 
 
-def _client_arguments(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Finding]:
+SERVER_ATTRIBUTES: Final[Attributes[d.Server]] = {
+    "name": Ignored("it is the key in the spec, which is compared"),
+    "url": Value("url-prefix-changed", sub=""),
+    "variables": _variables,
+    "description": DESCRIPTION,
+    "deprecated": deprecation,
+}
+
+# ----------------------------------------------------------------------------------------------- the client's arguments
+
+
+def _client_arguments(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
+    """Search parameters and headers of the client, as one may have become the other."""
     before, now = (
         {field.name: ("the query", field) for field in spec.search_params}
         | {header.field.name: ("a header", header.field) for header in spec.header_params}
@@ -209,10 +211,9 @@ def _client_arguments(old: d.Spec, new: d.Spec, fields: Fields) -> Iterator[Find
         (was, field), (is_now, other) = before[name], now[name]
         if was != is_now:
             before[name] = was, dataclasses.replace(field, wire=other.wire)
-            yield Finding("argument-wire-changed", name, f"{was} → {is_now}", other.place, field.place, was)
-    rows = [[_from_env(field) for _, field in side.values()] for side in (before, now)]
-    for change in fields.rows(CLIENT, rows[0], rows[1]):
-        yield found_at(change, "", old.place, new.place)
+            yield at.below(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
+    rows: Sequence[list[d.Field]] = [[_from_env(field) for _, field in side.values()] for side in (before, now)]
+    yield from rows_changes(at.of(CLIENT), rows[0], rows[1])
 
 
 def _from_env(field: d.Field) -> d.Field:
@@ -222,5 +223,48 @@ def _from_env(field: d.Field) -> d.Field:
     return dataclasses.replace(field, type=d.Optional(field.type))
 
 
-def _text(value: object) -> str:
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+def _client_headers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
+    yield from header_changes(at, old.header_params, new.header_params)
+
+
+_RESOLVED: Final = Ignored("each endpoint has what it inherits from here")
+_DECLARED: Final = Ignored("it is compared by `declared_findings`")
+
+
+def _or_nothing(text: str) -> str | None:
+    return text or None
+
+
+SPEC_ATTRIBUTES: Final[Attributes[d.Spec]] = {
+    "file": WRITTEN,
+    "language": Ignored("there is one version"),
+    "package": Value("package-renamed"),
+    "client": _client,
+    "async_client": DERIVED,
+    "digest": DERIVED,
+    "title": Value("description-changed", show=_or_nothing),
+    "description": Value("description-changed", note="description"),
+    "version": Value("user-agent-changed", show=_or_nothing),
+    "user_agent": Value("user-agent-changed"),
+    "request_id": Value("headers-changed", show=_or_nothing),
+    "inert_headers": _inert_headers,
+    "errors": _RESOLVED,
+    "request": _RESOLVED,
+    "response": _RESOLVED,
+    "url_prefix": _RESOLVED,
+    "wire_names": Ignored("each field has its JSON name"),
+    "auth": _auth,
+    "base": _RESOLVED,
+    "headers": _RESOLVED,
+    "options": _RESOLVED,
+    "enums": _DECLARED,
+    "objects": _absent_fields,
+    "entities": _DECLARED,
+    "resources": Ignored("they are compared by `resource_findings`"),
+    "namespace": DERIVED,
+    "has_errors": DERIVED,
+    "servers": _servers,
+    "header_params": _client_headers,
+    "search_params": _client_arguments,
+    "cross_origin_body": _RESOLVED,
+}

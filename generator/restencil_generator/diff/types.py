@@ -29,21 +29,25 @@ class Names:
 
     def translated(self, type: d.Type) -> d.Type:
         """A type of the old spec in the new one's names."""
-        return cast("d.Type", self._told(type)) if self.renamed else type
+        return cast("d.Type", self._translated(type)) if self.renamed else type
 
-    def _told(self, value: Any) -> Any:
+    def in_field(self, field: d.Field) -> d.Field:
+        """A field of the old spec with its type in the new one's names."""
+        return dataclasses.replace(field, type=self.translated(field.type)) if self.renamed else field
+
+    def _translated(self, value: Any) -> Any:
         kind = _REFERENCES.get(value.__class__)
         if kind is not None:
             return value.__class__(self.of(kind, value.name))
         if isinstance(value, tuple):
-            return tuple(self._told(part) for part in cast("tuple[object, ...]", value))
+            return tuple(self._translated(part) for part in cast("tuple[object, ...]", value))
         if isinstance(value, d.Choice):
             called = self.of("entity", value.entity)
             return dataclasses.replace(value, entity=called if called != value.entity else self.of("object", called))
         if isinstance(value, d.Field):
-            return dataclasses.replace(value, type=self._told(value.type))
+            return dataclasses.replace(value, type=self._translated(value.type))
         if isinstance(value, d.Type):
-            parts = {part.name: self._told(getattr(value, part.name)) for part in dataclasses.fields(value)}
+            parts = {part.name: self._translated(getattr(value, part.name)) for part in dataclasses.fields(value)}
             return dataclasses.replace(value, **parts)
         return value
 

@@ -50,7 +50,7 @@ def is_in_format(value: Json, format: Format) -> bool:
     """Whether a value is a datetime in a format other than RFC 3339."""
     try:
         if format == "rfc2822":
-            return isinstance(value, str) and parsedate_to_datetime(value) is not None
+            return isinstance(value, str) and bool(parsedate_to_datetime(value))
         if isinstance(value, bool) or not isinstance(value, str | int | float) or not math.isfinite(float(value)):
             return False
         return bool(_EPOCH + datetime.timedelta(seconds=float(value) / (1000 if format == "unix_ms" else 1)))

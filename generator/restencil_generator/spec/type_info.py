@@ -188,19 +188,12 @@ def bare(type: d.Type) -> d.Type:
 
 def first_entity(type: d.Type | None) -> d.EntityRef | d.UnionOf | None:
     """The first entity or union inside a type; of several types only the first counts."""
-    match type:
-        case d.EntityRef() | d.UnionOf():
-            return type
-        case d.Optional(inner) | d.ListOf(inner) | d.ValuesOf(inner) | d.QueryOf(inner) | d.AdderOf(inner):
-            return first_entity(inner)
-        case d.CollectionOf(inner) | d.AllOf(inner) | d.InvalidateOf(inner) | d.PageOf(inner):
-            return first_entity(inner)
-        case d.OneOf((d.EntityRef() as first, *_)):
-            return first
-        case d.ObjectType(members):
-            return next((found for member in members if (found := first_entity(member.type))), None)
-        case _:
-            return None
+    if type is None or isinstance(type, d.EntityRef | d.UnionOf):
+        return type
+    if isinstance(type, d.OneOf):
+        first = type.alternatives[0]
+        return first if isinstance(first, d.EntityRef) else None
+    return next((found for part in type.children() if (found := first_entity(part))), None)
 
 
 def holds_many(type: d.Type | None) -> bool:

@@ -84,7 +84,7 @@ def fits(tables: Tables, type: d.Type, value: Json, use: Use) -> bool:
 class _Validator:
     def __init__(self, tables: Tables, use: Use) -> None:
         self.tables = tables
-        self.use = use
+        self.use: Use = use
 
     def check(self, type: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
         """What does not fit in a value that stands at a place of the whole."""
@@ -210,9 +210,9 @@ class _Validator:
         The values of a partial body are whole ones. An entity that has its primary key may be known to the server
         already, so it needs no other field.
         """
-        use = self.use
-        if use != "default" and (field.decode is not None or field.encode is not None):
+        if self.use != "default" and (field.decode is not None or field.encode is not None):
             return
+        use = self.use
         if use in ("body", "partial_body"):
             use = "response" if self._has_pk(field.type, value) else "body"
         yield from _Validator(self.tables, use).check(field.type, value, at)

@@ -72,7 +72,7 @@ def test_two_files_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
 def test_both_sides_may_be_revisions(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing changed between a tag and the commit that it names."""
     assert run(["diff", "v1.2:specs/shop.yaml", "HEAD:specs/shop.yaml"]) == 0
-    assert capsys.readouterr().out == "nothing changed; next version: patch\n"
+    assert capsys.readouterr().out == "No changes.\n"
 
 
 def test_a_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,7 +189,7 @@ def test_only_looks_at_some_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """What means nothing there is left out, and does not count."""
     Path("specs/shop.yaml").write_text(BEFORE.replace("value: 20", "value: 30"), "utf-8")
     assert run(["diff", "HEAD:specs/shop.yaml", "--fail-on", "risky", "--only", "callers,cache"]) == 0
-    assert capsys.readouterr().out == "nothing changed; next version: patch\n"
+    assert capsys.readouterr().out == "no changes for callers, cache; next version: patch\n"
     assert run(["diff", "HEAD:specs/shop.yaml", "--fail-on", "risky", "--only", "wire"]) == 1
     assert run(["diff", "HEAD:specs/shop.yaml", "--only", "wire,wir"]) == 2
     assert "'wir' is none of callers, wire and cache" in capsys.readouterr().err
@@ -273,7 +273,7 @@ def test_an_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[s
     configure(IGNORE.replace("Item", "Itm"))
     assert run(["diff", "HEAD:specs/shop.yaml", "HEAD:specs/shop.yaml"]) == 0
     warning = "warning[ignore-unused]: the entry of 'ignore' for field-type-changed at 'entities.Itm.*' matches nothing"
-    last = "nothing changed; next version: patch\n"
+    last = "No changes.\n"
     assert capsys.readouterr().out == f"pyproject.toml:2:19: {warning} (remove it)\n{last}"
     assert run(["diff", "HEAD:specs/shop.yaml", "HEAD:specs/shop.yaml", "--format", "json"]) == 0
     assert document(capsys)["problems"][0]["code"] == "ignore-unused"
