@@ -22,7 +22,8 @@ from restencil import Controller, Entity, SQLiteStorage, Store, create_resource
 
 STORAGE: Final = str(Path(restencil.__file__).parent / "storage")
 WRITING: Final = tuple(
-    str(Path(restencil.__file__).parent / "tier" / f"{name}.py") for name in ("writer", "waiting", "below", "sweeping")
+    str(Path(restencil.__file__).parent / "persistence" / f"{name}.py")
+    for name in ("write_behind", "write_queue", "connection", "bulk_invalidation")
 )
 #: An interrupt in a finalizer, and a file that is closed late, are no matter of locks.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
@@ -178,7 +179,7 @@ def _sweep(
             tracer = Tracer(at, only_signals=only_signals)
             with traced(tracer):
                 scene.work()
-            if tracer.place.startswith(("Writer.take,", "Waiting.take,")):
+            if tracer.place.startswith(("Writer.take,", "WriteQueue.take,")):
                 scene.close()  # what the store did not tell is not written
                 scene = Scene(folder, write_behind)
                 continue
