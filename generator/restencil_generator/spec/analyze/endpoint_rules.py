@@ -1,35 +1,59 @@
-"""What has to agree within one endpoint: keys that depend on others, and the names of parameters."""
+"""Rules of one endpoint: keys that depend on others, its parameters, its pagination, the fields that it names."""
 
 from __future__ import annotations
 
-from restencil_generator.diagnostics.model import Place, quoted
+from restencil_generator.diagnostics.model import Place, did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+from restencil_generator.spec.analyze.entity_fields import check_body_fields, check_param_fields
+from restencil_generator.spec.analyze.freshness import check_needs
+from restencil_generator.spec.analyze.pagination import check_in_body, check_pagination
+from restencil_generator.spec.analyze.raw import RawEndpoint, RawResource
+from restencil_generator.spec.analyze.resolve import ResolvedEndpoint, has_pages
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 
-def check_endpoint(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clashes: set[Place]) -> None:
-    """Reports what does not agree within one endpoint. `clashes` are the places of parameters that were reported."""
-    given = own.given
-    key = next((key for key in ("content", "schema") if key in given), None)
+def check_endpoint(types: Types, resource: RawResource, resolved: ResolvedEndpoint, clashes: set[Place]) -> None:
+    """Reports what is wrong with one endpoint. `clashes` are the places of parameters that were reported."""
+    endpoint, own = resolved.endpoint, resolved.raw
+    section = own.section
+    if endpoint.standard and "extends" in section:
+        message = f"{own.what} is a standard member, which extends nothing"
+        types.report("key-not-here", message, section.key("extends"), "remove it, or choose another name")
+    if not endpoint.standard and resource.schema is None and endpoint.extends is None and "path" not in section:
+        types.report("missing-key", f"{own.what} needs the key 'path'", own.key, "add 'path: …'")
+    _check_response(types, endpoint, own)
+    _check_request(types, endpoint, own)
+    if endpoint.expires and "expires" in section and not endpoint.side_effect:
+        message = f"'expires' of {own.what} has no meaning: it changes nothing"
+        types.report("key-not-here", message, section.key("expires"), "remove it, or write 'side_effect: true'")
+    _check_filters(types, endpoint, own)
+    _check_parameters(types, endpoint, own, clashes)
+    _check_paths(types, endpoint, own)
+    _check_pages(types, resource, resolved)
+    _check_fields(types, resource, endpoint, own)
+
+
+def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
+    """Schema, content and `returns` agree, and `empty: merge` has an entity to merge."""
+    section = own.section
+    key = next((key for key in ("content", "schema") if key in section), None)
     if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
         message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
-        types.report("content-with-schema", message, given.key(key), "add 'schema: null'")
-    if "returns" in given and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
+        types.report("content-with-schema", message, section.key(key), "add 'schema: null'")
+    if "returns" in section and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
         message = f"'returns' of {own.what} has no effect: its schema gives the type"
         hint = "add 'process: python:…' or remove it"
         if isinstance(endpoint.schema, d.QueryOf):
-            said = endpoint.schema.returns is not None
-            hint = "remove it" if said else "move it into the query: {query: …, process: …, returns: …}"
-        types.report("returns-without-process", message, given.key("returns"), hint)
-    _check_empty(types, endpoint, own)
-    _check_request(types, endpoint, own)
-    if endpoint.expires and "expires" in given and not endpoint.side_effect:
-        message = f"'expires' of {own.what} has no meaning: it changes nothing"
-        types.report("key-not-here", message, given.key("expires"), "remove it, or write 'side_effect: true'")
-    _check_filters(types, endpoint, own)
-    _check_parameters(types, endpoint, own, clashes)
+            has_own = endpoint.schema.returns is not None
+            hint = "remove it" if has_own else "move it into the query: {query: …, process: …, returns: …}"
+        types.report("returns-without-process", message, section.key("returns"), hint)
+    response: ParsedSection | None = section["response"]
+    schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
+    brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
+    if response is not None and response["empty"] == "merge" and not brings_entity:
+        message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
+        types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
 
 
 def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
@@ -51,19 +75,9 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
         types.report("key-not-here", message, field.place, "remove it")
 
 
-def _check_empty(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """What was sent can stand in for the answer of a mutation that brings an entity."""
-    response: ParsedSection | None = own.given["response"]
-    schema = endpoint.schema.item if isinstance(endpoint.schema, d.Optional) else endpoint.schema
-    brings_entity = endpoint.side_effect and isinstance(schema, d.EntityRef | d.UnionOf | d.AdderOf)
-    if response is not None and response["empty"] == "merge" and not brings_entity:
-        message = f"'empty: merge' of {own.what} needs an entity as schema and a mutation"
-        types.report("empty-merge", message, response.key("empty"), "write 'empty: none'")
-
-
 def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
     """A body is part of a key where a call sends one and has a cached answer."""
-    request: ParsedSection | None = own.given["request"]
+    request: ParsedSection | None = own.section["request"]
     if request is None or not request["in_key"]:
         return
     if endpoint.side_effect:
@@ -94,3 +108,62 @@ def _check_parameters(types: Types, endpoint: d.Endpoint, own: RawEndpoint, clas
             both = f"the parameters {quoted(first.name)} and {quoted(field.name)} of {own.what}"
             message = f"{both} are both {quoted(field.python)} in Python"
             types.report("name-clash", message, field.place, "rename one of them")
+
+
+def _check_paths(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
+    """Parameters under `params` are in the path, and those under `search_params` are not."""
+    in_path = {parameter.name for parameter in endpoint.path.parameters}
+    for field in own.params:
+        if field.name not in in_path:
+            report_unknown_parameter(types, field, own.what, in_path)
+    for field in own.search_params:
+        if field.wire in in_path:
+            message = f"the search parameter {quoted(field.name)} of {own.what} is already a parameter of its path"
+            types.report("parameter-clash", message, field.place, "rename or remove it")
+
+
+def report_unknown_parameter(types: Types, field: d.Field, what: Subject, known: set[str]) -> None:
+    """Reports a path parameter that no path has."""
+    hint = did_you_mean(field.name, known) or "name a parameter of the path, or move it to 'search_params'"
+    message = f"'params' of {what} names {quoted(field.name)}, which its path has not"
+    types.report("unknown-parameter", message, field.place, hint)
+
+
+def _check_pages(types: Types, resource: RawResource, resolved: ResolvedEndpoint) -> None:
+    """What is paginated has a list, and a parameter that names a page."""
+    endpoint, own = resolved.endpoint, resolved.raw
+    section = own.section
+    if not has_pages(endpoint):
+        message = f"the schema of {own.what} holds no collection, and is no list of plain values"
+        hint = "remove it, or write {collection: [Entity]} in the schema"
+        for key in ("pagination_field", "pagination"):
+            if key in section:
+                types.report("pagination-without-collection", message, section.key(key), hint)
+        return
+    field, written = endpoint.pagination_field, resolved.pagination
+    node = section.node("pagination_field") or resource.section.node("pagination_field")
+    in_path = [parameter.name for parameter in endpoint.path.parameters]
+    in_body = written is not None and written.in_body
+    if field is not None and node is not None and not in_body and (field.name in in_path or field.wire in in_path):
+        message = f"the pagination field {quoted(field.name)} of {own.what} is also a parameter of its path"
+        types.report("parameter-clash", message, node, "rename one of them")
+    if written is None or not (own.pagination or endpoint.name == "get_list"):
+        return
+    if field is None and written.remove_cursor is None:
+        message = f"{own.what} has 'pagination' but no 'pagination_field', the parameter that names the page"
+        holder = section if "pagination" in section else resource.section
+        types.report("missing-key", message, holder.key("pagination"), "add 'pagination_field: …'")
+    if written.in_body:
+        check_in_body(types, written, field, endpoint, own.what, node or written.key)
+    check_pagination(types, written, endpoint, own.what)
+
+
+def _check_fields(types: Types, resource: RawResource, endpoint: d.Endpoint, own: RawEndpoint) -> None:
+    """The fields that an endpoint names are those of an entity in its responses, or of the resource's."""
+    section, schemas = own.section, [endpoint.schema, resource.schema]
+    check_param_fields(types, own.params, section.node("params"), [resource.schema, own.schema])
+    check_param_fields(types, own.search_params, section.node("search_params"), schemas, "search parameter")
+    check_body_fields(types, own.body, section.node("body"), schemas)
+    names = dict.fromkeys(d.entities_in(endpoint.schema)) if endpoint.schema is not None else {}
+    entities = [types.entities[name] for name in names if name in types.entities]
+    check_needs(types, section["options"], entities, own.what, "its schema")

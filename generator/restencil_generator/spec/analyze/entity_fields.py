@@ -13,6 +13,7 @@ from restencil_generator.spec.source.nodes import MappingNode, Node
 from restencil_generator.spec.type_info import dotted_names, facts, path_to
 
 if TYPE_CHECKING:
+    from restencil_generator.spec.analyze.symbols import Declarations
     from restencil_generator.spec.analyze.types import Types
 
 
@@ -59,7 +60,7 @@ def check_body_fields(
     check_param_fields(types, body.type.members, written, schemas, "body member")
 
 
-def exact_filters(types: Types, endpoint: d.Endpoint) -> tuple[str, ...] | None:
+def exact_filters(tables: Declarations, endpoint: d.Endpoint) -> tuple[str, ...] | None:
     """The arguments of a list that select its entities by equality, by their names in URLs.
 
     None where there is no list, or nothing filters it: arguments of its order and of its pages do not.
@@ -71,16 +72,11 @@ def exact_filters(types: Types, endpoint: d.Endpoint) -> tuple[str, ...] | None:
     filters = [field for field in (*endpoint.params, *endpoint.search_params) if field.wire not in apart]
     if not filters:
         return None
-    entities = [types.entities[name] for name in d.entities_in(collection) if name in types.entities]
-    return tuple(field.wire for field in filters if _is_exact(field, entities, types.objects, types.entities))
+    entities = [tables.entities[name] for name in d.entities_in(collection) if name in tables.entities]
+    return tuple(field.wire for field in filters if _is_exact(field, entities, tables))
 
 
-def _is_exact(
-    argument: d.Field,
-    entities: Sequence[d.Entity],
-    objects: Mapping[str, d.Object],
-    known: Mapping[str, d.Entity],
-) -> bool:
+def _is_exact(argument: d.Field, entities: Sequence[d.Entity], tables: Declarations) -> bool:
     """Whether an argument of a list selects exactly the entities whose field has its value, as far as a spec can tell.
 
     Texts, numbers and dates may be searched for by their parts or bounds, so that equal names alone say nothing.
@@ -90,8 +86,8 @@ def _is_exact(
     if not entities:
         return False
     for entity in entities:
-        through = path_to(objects, entity.all_fields, argument.of or argument.name)
-        if not through or not _selects(argument.type, through[-1].type, known):
+        through = path_to(tables.objects, entity.all_fields, argument.of or argument.name)
+        if not through or not _selects(argument.type, through[-1].type, tables.entities):
             return False
     return True
 

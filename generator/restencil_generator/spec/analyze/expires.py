@@ -11,7 +11,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.value_reader import Subject
 
 if TYPE_CHECKING:
-    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+    from restencil_generator.spec.analyze.raw import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
     from restencil_generator.spec.grammar.value_reader import ParsedSection
     from restencil_generator.spec.source.nodes import Node
@@ -35,7 +35,7 @@ def resolve_expires(
     """
     for name, endpoints in written.items():
         for own in endpoints.values():
-            targets = own.given["expires"] or ()
+            targets = own.section["expires"] or ()
             for target, node in () if targets == d.NOTHING else targets:
                 _judge(types, resources, known, name, own, target, node)
 

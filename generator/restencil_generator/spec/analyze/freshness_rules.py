@@ -10,7 +10,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 
 if TYPE_CHECKING:
-    from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
+    from restencil_generator.spec.analyze.raw import RawEndpoint
     from restencil_generator.spec.analyze.types import Types
 
 _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
@@ -20,7 +20,7 @@ def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]
     """Notes an endpoint that says both that the server says how long its data lives, and how long that is."""
     for endpoints in written.values():
         for own in endpoints.values():
-            options: ParsedSection | None = own.given["options"]
+            options: ParsedSection | None = own.section["options"]
             said = (own.settings.options or {}).get("freshness")
             if options is None or not isinstance(said, d.ServerFreshness):
                 continue
@@ -49,7 +49,7 @@ def check_concurrency(
                 types.report("concurrency-target", message, own.key("concurrency"), "remove it")
             _check_field(types, resource, own, what)
         for member, endpoint in written[name].items():
-            given: ParsedSection | None = endpoint.given["options"]
+            given: ParsedSection | None = endpoint.section["options"]
             if given is not None and "concurrency" in given and given["concurrency"] is not None:
                 what = Subject("'concurrency'", endpoint.what)
                 built = resource.endpoints.get(member)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
-from restencil_generator.spec.analyze.symbols import SymbolTable
+from restencil_generator.spec.analyze.symbols import Declarations, SymbolTable
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.page_styles import STYLES, PageStyle, implied_style
@@ -63,7 +63,7 @@ def written_pagination(given: ParsedSection) -> WrittenPagination | None:
 
 
 def page_field(
-    declared: SymbolTable,
+    tables: Declarations,
     name: str | None,
     known: Sequence[d.Field],
     written: WrittenPagination | None = None,
@@ -79,18 +79,18 @@ def page_field(
     for field in known:
         if field.name == name:
             return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
-    type = _page_type(declared, name, written, endpoint)
-    return d.Field(name, python_name(name, "parameter"), wire_name(name, declared.wire), type)
+    type = _page_type(tables, name, written, endpoint)
+    return d.Field(name, python_name(name, "parameter"), wire_name(name, tables.wire), type)
 
 
 def _page_type(
-    declared: SymbolTable, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None
+    tables: Declarations, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None
 ) -> d.Type:
     style = None if written is None else written.style
     if style is not None and style.is_counted:
         return d.Scalar("integer")
     if style is not None and style.needs_next and not style.is_url and written is not None and endpoint is not None:
-        types = {facts(type).bare: None for type in _cursor_types(declared, written.next or "", endpoint)}
+        types = {facts(type).bare: None for type in _cursor_types(tables, written.next or "", endpoint)}
         known = [type for type in types if facts(type).in_path]
         return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
     implied = implied_style(wire_name(name, "snake_case").rpartition("_")[2])
@@ -99,63 +99,72 @@ def _page_type(
     return ANY_TEXT if style is None else d.Scalar("string")
 
 
-def _cursor_types(declared: SymbolTable, text: str, endpoint: d.Endpoint) -> list[d.Type]:
+def _cursor_types(tables: Declarations, text: str, endpoint: d.Endpoint) -> list[d.Type]:
     """The types of what stands where the cursor of the next page is taken from; none for a header."""
     if text.startswith("header:"):
         return []
-    steps, stand = _start(text, endpoint)
+    steps, types = _start("next", text, endpoint)
     for name in steps:
-        fields = _fields_of(declared, stand)
-        stand = [field.type for field in fields or () if field.name == name]
-    return stand
+        types = [field.type for field in _fields_of(tables, types) or () if field.name == name]
+    return types
 
 
-def resolved_pagination(
-    declared: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: Subject, *, strict: bool
-) -> d.Pagination:
-    """How the next page of an endpoint is found. `strict` reports what does not fit its schema."""
-    following: d.Next | None = None
-    if written.next is not None:
-        following = _next(declared, written.next, "next", written.node, endpoint, what, strict)
-    paths = {
-        key: _next(declared, text, key, node, endpoint, what, strict) for key, (text, node) in written.paths.items()
-    }
-    size: d.PageSize | None = None
+def resolve_pagination(tables: Declarations, written: WrittenPagination, endpoint: d.Endpoint) -> d.Pagination:
+    """How the next page of an endpoint is found."""
+    following = None if written.next is None else _next(tables, "next", written.next, endpoint)
+    named = {key: _next(tables, key, text, endpoint) for key, (text, _) in written.paths.items()}
+    size = None
     if written.size is not None:
         name, value = written.size
-        fields = body_members(declared, endpoint) if written.in_body else endpoint.search_params
+        fields = body_members(tables, endpoint) if written.in_body else endpoint.search_params
         known = next((field for field in fields if field.name == name), None)
         param = known or d.Field(
-            name, python_name(name, "parameter"), wire_name(name, declared.wire), d.Scalar("integer")
+            name, python_name(name, "parameter"), wire_name(name, tables.wire), d.Scalar("integer")
         )
-        in_path = () if written.in_body else endpoint.path.parameters
-        if strict and any(parameter.name in (name, param.wire) for parameter in in_path):
-            message = f"the size parameter {quoted(name)} of {what} is also a parameter of its path"
-            declared.report("parameter-clash", message, written.node, "rename one of them")
         size = d.PageSize(param, value)
     return d.Pagination(
         written.style.name,
         following,
         size,
         written.remove_cursor,
-        paths.get("more"),
-        paths.get("total"),
-        paths.get("size"),
+        named.get("more"),
+        named.get("total"),
+        named.get("size"),
         written.start,
         written.in_body,
     )
 
 
-def body_members(declared: SymbolTable, endpoint: d.Endpoint) -> tuple[d.Field, ...]:
+def check_pagination(types: SymbolTable, written: WrittenPagination, endpoint: d.Endpoint, what: Subject) -> None:
+    """Reports what of a pagination does not fit its endpoint: paths in the response, and the size parameter."""
+    paths = {} if written.next is None else {"next": (written.next, written.node)}
+    for key, (text, node) in (paths | dict(written.paths)).items():
+        if key == "next" and text.startswith("header:"):
+            continue
+        missing = _follow(types, *_start(key, text, endpoint))[1]
+        if missing is not None:
+            name, known = missing
+            expected = "a path in the response" + (", header:NAME or last.<field>" if key == "next" else "")
+            message = f"'{key}' of {what} is {quoted(text)}, but there is no {quoted(name)}"
+            types.report("unknown-field", message, node, did_you_mean(name, known) or f"write {expected}")
+    size = None if endpoint.pagination is None else endpoint.pagination.size
+    if size is not None and not written.in_body:
+        names = (size.param.name, size.param.wire)
+        if any(parameter.name in names for parameter in endpoint.path.parameters):
+            message = f"the size parameter {quoted(size.param.name)} of {what} is also a parameter of its path"
+            types.report("parameter-clash", message, written.node, "rename one of them")
+
+
+def body_members(tables: Declarations, endpoint: d.Endpoint) -> tuple[d.Field, ...]:
     """The members that the body of an endpoint declares."""
     type = None if endpoint.body is None else endpoint.body.type
     if isinstance(type, d.ObjectRef):
-        return declared.objects[type.name].fields
+        return tables.objects[type.name].fields
     return type.members if isinstance(type, d.ObjectType) else ()
 
 
 def check_in_body(
-    declared: SymbolTable,
+    types: SymbolTable,
     written: WrittenPagination,
     field: d.Field | None,
     endpoint: d.Endpoint,
@@ -174,9 +183,9 @@ def check_in_body(
     for why, hint in hints.items():
         if hint:
             message = f"'in: body' in the pagination of {what}, which {why}"
-            declared.report("pagination-in-body", message, written.key, hint)
+            types.report("pagination-in-body", message, written.key, hint)
             return
-    members = [member.name for member in body_members(declared, endpoint)]
+    members = [member.name for member in body_members(types, endpoint)]
     position = None if field is None or written.style.is_url else field.name
     size = None if written.size is None else written.size[0]
     named = (("the pagination field", position, field_node), ("the size parameter", size, written.key))
@@ -184,20 +193,16 @@ def check_in_body(
         if members and name is not None and name not in members:
             message = f"{named_as} {quoted(name)} of {what} is no member of its body"
             hint = did_you_mean(name, members) or f"its members: {', '.join(members)}"
-            declared.report("unknown-field", message, node, hint)
+            types.report("unknown-field", message, node, hint)
 
 
-def _next(
-    declared: SymbolTable, text: str, key: str, node: Node, endpoint: d.Endpoint, what: Subject, strict: bool
-) -> d.Next:
-    """Where the answer tells of its pages under this key of the pagination, in wire names."""
+def _next(tables: Declarations, key: str, text: str, endpoint: d.Endpoint) -> d.Next:
+    """Where the response names a page, or says something of its pages, in JSON names."""
     assert endpoint.schema is not None
     if key == "next" and text.startswith("header:"):
         return d.Next("header", (text.removeprefix("header:"),))
-    path = _Path(f"'{key}' of {what} is {quoted(text)}", node, key)
-    if key == "next" and _is_last(text):
-        return d.Next("last", tuple(_step(declared, *_start(text, endpoint), path, strict)))
-    return d.Next("response", tuple(_step(declared, text.split("."), _answer(endpoint), path, strict)))
+    names = tuple(_follow(tables, *_start(key, text, endpoint))[0])
+    return d.Next("last" if key == "next" and _is_last(text) else "response", names)
 
 
 def _is_last(text: str) -> bool:
@@ -205,9 +210,9 @@ def _is_last(text: str) -> bool:
     return text.startswith("last.")
 
 
-def _start(text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d.Type]]:
-    """The steps of a path to the next page, and the types of what stands where it begins."""
-    if not _is_last(text):
+def _start(key: str, text: str, endpoint: d.Endpoint) -> tuple[list[str], list[d.Type]]:
+    """The steps of a path, and the types of what it begins with: the response, or the last item of a page."""
+    if key != "next" or not _is_last(text):
         return text.split("."), _answer(endpoint)
     collection = endpoint.collection
     return text.split(".")[1:], [collection.of.item] if collection is not None else []
@@ -220,53 +225,41 @@ def _answer(endpoint: d.Endpoint) -> list[d.Type]:
     return [] if schema is None else [schema]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Path:
-    """A path of the pagination, as messages name it."""
-
-    says: str
-    node: Node
-    key: str
-
-
-def _step(declared: SymbolTable, steps: list[str], stand: list[d.Type], path: _Path, strict: bool) -> Iterator[str]:
-    """The wire names of a path; `stand` are the types of what may stand at its beginning."""
+def _follow(
+    tables: Declarations, steps: list[str], types: list[d.Type]
+) -> tuple[list[str], tuple[str, list[str]] | None]:
+    """The JSON names of a path through these types; and the first name that does not exist, with those that do."""
+    names: list[str] = []
+    missing: tuple[str, list[str]] | None = None
     for name in steps:
-        fields = _fields_of(declared, stand)
-        if fields is None:
-            yield wire_name(name, declared.wire)
-            stand = [d.Scalar("any")]
-            continue
-        field = next((field for field in fields if field.name == name), None)
+        fields = _fields_of(tables, types)
+        field = next((field for field in fields or () if field.name == name), None)
         if field is None:
-            if strict:
-                message = f"{path.says}, but there is no {quoted(name)}"
-                known = [field.name for field in fields]
-                ways = "a path in the response" + (", header:NAME or last.<field>" if path.key == "next" else "")
-                declared.report("unknown-field", message, path.node, did_you_mean(name, known) or f"write {ways}")
-                strict = False
-            yield wire_name(name, declared.wire)
-            stand = [d.Scalar("any")]
+            if fields is not None and missing is None:
+                missing = name, [field.name for field in fields]
+            names.append(wire_name(name, tables.wire))
+            types = [d.Scalar("any")]
         else:
-            yield field.wire
-            stand = [field.type]
+            names.append(field.wire)
+            types = [field.type]
+    return names, missing
 
 
-def _fields_of(declared: SymbolTable, types: list[d.Type]) -> list[d.Field] | None:
+def _fields_of(tables: Declarations, types: list[d.Type]) -> list[d.Field] | None:
     """The fields of what stands in one place; None where anything may stand."""
     found: list[d.Field] = []
     for type in types:
         match type:
             case d.Optional(item):
-                inner = _fields_of(declared, [item])
+                inner = _fields_of(tables, [item])
             case d.ObjectType(members):
                 inner = list(members)
             case d.ObjectRef(name):
-                inner = list(declared.objects[name].fields)
+                inner = list(tables.objects[name].fields)
             case d.EntityRef(name):
-                inner = list(declared.entities[name].all_fields) if name in declared.entities else None
+                inner = list(tables.entities[name].all_fields) if name in tables.entities else None
             case d.UnionOf(choices):
-                inner = _fields_of(declared, [d.EntityRef(choice.entity) for choice in choices])
+                inner = _fields_of(tables, [d.EntityRef(choice.entity) for choice in choices])
             case d.ValuesOf() | d.Scalar("any"):
                 inner = None
             case _:

@@ -1,78 +1,68 @@
-"""What levels say of bodies and answers (`request`, `response`), and what of it counts for an endpoint."""
+"""Computes the effective `request` and `response` settings of an endpoint from spec, resource and endpoint level."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.parameter_styles import form_styled
-from restencil_generator.spec.analyze.raw_endpoint import RawEndpoint
 from restencil_generator.spec.analyze.settings import laid_on
 
 
-@dataclasses.dataclass(slots=True)
-class EffectiveSettings:
-    """What was said for each endpoint of a resource, as those that start from it inherit it.
+def effective_request(request: d.Request, endpoint: d.Endpoint) -> d.Request:
+    """The settings that have a meaning for the body of an endpoint: none if it has no body.
 
-    With an answer stands whether its envelope counts for any schema: one that is written for an endpoint does.
+    A body is part of a key only where there is a cached response.
+    """
+    if endpoint.body is None or not endpoint.has_body:
+        return d.Request()
+    kind = endpoint.body.kind
+    return d.Request(
+        request.content_type if kind not in ("form", "multipart") else None,
+        request.envelope if kind in ("json", "any") else (),
+        request.optional,
+        request.in_key and not endpoint.side_effect,
+        request.style if kind == "form" else d.NO_STYLES,
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InheritedResponse:
+    """The `response` settings that the heirs of an endpoint inherit.
+
+    With `has_envelope` the envelope was written for an endpoint, so that it counts for any schema.
     """
 
-    requests: dict[str, d.Request] = dataclasses.field(default_factory=dict[str, d.Request])
-    answers: dict[str, tuple[d.Response, bool]] = dataclasses.field(default_factory=dict[str, tuple[d.Response, bool]])
+    settings: d.Response
+    has_envelope: bool = False
 
-    def request(
-        self, endpoint: d.Endpoint, own: RawEndpoint, base: d.Endpoint, root: d.Endpoint, *, meant: bool
-    ) -> d.Request:
-        """What counts for the body of an endpoint: nothing where it has none.
+    def for_changes_of_list(self, of_resource: d.Response) -> InheritedResponse:
+        """The settings for a change of a list: its responses are no lists, so it has the envelopes of the resource."""
+        envelopes = of_resource.envelope, of_resource.list_envelope
+        return InheritedResponse(dataclasses.replace(self.settings, envelope=envelopes[0], list_envelope=envelopes[1]))
 
-        A body is part of a key only where there is a cached answer. `meant` says that what `own` writes is for this
-        endpoint, from which others can start.
-        """
-        said = laid_on(self.requests.get(base.name, root.request), own.settings.request)
-        if meant:
-            self.requests[own.name] = said
-        if endpoint.body is None or not endpoint.has_body:
-            return d.Request()
-        kind = endpoint.body.kind
-        return d.Request(
-            said.content_type if kind not in ("form", "multipart") else None,
-            said.envelope if kind in ("json", "any") else (),
-            said.optional,
-            said.in_key and not endpoint.side_effect,
-            said.style if kind == "form" else d.NO_STYLES,
-        )
+    def with_own(self, own: Mapping[str, Any] | None) -> InheritedResponse:
+        """The settings with those that an endpoint writes itself."""
+        written = own or {}
+        has_envelope = written["envelope"] is not None if "envelope" in written else self.has_envelope
+        return InheritedResponse(laid_on(self.settings, written), has_envelope)
 
-    def response(
-        self, own: RawEndpoint, base: d.Endpoint, schema: d.Type | None, root: d.Endpoint, *, meant: bool
-    ) -> d.Response:
-        """What counts for the answers of an endpoint: of the two envelopes the one for its schema.
-
-        The envelope of a list is not that of what changes it, whose answers are others.
-        """
-        of_resource = root.response
-        inherited, anywhere = self.answers.get(base.name, (of_resource, False))
-        if own.name in d.EXTENDERS and isinstance(schema, d.AdderOf) and base.name not in d.EXTENDERS:
-            envelopes = of_resource.envelope, of_resource.list_envelope
-            inherited, anywhere = (
-                dataclasses.replace(inherited, envelope=envelopes[0], list_envelope=envelopes[1]),
-                False,
-            )
-        written = own.settings.response or {}
-        said = laid_on(inherited, written)
-        if "envelope" in written:
-            anywhere = written["envelope"] is not None
-        if meant:
-            self.answers[own.name] = said, anywhere
-        form = _form_of_answer(schema)
-        path = said.envelope if anywhere or form == "one" else said.list_envelope if form == "list" else ()
-        return dataclasses.replace(said, envelope=path, list_envelope=())
+    def effective(self, schema: d.Type | None) -> d.Response:
+        """The settings for a schema: of the two envelopes, one counts at most."""
+        settings = self.settings
+        form = _response_form(schema)
+        is_one = self.has_envelope or form == "one"
+        path = settings.envelope if is_one else settings.list_envelope if form == "list" else ()
+        return dataclasses.replace(settings, envelope=path, list_envelope=())
 
 
-def _form_of_answer(schema: d.Type | None) -> str:
+def _response_form(schema: d.Type | None) -> str:
     """Which of two envelopes is meant for a schema: that for `one`, that for a `list`, or (empty) neither."""
     match schema:
         case d.Optional(item) | d.PageOf(item):
-            return _form_of_answer(item)
+            return _response_form(item)
         case d.EntityRef() | d.ObjectRef() | d.UnionOf() | d.OneOf() | d.ObjectType() | d.InvalidateOf() | d.AdderOf():
             return "one"
         case d.ListOf() | d.ValuesOf() | d.CollectionOf() | d.AllOf() | d.QueryOf():

@@ -17,7 +17,7 @@ from restencil_generator.spec.analyze.fields import read_fields
 from restencil_generator.spec.analyze.freshness import check_needs
 from restencil_generator.spec.analyze.parameter_styles import laid_over as styles_over
 from restencil_generator.spec.analyze.parameter_styles import styled
-from restencil_generator.spec.analyze.resources import Resources
+from restencil_generator.spec.analyze.resources import read_resources
 from restencil_generator.spec.analyze.symbols import collect, table
 from restencil_generator.spec.analyze.type_forms import distinct_values, enum_value
 from restencil_generator.spec.analyze.types import Types
@@ -61,7 +61,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
     if servers:
         top = dataclasses.replace(top, url_prefix=servers[0].url, url_place=servers[0].place)
     check_needs(types, given["options"], [], THE_SPEC, "a spec")
-    resources = Resources(types, top, client_arguments).read(nodes)
+    resources = read_resources(types, top, client_arguments, nodes)
     for task in types.later:
         task()
     package_names.name_bodies(types, resources)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, cast
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, did_you_mean, quoted
 from restencil_generator.spec import model as d
@@ -47,6 +47,17 @@ class Claim:
     what: str
     place: Place
     hint: str
+
+
+class Declarations(Protocol):
+    """The types that a spec declares, and the style of its JSON names."""
+
+    @property
+    def entities(self) -> Mapping[str, d.Entity]: ...
+    @property
+    def objects(self) -> Mapping[str, d.Object]: ...
+    @property
+    def wire(self) -> WireNames: ...
 
 
 class SymbolTable(Reader):

@@ -1,0 +1,72 @@
+"""Tells lists apart that have the same arguments at different places."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from restencil_generator.spec import model as d
+
+
+def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
+    """Lists of one kind that have the same arguments at different places are different lists.
+
+    One of them is the list of its kind: of those that are a `get_list`, the one in whose resource the entity stands,
+    else the one with the shortest path. All others are kept apart by their places.
+    """
+    kinds: dict[Any, list[tuple[bool, bool, int, str, str]]] = {}
+    for name, resource in resources.items():
+        for member, endpoint in resource.endpoints.items():
+            if endpoint.collection is not None and not isinstance(endpoint.schema, d.AdderOf):
+                of = [entities[entity].resource for entity in d.entities_in(endpoint.collection) if entity in entities]
+                text = endpoint.path.text
+                rank = member != "get_list", of != [name], len(text), text, endpoint.url_prefix
+                kinds.setdefault(_kind_of_list(endpoint, entities), []).append(rank)
+    places = {kind: min(found)[3:] for kind, found in kinds.items()}
+
+    def kept(resource: d.Resource, endpoint: d.Endpoint) -> d.Endpoint:
+        listing = endpoint if not isinstance(endpoint.schema, d.AdderOf) else resource.endpoints.get("get_list")
+        if listing is None or listing.collection is None:
+            return endpoint
+        text, prefix = places[_kind_of_list(listing, entities)]
+        if (listing.path.text, listing.url_prefix) == (text, prefix):
+            return endpoint
+        apart = listing.path.text if listing.path.text != text else listing.url_prefix + text
+        extenders = {
+            name: dataclasses.replace(one, schema=_apart(one.schema, apart)) for name, one in endpoint.extenders.items()
+        }
+        return dataclasses.replace(endpoint, schema=_apart(endpoint.schema, apart), extenders=extenders)
+
+    return {
+        name: dataclasses.replace(
+            resource, endpoints={member: kept(resource, endpoint) for member, endpoint in resource.endpoints.items()}
+        )
+        for name, resource in resources.items()
+    }
+
+
+def _kind_of_list(endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> Any:
+    """What lists have in common that are one list where their arguments are equal; None for what is no list."""
+    collection = endpoint.collection
+    if collection is None:
+        return None
+    names = d.entities_in(collection)
+    tables = tuple(entities[name].key if name in entities else name for name in names)
+    return type(collection.of), tables, frozenset(parameter.name for parameter in endpoint.path.parameters)
+
+
+def _apart(schema: d.Type | None, place: str) -> Any:
+    """A schema whose lists are kept apart from others by a place."""
+    match schema:
+        case d.CollectionOf():
+            return dataclasses.replace(schema, apart=place)
+        case d.Optional(item) | d.PageOf(item):
+            return type(schema)(_apart(item, place))
+        case d.AdderOf(of):
+            return dataclasses.replace(schema, of=_apart(of, place))
+        case d.ObjectType(members):
+            inner = tuple(dataclasses.replace(member, type=_apart(member.type, place)) for member in members)
+            return dataclasses.replace(schema, members=inner)
+        case _:
+            return schema

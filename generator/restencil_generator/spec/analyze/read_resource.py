@@ -1,0 +1,282 @@
+"""Reads resources: from their nodes to what each writes, before anything is inherited."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import cast
+
+from restencil_generator.diagnostics.model import Related, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.arguments import read_header_params
+from restencil_generator.spec.analyze.bodies import read_body
+from restencil_generator.spec.analyze.entity_fields import check_body_fields, check_param_fields
+from restencil_generator.spec.analyze.fields import read_fields
+from restencil_generator.spec.analyze.freshness import check_needs
+from restencil_generator.spec.analyze.pagination import written_pagination
+from restencil_generator.spec.analyze.raw import RawEndpoint, RawResource
+from restencil_generator.spec.analyze.settings import settings
+from restencil_generator.spec.analyze.type_forms import Context
+from restencil_generator.spec.analyze.types import Types
+from restencil_generator.spec.grammar.patterns import URL
+from restencil_generator.spec.grammar.value_reader import JsonWithPlaces, ParsedSection, Subject
+from restencil_generator.spec.names import RESOURCE_MEMBERS, pascal_case, python_name
+from restencil_generator.spec.path_template import TemplateError, parse_path
+from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
+
+
+def read_resource(types: Types, name: str, key: ScalarNode, node: MappingNode) -> RawResource:
+    """What a spec writes for a resource. What is wrong is reported and left out."""
+    return _Reader(types, name, key, node).resource()
+
+
+class _Reader:
+    """Reads one resource."""
+
+    def __init__(self, types: Types, name: str, key: ScalarNode, node: MappingNode) -> None:
+        self.types = types
+        what = Subject(f"resource {quoted(name)}")
+        section = types.section("resource", node, what, key)
+        self.raw = RawResource(name, what, key, section, settings(section, types, what), "")
+        self.raw.class_name = self._class_name()
+
+    def resource(self) -> RawResource:
+        """The resource with its endpoints."""
+        types, raw, section, what = self.types, self.raw, self.raw.section, self.raw.what
+        raw.path = self._own_path()
+        raw.path_names = types.path_names(section.node("path"))
+        schema = section.node("schema")
+        raw.schema = self._schema(schema) if schema is not None else None
+        self._collection()
+        raw.params, raw.search_params = self._params(section, what, raw.class_name)
+        check_param_fields(types, raw.params, section.node("params"), [raw.schema])
+        check_param_fields(types, raw.search_params, section.node("search_params"), [raw.schema], "search parameter")
+        names = tuple(d.entities_in(raw.schema)) if raw.schema is not None else ()
+        entities = [types.entities[one] for one in names if one in types.entities]
+        check_needs(types, section["options"], entities, what, "it")
+        raw.headers = read_header_params(types, section.node("header_params"), what)
+        if (body := section.node("body")) is not None:
+            raw.body = read_body(types, body, what, f"{raw.class_name}Body")
+            check_body_fields(types, raw.body, body, [raw.schema])
+        raw.pagination = written_pagination(section)
+        raw.endpoints = self._endpoints()
+        raw.examples = self._examples()
+        if raw.is_singleton and raw.path is not None and raw.schema is not None:
+            self._check_singleton()
+        return raw
+
+    def _class_name(self) -> str:
+        """The name of its class, which is taken in the package from now on."""
+        name = pascal_case(self.raw.name) if re.match(r"[^\W_]", self.raw.name) else "Resource"
+        place = self.raw.key.place
+        if self.raw.section["singleton"] and name in self.types.kinds:
+            name += "Resource"  # `settings` has the entity Settings: neither is of the other's plural
+        if self.raw.section["class"] is not None:
+            name, place = self.raw.section["class"], self.raw.section.entries["class"].value.place
+        hint = "give the resource's class another name with 'class:'"
+        self.types.claim(name, "resource", f"the class of {self.raw.what}", place, hint)
+        return name
+
+    def _own_path(self) -> d.Path | None:
+        node = self.raw.section.node("path")
+        path = self._path(node, Subject("'path'", self.raw.what)) if node is not None else None
+        if node is None or path is None or path.parameters or self.raw.section["singleton"]:
+            return path
+        self.types.report(
+            "path-without-parameter",
+            f"the path of {self.raw.what} has no parameter, so it names no single entity",
+            node,
+            "add one, such as '/:id', or 'singleton: true' where there is one; an endpoint may have a path without any",
+        )
+        return None
+
+    def _check_singleton(self) -> None:
+        """Notes what a singleton has no list for."""
+        told = f"the singleton {quoted(self.raw.name)} has no list"
+        for name, node in self.raw.section["members"] or ():
+            if name not in d.OF_ONE:
+                self.types.report("singleton-list", f"{told}, so {quoted(name)} cannot be a member", node, "remove it")
+        for key in ("collection", "pagination_field", "pagination"):
+            if key in self.raw.section:
+                message = f"{told}, so {quoted(key)} has no meaning"
+                self.types.report("singleton-list", message, self.raw.section.key(key), "remove it")
+
+    def _schema(self, node: Node) -> d.EntityRef | d.UnionOf | None:
+        types = self.types
+        context = Context(self.raw.what, "schema", f"{self.raw.class_name}Schema")
+        if isinstance(node, MappingNode) and not any(word in node.entries for word in ("entity", "union")):
+            self._schema_problem(node)
+            return None
+        type = types.type(node, context)
+        if type is None or isinstance(type, d.EntityRef | d.UnionOf):
+            return type
+        self._schema_problem(node)
+        return None
+
+    def _schema_problem(self, node: Node) -> None:
+        if self.types.is_pointer(node, f"the schema of {self.raw.what}"):
+            return
+        self.types.report(
+            "resource-schema",
+            f"the schema of {self.raw.what} is an entity, declared in place or by name, or a union of entities",
+            node,
+            "name an entity; an endpoint may have a schema of any form",
+        )
+
+    def _path(self, node: Node, what: Subject) -> d.Path | None:
+        types = self.types
+        text = types.text(node, what)
+        if text is None or not isinstance(node, ScalarNode):
+            return None
+        try:
+            path = parse_path(text)
+        except TemplateError as error:
+            types.report("bad-path", f"{what}: {error}", node.part(error.position, error.length), error.hint)
+            return None
+        usable = True
+        seen: set[str] = set()
+        for parameter in path.parameters:
+            name = parameter.name
+            at = text.find(f":{name}")
+            if name in seen:
+                at = text.rfind(f":{name}")
+                message = f"{what} has the parameter {quoted(name)} twice"
+                types.report("duplicate-parameter", message, node.part(at, len(name) + 1), "rename one of them")
+                usable = False
+            elif name[0] == "_" or name[0].isdigit():
+                message = f"the parameter {quoted(name)} of {what} is no Python name"
+                types.report("bad-name", message, node.part(at, len(name) + 1), "begin it with a letter")
+                usable = False
+            seen.add(name)
+        if not re.fullmatch(URL.regex, text):
+            types.report("bad-path", f"{what} holds a space or a control character", node)
+            usable = False
+        return path if usable else None
+
+    def _collection(self) -> None:
+        collection: d.Reference | ParsedSection | None = self.raw.section["collection"]
+        if isinstance(collection, d.Reference):
+            self.raw.collection = collection
+        elif collection is not None:
+            self.raw.non_filter = tuple(collection["non_filter_arguments"] or ())
+            self.raw.follow = collection["follow"] is not False
+
+    def _params(
+        self, given: ParsedSection, what: Subject, title: str
+    ) -> tuple[tuple[d.Field, ...], tuple[d.Field, ...]]:
+        """The path parameters and the search parameters that a level writes."""
+        found = [
+            read_fields(self.types, given.node(key), what, position, type_name, label=Subject(f"'{key}'", what))
+            for key, position, type_name in (
+                ("params", "path_param", self.raw.class_name),
+                ("search_params", "search_param", f"{title}Search"),
+            )
+        ]
+        return found[0], found[1]
+
+    def _examples(self) -> dict[str, d.Example]:
+        node = self.raw.section.node("examples")
+        hint = "write {endpoint: {response: …}}"
+        mapping = self.types.mapping(node, f"'examples' of {self.raw.what}", hint) if node is not None else None
+        found: dict[str, d.Example] = {}
+        for name, inner in mapping or ():
+            what = Subject(f"the example {quoted(name)}", self.raw.what)
+            written = self.types.mapping(inner.value, what)
+            if written is None:
+                continue
+            given = self.types.section("example", written, what, inner.key)
+            values: dict[str, JsonWithPlaces] = given.values()
+            places = {(key, *where): place for key, value in values.items() for where, place in value.places.items()}
+            params = values["params"].value if "params" in values else {}
+            body, response = (values[key].value if key in values else d.MISSING for key in ("body", "response"))
+            arguments = params if isinstance(params, dict) else {}
+            found[name] = d.Example(arguments, body, response, places, inner.key.place)
+        return found
+
+    # ------------------------------------------------------------------------------------------------------- endpoints
+
+    def _endpoints(self) -> dict[str, RawEndpoint]:
+        types = self.types
+        found: dict[str, RawEndpoint] = {}
+        table = self.raw.section.node("endpoints")
+        mapping = types.mapping(table, f"'endpoints' of {self.raw.what}") if table is not None else None
+        pythons: dict[str, ScalarNode] = {}
+        if mapping is None:
+            return found
+        for name in sorted(mapping.entries):
+            inner = mapping.entries[name]
+            what = Subject(f"endpoint {quoted(name)}", self.raw.what)
+            if not types.name(inner.key, what):
+                continue
+            if name in RESOURCE_MEMBERS:
+                message = f"an endpoint cannot be called {quoted(name)}: every resource has a member of that name"
+                types.report("taken-name", message, inner.key, "choose another, for instance with a prefix")
+                continue
+            python = python_name(name, "endpoint")
+            if python in pythons:
+                types.report(
+                    "name-clash",
+                    f"endpoints {quoted(name)} and {quoted(pythons[python].text)} of {self.raw.what} "
+                    f"are both {quoted(python)} in Python",
+                    inner.key,
+                    "rename one of them",
+                    [Related(pythons[python].place, "the other one")],
+                )
+            pythons.setdefault(python, inner.key)
+            node = types.mapping(inner.value, what)
+            if node is not None:
+                found[name] = self._endpoint(name, what, inner.key, node)
+        return found
+
+    def _endpoint(self, name: str, what: Subject, key: ScalarNode, node: MappingNode) -> RawEndpoint:
+        types = self.types
+        given = types.section("endpoint", node, what, key)
+        title = self.raw.class_name + pascal_case(name)
+        own = RawEndpoint(
+            name, what, key, given, settings(given, self.types, what), pagination=written_pagination(given)
+        )
+        own.params, own.search_params = self._params(given, what, title)
+        own.headers = read_header_params(types, given.node("header_params"), what)
+        if (path := given.node("path")) is not None:
+            own.path = self._path(path, Subject("'path'", what))
+        if (body := given.node("body")) is not None:
+            own.body = read_body(types, body, what, f"{title}Body")
+        if (schema := given.node("schema")) is not None:
+            # What a call returns has the plain name; beside `returns` the schema is something else.
+            word = "Response" if "returns" in given else "Result"
+            own.schema = self._endpoint_schema(schema, what, f"{title}{word}")
+        if (returns := given.node("returns")) is not None:
+            own.returns = types.type(returns, Context(Subject("'returns'", what), "returns", f"{title}Result"))
+        return own
+
+    def _endpoint_schema(self, node: Node, what: Subject, type_name: str) -> d.Type | None:
+        types = self.types
+        what = Subject("the schema", what)
+        if is_null(node):
+            if isinstance(node, ScalarNode) and not node.text:
+                hint = (
+                    "write what an answer is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind"
+                )
+                types.report("wrong-type", f"{what} is left empty", node, hint)
+            return None
+        type = types.type(node, Context(what, "schema", type_name))
+        return self._collected(type) if type is not None else None
+
+    def _collected(self, type: d.Type) -> d.Type:
+        """A schema whose collections of this resource filter as the resource's `collection` says."""
+        match type:
+            case d.CollectionOf(of, nest, arguments):
+                return d.CollectionOf(
+                    of,
+                    nest,
+                    arguments or self.raw.non_filter_wires(self.raw.search_params, self.types.wire),
+                    self.raw.collection,
+                    follow=self.raw.follow and type.follow,
+                )
+            case d.QueryOf(of, process, returns):
+                return d.QueryOf(cast("d.CollectionOf | d.AllOf", self._collected(of)), process, returns)
+            case d.ObjectType(members, name):
+                replaced = [dataclasses.replace(member, type=self._collected(member.type)) for member in members]
+                return d.ObjectType(tuple(replaced), name)
+            case _:
+                return type

@@ -1,0 +1,199 @@
+"""Rules of a resource: its members and what they start from, its parameters, examples and list arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import cast
+
+from restencil_generator.diagnostics.model import Place, Related, circle_text, did_you_mean, quoted
+from restencil_generator.spec import model as d
+from restencil_generator.spec.analyze.endpoint_rules import check_endpoint, report_unknown_parameter
+from restencil_generator.spec.analyze.resolve import (
+    ResolvedEndpoint,
+    ResolvedResource,
+    has_pages,
+    list_operations,
+    partial_body_name,
+)
+from restencil_generator.spec.analyze.types import Types
+from restencil_generator.spec.grammar.key_checks import MEMBERS
+from restencil_generator.spec.grammar.value_reader import Subject
+from restencil_generator.spec.path_template import route
+from restencil_generator.spec.source.nodes import Node
+
+
+def check_resource(types: Types, resource: ResolvedResource) -> None:
+    """Reports what is wrong with a resource and its endpoints."""
+    _check_bases(types, resource)
+    _check_overrides(types, resource)
+    _check_examples(types, resource)
+    _check_params(types, resource)
+    _name_partial_body(types, resource)
+    clashes: set[Place] = set()
+    for endpoint in resource.endpoints.values():
+        _check_list_operations(types, resource, endpoint)
+        for one in (endpoint, *endpoint.operations.values()):
+            check_endpoint(types, resource.raw, one, clashes)
+    if "get_list" in resource.endpoints:
+        _check_non_filter_arguments(types, resource, resource.endpoints["get_list"].endpoint)
+
+
+# ------------------------------------------------------------------------------------------------------------- members
+
+
+def _check_bases(types: Types, resource: ResolvedResource) -> None:
+    """An added endpoint extends a member that exists, and not itself."""
+    raw = resource.raw
+    known = (*resource.members, *(["create"] if "create" in resource.endpoints else []), *resource.bases.order)
+    for name in resource.bases.unknown:
+        own = raw.endpoints[name]
+        assert own.extends is not None
+        operation = own.extends.removeprefix("get_list.")
+        if operation != own.extends and operation in d.EXTENDERS:
+            hint = f"write {quoted(operation)}"
+        else:
+            hint = did_you_mean(own.extends, known) or f"its members: {', '.join(dict.fromkeys(known))}"
+        message = f"{own.what} extends {quoted(own.extends)}, which is no member of {raw.what}"
+        types.report("unknown-endpoint", message, own.section.entries["extends"].value, hint)
+    for circle in resource.bases.circles:
+        own = raw.endpoints[circle[0]]
+        message = f"{own.what} extends {circle_text(circle)}"
+        hint = "let one of them extend another member"
+        types.report("extends-cycle", message, own.section.entries["extends"].value, hint)
+
+
+def _check_overrides(types: Types, resource: ResolvedResource) -> None:
+    """What overrides a standard member needs one that exists."""
+    raw = resource.raw
+    known = {*resource.members, *resource.endpoints}
+    for own in raw.endpoints.values():
+        if own.name in known:
+            continue
+        if raw.schema is None:
+            hint, why = "write its 'path' and 'schema', or choose another name", "is no member of a group"
+        elif own.name == "create" or own.name in d.EXTENDERS:
+            hint = "add it to 'members'" if raw.members is not None and own.name in MEMBERS else ""
+            why = "does not exist here" if hint else "does not fit its list"
+        else:
+            hint, why = "add it to 'members', or choose another name for an endpoint of your own", "is not in 'members'"
+            hint += "; one that writes 'path' and 'schema' may have this name"
+        message = f"the standard member {quoted(own.name)} of {raw.what} {why}, so nothing can override it"
+        types.report("member-left-out", message, own.key, hint)
+
+
+def _check_list_operations(types: Types, resource: ResolvedResource, resolved: ResolvedEndpoint) -> None:
+    """The operations that are named for a list fit it."""
+    raw, own, endpoint = resource.raw, resolved.raw, resolved.endpoint
+    if endpoint.standard:
+        named, owner = (own.members or raw.members, raw.what) if endpoint.name == "get_list" else (None, raw.what)
+    else:
+        named, owner = own.members, own.what
+        if named is not None and not has_pages(endpoint):
+            message = f"the schema of {own.what} holds no collection that anything could hang on"
+            types.report("key-not-here", message, own.section.key("members"), "remove it")
+            return
+    fitting = list_operations(endpoint, is_item=raw.is_item)
+    for name, node in (named or {}).items():
+        if name in d.EXTENDERS and name not in fitting:
+            _report_unfitting(types, name, endpoint, owner, node, is_item=raw.is_item)
+
+
+def _report_unfitting(
+    types: Types, name: str, listing: d.Endpoint, owner: Subject, node: Node, *, is_item: bool
+) -> None:
+    if listing.collection is None:
+        why = f"the schema of {quoted(listing.name)} holds no collection"
+    elif name == "get_page":
+        why = f"{quoted(listing.name)} has no 'pagination_field'"
+    elif name in d.ASKED_FOR and not is_item:
+        why = "there is no path of an item, which it would change"
+    elif name in d.ASKED_FOR:
+        why = "the list is a collection of 'values', in which nothing has a place"
+    elif isinstance(listing.collection.of, d.ValuesOf):
+        why = "the list is a collection of 'values', to which 'assign' adds"
+    else:
+        why = "the list is no collection of 'values'; 'push' and 'unshift' add to it"
+    message = f"the member {quoted(name)} of {owner} does not fit: {why}"
+    types.report("member-not-fitting", message, node, "remove it")
+
+
+# ---------------------------------------------------------------------------------------------- parameters and examples
+
+
+def _check_params(types: Types, resource: ResolvedResource) -> None:
+    """The parameters that a resource describes are in a path of its own or of an endpoint."""
+    known = {parameter.name for parameter in resource.root.path.parameters}
+    for resolved in resource.endpoints.values():
+        known.update(parameter.name for parameter in resolved.endpoint.path.parameters)
+    for field in resource.raw.params:
+        if field.name not in known:
+            report_unknown_parameter(types, field, resource.raw.what, known)
+
+
+def _check_non_filter_arguments(types: Types, resource: ResolvedResource, listing: d.Endpoint) -> None:
+    """Non-filter arguments are parameters of the list."""
+    fields = (*listing.params, *listing.search_params)
+    known = {field.name for field in fields} | {field.python for field in fields}
+    for name, node in resource.raw.non_filter:
+        if name not in known:
+            hint = did_you_mean(name, known) or "declare it under 'search_params'"
+            message = f"{resource.raw.what} has no parameter {quoted(name)} of its list for 'non_filter_arguments'"
+            types.report("unknown-parameter", message, node, hint)
+
+
+def _check_examples(types: Types, resource: ResolvedResource) -> None:
+    """Examples are of members."""
+    names = {*resource.members, *resource.endpoints}
+    for name, example in resource.raw.examples.items():
+        if name not in names:
+            hint = did_you_mean(name, names) or f"its members: {', '.join(sorted(names))}"
+            message = f"'examples' of {resource.raw.what} names {quoted(name)}, which is no member of it"
+            types.report("unknown-endpoint", message, example.place, hint)
+
+
+def _name_partial_body(types: Types, resource: ResolvedResource) -> None:
+    """Claims the name of the type of partial bodies, where they are not of the endpoint's own."""
+    raw = resource.raw
+    own = raw.endpoints.get("partial_update")
+    members = MEMBERS if raw.members is None else tuple(raw.members)
+    body = resource.root.body
+    is_object = raw.schema is not None and body is not None and isinstance(body.type, d.ObjectType)
+    if is_object and "partial_update" in members and (own is None or "body" not in own.section):
+        what = f"the type of the body of 'partial_update' of {raw.what}"
+        hint = "rename the other one, or use 'class:'"
+        types.claim(partial_body_name(raw), "typed_dict", what, raw.key.place, hint)
+
+
+# ------------------------------------------------------------------------------------------------------- all resources
+
+
+def check_requests(types: Types, resources: Mapping[str, d.Resource]) -> None:
+    """Reports reading endpoints that would share one cache entry but differ in schema."""
+    seen: dict[object, tuple[str, d.Endpoint]] = {}
+    for resource in resources.values():
+        for endpoint in resource.endpoints.values():
+            if endpoint.side_effect:
+                continue
+            request = (endpoint.method, endpoint.url_prefix, route(endpoint.path))
+            what = f"{quoted(endpoint.name)} of resource {quoted(resource.name)}"
+            other_what, other = seen.setdefault(request, (what, endpoint))
+            if _shape(other.schema) != _shape(endpoint.schema):
+                types.report(
+                    "same-request",
+                    f"{what} and {other_what} read {endpoint.method} {endpoint.path.text} with different schemas, "
+                    "and would share one cache entry",
+                    endpoint.place,
+                    "give one of them another path, or both the same schema",
+                    [Related(other.place, "the other one")],
+                )
+
+
+def _shape(schema: d.Type | None) -> d.Type | None:
+    """What a schema stores under its key: collections of the same items are alike, whatever their arguments."""
+    if isinstance(schema, d.CollectionOf):
+        return d.CollectionOf(schema.of)
+    if isinstance(schema, d.ObjectType):
+        members = [dataclasses.replace(member, type=cast("d.Type", _shape(member.type))) for member in schema.members]
+        return d.ObjectType(tuple(members), schema.name)
+    return schema
