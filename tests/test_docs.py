@@ -12,7 +12,7 @@ import pytest
 import restencil
 from restencil.base.logs import VARIABLE as LOG_VARIABLE
 from restencil.http.transport import HTTP_VARIABLE
-from restencil_generator.cli.main import Exit
+from restencil_generator.cli.console import Exit
 from restencil_generator.diff import settings
 from restencil_generator.project import config
 from restencil_generator.reference import language_models

@@ -71,7 +71,7 @@ _CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
 def pages() -> dict[str, str]:
     """The reference pages by the names of their files."""
     return {
-        "commands.md": reference_page.page(_MADE.format(source="the options in `cli/main.py`")),
+        "commands.md": reference_page.page(_MADE.format(source="the options of the modules in `cli`")),
         "language.md": language_page(),
         "problems.md": problems_page(),
     }

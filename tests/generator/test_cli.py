@@ -239,7 +239,7 @@ def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "specs/blog.yaml"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "blog/posts.py: edited by hand: not as it was generated",
-        "blog: 1 of 5 files differ from what specs/blog.yaml gives; `restencil generate --force` writes them",
+        "blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate --force` writes them",
     ]
     Path("blog/posts.py").write_text(original)
     Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
@@ -258,7 +258,7 @@ def test_a_renamed_spec_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> N
         "blog/_client.py: spec file renamed: blog.yaml -> news.yaml\n"
         "blog/manifest.sha256: spec file renamed: blog.yaml -> news.yaml\n"
         "blog/posts.py: spec file renamed: blog.yaml -> news.yaml\n"
-        "blog: 4 of 5 files differ from what specs/news.yaml gives; `restencil generate` writes them\n"
+        "blog: 4 of 5 files differ from specs/news.yaml; `restencil generate` writes them\n"
     )
     assert run(["generate", "specs/news.yaml"]) == 0
     assert run(["check", "specs/news.yaml"]) == 0
@@ -551,7 +551,7 @@ def test_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["explain", "field-removed"]) == 0
     assert "For callers: it breaks. On the wire: none." in capsys.readouterr().out
     assert run(["explain", "glued-pat"]) == 2
-    assert capsys.readouterr().err == "restencil: no problem has the code 'glued-pat'; did you mean 'glued-path'?\n"
+    assert capsys.readouterr().err == "restencil: there is no code 'glued-pat'; did you mean 'glued-path'?\n"
 
 
 def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:

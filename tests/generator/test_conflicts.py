@@ -112,7 +112,7 @@ def test_a_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[s
     assert run(["check"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         f"src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
-        "src/blog: 1 of 5 files differ from what specs/blog.yaml gives; `restencil generate --force` writes them",
+        "src/blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate --force` writes them",
     ]
     assert run(["generate"]) == 2
     assert capsys.readouterr().err.splitlines() == [

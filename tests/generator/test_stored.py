@@ -115,7 +115,7 @@ def test_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureF
     cache("show", folder, "Order/7", "Order/1", "nothing", code=1)
     told = capsys.readouterr()
     assert told.out.startswith("Order/1\n")
-    assert [line.partition(" is not there")[0] for line in told.err.splitlines()] == [
+    assert [line.partition(" was not found")[0] for line in told.err.splitlines()] == [
         "restencil: Order/7",
         "restencil: nothing",
     ]
@@ -175,8 +175,8 @@ def test_clear_asks(folder: Path, answer: str, code: int, left: int) -> None:
     command = [sys.executable, "-m", "restencil_generator", "cache", "clear", str(folder)]
     ran = subprocess.run(command, input=answer, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == code
-    assert ran.stderr.startswith("Clear this namespace? What is stored is fetched anew. [y/N]: ")
-    assert ran.stderr.endswith({0: "", 1: "nothing was cleared\n", 2: "--yes clears without asking\n"}[code])
+    assert ran.stderr.startswith("Clear this namespace? Data will be fetched again. [y/N]: ")
+    assert ran.stderr.endswith({0: "", 1: "nothing cleared\n", 2: "pass --yes to clear without confirmation\n"}[code])
     with closing(SQLiteStorage(folder, principal=None)) as storage:
         assert storage.open(PLACE, now).number == left
 
@@ -223,7 +223,7 @@ def test_what_an_api_said_reaches_no_terminal_unseen(folder: Path, capsys: pytes
     run(["cache", "show", str(folder), f"k{bad}", f"T{bad}", f"no{bad}"])
     told = capsys.readouterr()
     assert all(character.isprintable() or character == "\n" for character in told.out + told.err)
-    assert "k\\x1b[2J\\x9b" in told.out and "no\\x1b[2J\\x9b is not there" in told.err
+    assert "k\\x1b[2J\\x9b" in told.out and "no\\x1b[2J\\x9b was not found" in told.err
 
 
 def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) -> None:

@@ -20,7 +20,6 @@ ONE_FILE = {
     "yaml": "generator/restencil_generator/spec/source/yaml.py",
     "jinja2": "generator/restencil_generator/codegen/render.py",
     "black": "generator/restencil_generator/codegen/format.py",
-    "click": "generator/restencil_generator/cli/main.py",
     "jsonpath_rfc9535": "generator/restencil_generator/openapi/document/json_path.py",
     "ruamel": "generator/restencil_generator/openapi/merge/yaml_edit.py",
 }
@@ -51,6 +50,16 @@ def test_a_package_of_others_is_named_in_one_file(package: str, file: str) -> No
         if any(name.partition(".")[0] == package for name in imported_names(module, path))
     }
     assert found == {file}
+
+
+def test_click_is_named_under_cli_alone() -> None:
+    """Only the modules of the commands know the library that parses their arguments."""
+    found = {
+        path.parent
+        for module, path in MODULES
+        if any(name.partition(".")[0] == "click" for name in imported_names(module, path))
+    }
+    assert found == {ROOT / "generator/restencil_generator/cli"}
 
 
 def test_no_file_imports_the_other_http_library() -> None:

@@ -137,7 +137,7 @@ def test_a_conflict_is_told_and_nothing_is_written(capsys: pytest.CaptureFixture
         f"{line:>5} |       total: decimal\n"
         f"      |              ^^^^^^^ here decimal, last import number, openapi.json:{place} now string\n"
         "1 error\n"
-        "nothing was written: edit the spec to what you want, or settle by --ours NODE or --theirs NODE\n"
+        "Conflicts found, nothing written. Edit the spec, or pass --ours NODE or --theirs NODE.\n"
     )
 
 
@@ -208,7 +208,7 @@ def test_an_edit_that_refers_to_what_is_gone_is_told(capsys: pytest.CaptureFixtu
     assert run(["import", "openapi.json"]) == 1
     shown = capsys.readouterr().err
     assert "note" in shown
-    assert "nothing was written: these are mistakes of the merged spec, which was to be written" in shown
+    assert "The merged spec has errors, nothing written. Fix them in the document, an overlay, or the spec." in shown
     assert kept() == before
 
 

@@ -153,7 +153,7 @@ def test_operations_are_chosen(options: list[str], kept: list[str], capsys: pyte
         (["--tag", "no"], "nothing has the tag 'no' of --tag (there are 'orders' and 'other')"),
         (["--root", "nowhere"], "nowhere: is no folder; --root names the folder of the files that `$ref` may reach"),
         (["--overlay", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
-        (["--out", "-", "--format", "json"], "both want stdout"),
+        (["--out", "-", "--format", "json"], "both print to stdout"),
     ],
 )
 def test_what_cannot_be_done_is_told(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
