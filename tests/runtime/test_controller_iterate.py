@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
-from restencil.client.paging import next_link
+from restencil.endpoint.page_styles import next_link
 from restencil.schema import Collection, Object, Values
 from restencil.testing import Answer, FakeClock, MockServer
 

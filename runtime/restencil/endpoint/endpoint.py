@@ -23,7 +23,7 @@ from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
-from .bodies import model_of
+from .bodies import body_digest, model_of
 from .calls import copied
 from .headers import HeaderedArguments, bind_headers, headed, key_suffix, split
 from .lists import is_page_of, page_request
@@ -125,6 +125,8 @@ class Endpoint(Generic[P, R]):
     remove_cursor: Callable[..., Any] | None
     first_page: Any
     """The default that the signature of a list gives the parameter of the page."""
+    page_member: str | None = None
+    """The member of the body that names a page, with `pagination={"in": "body"}`."""
     retries: Any
     wire: Mapping[str, str] | None
     formats: Mapping[str, str] | None
@@ -356,11 +358,14 @@ class Endpoint(Generic[P, R]):
             if isinstance(args, HeaderedArguments):
                 made: Request = headed(self, args).request(args.plain, located=located)
                 return made
-            if self._gives_pages and is_page_of(self, args[0]):
-                return page_request(self, args, located=located)
+            page = page_request(self, args, located=located) if self._gives_pages and is_page_of(self, args) else None
+            if page is not None:
+                return page
         if self.remove_cursor is not None and (located or args != (None,)):
             key, url = self.address(args)
             place = url if self.call_options is None else self.call_options.place(self, args, url)
+            if self.page_member is not None and len(args) > 1:
+                place += f" body={body_digest(args[-1], self.name)}"
             return Request(self, self.rules, args, key + PAGE + place, url)
         if located:
             key, url = self.address(args)

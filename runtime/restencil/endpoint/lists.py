@@ -6,7 +6,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..base.values import is_mapping
+from ..base.bodies import Form, Multipart
+from ..base.values import described, is_mapping
 from ..schema.collection import Collection, find_collection, paginated_schema, with_collections
 from .bodies import body_digest
 
@@ -16,11 +17,20 @@ if TYPE_CHECKING:
 _REMOVALS: Final = ("move", "remove")
 
 
-class ListEndpointLike(Protocol):
-    """What is asked of a list endpoint here."""
+class PagedEndpoint(Protocol):
+    """What is needed of an endpoint to put a position into its arguments."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def page_member(self) -> str | None: ...
+    @property
+    def has_body(self) -> bool: ...
+
+
+class ListEndpointLike(PagedEndpoint, Protocol):
+    """What is asked of a list endpoint here."""
+
     @property
     def path(self) -> str: ...
     @property
@@ -75,7 +85,8 @@ def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> 
 def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
     """The endpoint that fetches a further page of a list, as its pagination options say. `derived` keeps it.
 
-    Raises AttributeError where they say nothing, ValueError without a collection.
+    Without a collection each page of a generated list is a result of its own. Raises AttributeError where the options
+    say nothing, ValueError without a collection.
     """
     cursor: Any = listing.pagination_field
     pagination: Mapping[str, Any] | None = listing.pagination if is_mapping(listing.pagination) else None
@@ -87,9 +98,9 @@ def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
         )
     found = derived.get("get_page")
     if found is None:
-        found = paged(listing, cursor).extend(
-            signature=_signature(listing, "get_page"), **_options(listing, "get_page")
-        )
+        is_plain = listing.strict and find_collection(listing.schema) is None
+        page = listing.extend(name=f"{listing.name}.get_page") if is_plain else paged(listing, cursor)
+        found = page.extend(signature=_signature(listing, "get_page"), **_options(listing, "get_page"))
         found.__dict__["_member"] = "get_page"
         derived["get_page"] = found
     return found
@@ -97,7 +108,13 @@ def pager(listing: ListEndpointLike, derived: dict[str, Any]) -> Any:
 
 def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
     """An endpoint whose responses are pages of a list; `cursor` names the page, or gives a page's list arguments."""
-    remove_cursor = _field_remover(cursor) if isinstance(cursor, str) else cursor
+    remove_cursor: Callable[..., Any]
+    if not isinstance(cursor, str):
+        remove_cursor = cursor
+    elif listing.page_member is None:
+        remove_cursor = _field_remover(cursor)
+    else:
+        remove_cursor = _unchanged  # neither key nor identity has the position
     return listing.extend(
         schema=paginated_schema(listing.schema, remove_cursor),
         name=f"{listing.name}.get_page",
@@ -105,23 +122,65 @@ def paged(listing: ListEndpointLike, cursor: str | Callable[..., Any]) -> Any:
     )
 
 
-def is_page_of(listing: Any, params: Any) -> bool:
-    """Whether these parameters of a list say which page is wanted."""
+def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
+    """The arguments of a call that may name a page and its size: search parameters, or members of its body.
+
+    Raises TypeError for a body that is no mapping.
+    """
+    if listing.page_member is None:
+        params: Any = args[0] if args and not (listing.has_body and len(args) == 1) else None
+    else:
+        params = args[-1] if args else None
+        if params is not None and not is_mapping(params):
+            raise TypeError(
+                f"the member {listing.page_member!r} of the body of {listing.name!r} names a page, "
+                f"so its body is a mapping, not {described(params)}"
+            )
+    return params if is_mapping(params) else {}
+
+
+def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a call with others in place of `page_params`."""
+    if listing.page_member is None:
+        return (params, *(args if listing.has_body and len(args) == 1 else args[1:]))
+    body = args[-1] if args else None
+    kind: Callable[..., Any] = type(body) if isinstance(body, Form | Multipart) else dict
+    return (args[0] if len(args) > 1 else {}, kind(params))
+
+
+def is_page_of(listing: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the arguments of a list say which page is wanted."""
+    params = args[0] if listing.page_member is None else args[-1]
     return is_mapping(params) and params.get(listing.pagination_field) is not None
 
 
-def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Request:
-    """The request of a list that is asked for a page by its own parameter; its first page is the list."""
+def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Request | None:
+    """The request of a list that is asked for a page by its own parameter; None for the first page, which is the list.
+
+    A position in the body is sent for the first page too.
+    """
+    from .page_styles import pagination_of
+
     field: str = listing.pagination_field
-    params: Mapping[str, Any] = args[0]
-    first = listing.first_page
-    page: Request
+    params = page_params(listing, args)
+    in_body = listing.page_member is not None
+    first = pagination_of(listing).first_position if in_body else listing.first_page
+    page: Request | None
     if first is None or str(params[field]) != str(first):
         page = listing.get_page.request(args, located=located)
+    elif in_body:
+        page = None
     else:
         rest = {name: value for name, value in params.items() if name != field}
         page = listing.request((rest, *args[1:]), located=located)
     return page
+
+
+def keyed_body(body: Any, page_member: str | None) -> Any:
+    """What of a body is part of keys and identities: all but the position of a page; None for nothing."""
+    if page_member is None or not is_mapping(body):
+        return body
+    return {name: value for name, value in body.items() if name != page_member} or None
 
 
 def _collection(listing: ListEndpointLike, member: str) -> Collection:
@@ -143,6 +202,10 @@ def _options(listing: ListEndpointLike, member: str) -> Mapping[str, Any]:
     return getattr(listing, f"{member}_options", None) or {}
 
 
+def _unchanged(*args: Any) -> tuple[Any, ...]:
+    return args
+
+
 def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
     def remove(*args: Any) -> tuple[Any, ...]:
         first = args[0] if args else None
@@ -153,22 +216,24 @@ def _field_remover(field: str) -> Callable[..., tuple[Any, ...]]:
     return remove
 
 
-def searched_schema(raw: Any, owner: str) -> Any:
-    """The schema with every collection in it told apart by the body of the call, the member `body` of its identity.
+def searched_schema(raw: Any, owner: str, page_member: str | None) -> Any:
+    """The schema with every collection in it keyed by the body of the call too, the member `body` of its identity.
 
-    So two searches never share a list, and nothing that is pushed joins one.
+    So two searches never share a list, and nothing that is pushed joins one. `page_member` is the member of the body
+    that names a page, which is no part of the identity.
     """
-    return with_collections(raw, lambda collection: _searched(collection, owner))
+    return with_collections(raw, lambda collection: _searched(collection, owner, page_member))
 
 
-def _searched(collection: Collection, owner: str) -> Collection:
+def _searched(collection: Collection, owner: str, page_member: str | None) -> Collection:
     if "args_key" in vars(collection):
-        return collection  # it is told apart already, as a page of such a list is
+        return collection  # as a page of such a list is
     found = copy.copy(collection)
 
     def args_key(*args: Any) -> Mapping[str, Any]:
         identity = collection.args_key(*args)
-        return identity if len(args) < 2 or args[-1] is None else {**identity, "body": body_digest(args[-1], owner)}
+        body = keyed_body(args[-1], page_member) if len(args) > 1 else None
+        return identity if body is None else {**identity, "body": body_digest(body, owner)}
 
     vars(found)["args_key"] = args_key
     return found

@@ -110,6 +110,19 @@ def _body_in_key(name: str, value: Any, endpoint: Any) -> None:
         )
 
 
+def is_in_body(pagination: Any) -> bool:
+    """Whether an option `pagination` says that positions are sent in the body."""
+    return is_mapping(pagination) and pagination.get("in") == "body"
+
+
+def _pagination(name: str, value: Any, endpoint: Any) -> None:
+    if is_in_body(value) and endpoint.has_body and not endpoint.side_effect and not endpoint.body_in_key:
+        raise ValueError(
+            f"{name} of endpoint {endpoint.label} sends positions in its body, which is no part of its key: "
+            "give it body_in_key=True"
+        )
+
+
 def _names(name: str, value: Any, endpoint: Any) -> None:
     if not is_sequence(value) or not all(isinstance(part, str) for part in value):
         raise TypeError(f"{name} of endpoint {endpoint.label} is {value!r:.80}; expected a list or tuple of names")
@@ -274,7 +287,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "returns": _VALUE,
     # Lists
     "item_path": _VALUE,
-    "pagination": _VALUE,
+    "pagination": Option(check=_pagination, http=True),
     "pagination_field": _VALUE,
     "remove_cursor": _VALUE,
     # The request

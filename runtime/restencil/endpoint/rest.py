@@ -15,8 +15,8 @@ from .bodies import body_digest, body_to_wire, is_wire_form, model_of
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
 from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
-from .lists import changer, paged, pager, searched_schema
-from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, method_of
+from .lists import changer, keyed_body, paged, pager, searched_schema
+from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, is_in_body, method_of
 from .path import PathTemplate, kinds_of, path_template, search_string
 from .payloads import PAYLOADS
 from .plan import Plan, overridden
@@ -141,6 +141,7 @@ class RestEndpoint(Endpoint[P, R]):
                     members[name] = copy_in(OPTIONS[name].default)
         members["method"] = method_of(kind, given, getattr(base, "method", None))
         members["side_effect"] = http_side_effect_of(kind, given, None if base is None else base.side_effect)
+        members["page_member"] = None if self.side_effect or not is_in_body(self.pagination) else self.pagination_field
         if self.strict:
             if self.strict_shape is None:
                 members["strict_shape"] = True
@@ -154,7 +155,7 @@ class RestEndpoint(Endpoint[P, R]):
         own = overridden(kind, RestEndpoint, options)
         if self.body_in_key:
             own |= {"key"}
-            members["schema"] = searched_schema(self.schema, self.name)
+            members["schema"] = searched_schema(self.schema, self.name, self.page_member)
         members["plan"] = Plan(
             own if self.remove_cursor is None and self.header_params is None else own | {"key"},
             streams=self.content == "stream",
@@ -269,7 +270,9 @@ class RestEndpoint(Endpoint[P, R]):
             return f"{self.method} {prefix}{template.filler(given, '')}"
         key = f"{self.method} {self.url({} if not given or (len(bound) == 1 and self.has_body) else given)}"
         if self.body_in_key and self.has_body and bound and bound[-1] is not None:
-            key += f" body={body_digest(bound[-1], self.name)}"
+            body = keyed_body(bound[-1], self.page_member)
+            if body is not None:
+                key += f" body={body_digest(body, self.name)}"
         return key
 
     def test_key(self, key: str) -> bool:

@@ -1,0 +1,314 @@
+"""Requests for the pages of one list, and what their responses have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import urljoin, urlsplit
+
+from ..base.steps import HookCall
+from ..base.transport import has_scheme, origin_of, origin_text, public_url
+from ..cache.reading import Decision
+from ..endpoint.envelopes import at_path
+from ..endpoint.lifecycle import NOT_MODIFIED
+from ..endpoint.lists import page_params, with_page_params
+from ..endpoint.page_styles import PageUrl, Pagination
+from ..schema import Collection, Object, Schema, find_collection, schema_of
+from ..schema.collection import identity_text
+from ..schema.protocol import is_plain
+from .core import looking
+from .in_flight import Completion, InFlight
+
+if TYPE_CHECKING:
+    from ..base.steps import Step
+    from ..endpoint.endpoint import Endpoint
+    from .core import Core
+
+
+class PageCall(NamedTuple):
+    """The call that requests one page. A page that is named by its URL is requested there."""
+
+    endpoint: Endpoint[..., Any]
+    args: tuple[Any, ...]
+
+
+class PageLayout:
+    """Where the responses of a list endpoint have the list, and what describes its pages."""
+
+    def __init__(self, endpoint: Endpoint[..., Any]) -> None:
+        self.schema = schema_of(endpoint.schema)
+        self.envelope: str | None = getattr(endpoint, "unwrap", None)
+        self.is_plain = find_collection(endpoint.schema) is None
+        """No collection holds the items, so that each page is a result of its own, and equal items are not one."""
+        self._path = _path_to(self.schema) or ()
+
+    def items(self, value: Any, *, in_json: bool = False) -> Sequence[Any] | None:
+        """The items in the value of a page, or in its body; None where there is no list."""
+        if self.is_plain:
+            return _list_in(value)
+        found, schema = value, self.schema
+        for json_name in self._path:
+            found = member_of(found, json_name if in_json else _python_name(schema, json_name))
+            schema = _member_schema(schema, json_name)
+        if isinstance(found, Mapping):
+            return list(cast("Mapping[str, Any]", found).values())
+        return cast("Sequence[Any]", found) if isinstance(found, list | tuple) else None
+
+    def at(self, path: str, value: Any) -> Any:
+        """What stands at a path of JSON names in the value of a page."""
+        schema = self.schema
+        for json_name in path.split("."):
+            value = member_of(value, _python_name(schema, json_name))
+            schema = _member_schema(schema, json_name)
+        return value
+
+
+class FetchedPage:
+    """A page: what its fetch gave, and the response, if there was one; `url` is where it was requested."""
+
+    def __init__(
+        self,
+        layout: PageLayout,
+        value: Any,
+        *,
+        in_flight: Any = None,
+        response: Any = None,
+        body: Any = None,
+        url: str = "",
+    ) -> None:
+        self._layout = layout
+        self.value = value
+        self.in_flight = in_flight
+        self.response = response
+        self._body = body
+        self.requested_url = url
+
+    @property
+    def items(self) -> Sequence[Any]:
+        """Its items, as they are handed out."""
+        return self._layout.items(self.value) or ()
+
+    @property
+    def sent_items(self) -> Sequence[Any] | None:
+        """Its items as the server sent them; None where that is not known."""
+        layout = self._layout
+        body = self._body if layout.envelope is None else at_path(self._body, layout.envelope)
+        found = layout.items(body, in_json=True)
+        return list(self.items) if found is None and layout.is_plain else found
+
+    def at(self, path: str) -> Any:
+        """What its response has at a path of JSON names: in the whole of it, also where the list is in an envelope."""
+        layout = self._layout
+        return layout.at(path, self.value) if layout.envelope is None else at_path(self._body, path)
+
+    def header(self, name: str) -> str | None:
+        """A header of its response; None without a response."""
+        return None if self.response is None else self.response.headers.get(name)
+
+    @property
+    def url(self) -> str:
+        """Its URL: where the response came from, else where it was requested."""
+        return public_url(self.requested_url if self.response is None else str(self.response.url))
+
+
+class PageRequests:
+    """Requests the pages of one list."""
+
+    def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], pagination: Pagination) -> None:
+        self._core = core
+        self._endpoint = endpoint
+        self._args = args
+        self.layout = layout = PageLayout(endpoint)
+        self.needs_response = pagination.needs_response or layout.envelope is not None
+        """The next page is found in the response itself, so that the first page is requested too."""
+        self.urls = PageUrls(core, endpoint, args)
+
+    def list_cell(self) -> tuple[str, str] | None:
+        """Where the list is stored; None without a collection."""
+        collection = find_collection(self._endpoint.schema)
+        if collection is None:
+            return None
+        return collection.table_key, identity_text(collection.args_key(*self._args))
+
+    def stored(self, *, counts_pages: bool) -> Generator[Step, Any, tuple[FetchedPage, bool] | None]:
+        """Steps: the list from the store, if it is fresh and has what its last response had.
+
+        With `counts_pages` it may also have what further pages had: then True stands beside it.
+        """
+        reading = yield from looking(self._core.store, self._endpoint.request(self._args))
+        if reading.decision is not Decision.GIVE:
+            return None
+        page = FetchedPage(self.layout, reading.data)
+        if self.layout.is_plain and is_plain(self.layout.schema):
+            return page, False  # nothing but its own responses changes it
+        cell = self.list_cell()
+        answered = None if cell is None else self._core.store.answered(cell)
+        if answered is None:
+            return None
+        length, is_extended = answered
+        if len(page.items) != length or (is_extended and not counts_pages):
+            return None
+        return page, is_extended
+
+    def fetch(self, value: Any = None) -> Generator[Step, Any, FetchedPage]:
+        """Steps: request the page with this value of `pagination_field`, or at this URL; None: the list itself.
+
+        The same request under way is joined, and its response is used.
+        """
+        endpoint, args = self._call(value)
+        url = self._core.locate(endpoint.request_url(args))
+        page, in_flight = yield from self._sent_or_joined(endpoint, args)
+        if self.needs_response and not _has_body(in_flight):
+            # It was settled by something that has no headers and no body: a 304, or another process.
+            page, in_flight = yield from self._sent_or_joined(endpoint, args)
+        response, body = yield from _parsed(endpoint, in_flight)
+        return FetchedPage(self.layout, page, in_flight=in_flight, response=response, body=body, url=url)
+
+    def _call(self, value: Any) -> PageCall:
+        """The call of a page: it adds to the collection, or is one of the list itself where there is none."""
+        endpoint: Any = self._endpoint
+        if value is None:
+            return PageCall(endpoint, self._args)
+        if not isinstance(value, PageUrl):
+            page = endpoint if self.layout.is_plain else endpoint.get_page
+            params = {**page_params(endpoint, self._args), endpoint.pagination_field: value}
+            return PageCall(page, with_page_params(endpoint, self._args, params))
+        if not self.layout.is_plain:
+            endpoint = endpoint.paginated(_unchanged)
+        return PageCall(endpoint.extend(url=_always(self.urls.with_user(value))), self._args)
+
+    def _sent_or_joined(
+        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]
+    ) -> Generator[Step, Any, tuple[Any, Any]]:
+        request = endpoint.request(args, located=True)
+        request.needs_body = self.needs_response
+        in_flight = self._core.start(request)
+        return (yield Completion(self._core, in_flight)), in_flight
+
+
+class PageUrls:
+    """Where pages of a list may be: at the one origin that the client's credentials are for, whoever names the URL."""
+
+    def __init__(self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> None:
+        self._core = core
+        self._endpoint = endpoint
+        self._args = args
+
+    def public(self, url: str) -> str:
+        """Where a URL leads, without the user that it may name."""
+        return public_url(self._core.transport.absolute(url))
+
+    def has(self, url: str, base: str) -> bool:
+        """Whether a URL is of this origin; False for what only looks like one."""
+        try:
+            return origin_of(url) == origin_of(self._origin(base))
+        except ValueError:
+            return False
+
+    def checked(self, target: str, base: str = "") -> PageUrl:
+        """The whole URL of a page, without a user. Raises ValueError for one of another origin, or for no URL.
+
+        `base` is the URL of the response that names it.
+        """
+        home = self._origin(base)
+        try:
+            url = urljoin(base or home, target)
+            is_other = origin_of(url) != origin_of(home)
+        except ValueError as error:
+            raise ValueError(
+                f"the next page of {self._endpoint.name!r} is said to be at {public_url(target)!r:.200}, "
+                f"which is no URL: {error}"
+            ) from None
+        if is_other:
+            raise ValueError(
+                f"the next page of {self._endpoint.name!r} is said to be at another origin "
+                f"({origin_text(url)} instead of {origin_text(home)}); credentials do not follow there"
+            )
+        return PageUrl(public_url(url))
+
+    def with_user(self, url: str) -> str:
+        """The URL of a page with the user that the client's own address names: servers leave them out."""
+        user = urlsplit(self._address()).netloc.rpartition("@")[0]
+        return url.replace("//", f"//{user}@", 1) if user else url
+
+    def _address(self) -> str:
+        return self._core.address(self._endpoint.request_url(self._args))
+
+    def _origin(self, base: str) -> str:
+        home = public_url(self._address())
+        return home if has_scheme(home) else base
+
+
+def _has_body(in_flight: Any) -> bool:
+    """Whether a settled request has a response with a body, as far as anybody can know."""
+    if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
+        return True  # the next one would be the same
+    return in_flight.own_response is not None or (
+        in_flight.answer is not None and in_flight.answer.status_code != NOT_MODIFIED
+    )
+
+
+def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
+    """Steps: the HTTP response of a settled request, and its parsed body; None for what is missing.
+
+    The body is parsed once more, as the store may have taken over the objects of the first time.
+    """
+    if not isinstance(in_flight, InFlight):
+        return None, None
+    if in_flight.own_response is not None:
+        return in_flight.own_response
+    response = in_flight.answer
+    if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
+        return response, None
+    parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only
+    return response, (yield HookCall(endpoint.name, "parse_response", parse, (response,)))
+
+
+def _path_to(raw: Any) -> tuple[str, ...] | None:
+    """The JSON names of the members that lead to the first Collection of a schema; None without one."""
+    schema = schema_of(raw)
+    if isinstance(schema, Collection):
+        return ()
+    if isinstance(schema, Object):
+        for json_name, member in schema.members.items():
+            inner = _path_to(member)
+            if inner is not None:
+                return (json_name, *inner)
+    return None
+
+
+def _python_name(schema: Schema | None, json_name: str) -> str:
+    """The name under which a member of an object schema is handed out."""
+    if isinstance(schema, Object):
+        return next((name for name, in_json in schema.wire.items() if in_json == json_name), json_name)
+    return json_name
+
+
+def _member_schema(schema: Schema | None, json_name: str) -> Schema | None:
+    return schema_of(schema.members.get(json_name)) if isinstance(schema, Object) else None
+
+
+def _list_in(value: Any) -> Sequence[Any] | None:
+    """The list that a page without a collection is, or the first one among its members; None if there is none."""
+    if isinstance(value, list | tuple):
+        return cast("Sequence[Any]", value)
+    members = cast("Mapping[str, Any]", value).values() if isinstance(value, Mapping) else ()
+    return next((cast("Sequence[Any]", one) for one in members if isinstance(one, list | tuple)), None)
+
+
+def member_of(value: Any, name: str) -> Any:
+    """The member of a mapping or record that has this name; None without one."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return getattr(value, name, None)
+
+
+def _always(text: str) -> Callable[[Any], str]:
+    def url(url_params: Any) -> str:
+        return text
+
+    return url
+
+
+def _unchanged(*args: Any) -> tuple[Any, ...]:
+    return args
