@@ -629,7 +629,7 @@ def test_a_page_that_is_no_whole_number_is_a_400(page: str) -> None:
     api = Api(PAGES.format(field="page", pagination="{style: page}", schema=LIST))
     answer = api("GET", f"/items?page={page}")
     assert answer.status_code == 400
-    assert answer.json()["message"] == f"page is a whole number from 1 on, not {page!r}"
+    assert answer.json()["message"] == f"page is an integer from 1 on, not {page!r}"
 
 
 def test_pages_by_offset() -> None:

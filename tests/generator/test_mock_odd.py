@@ -125,7 +125,7 @@ def test_a_page_that_is_no_number_is_refused(forms: Api, offset: str) -> None:
     """The reason says what is expected, and repeats no thousands of digits."""
     answer = forms("GET", "/things", params={"offset": offset})
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith("offset is a whole number from 0 on, not ")
+    assert answer.json()["message"].startswith("offset is an integer from 0 on, not ")
     assert len(answer.text) < 200
 
 

@@ -716,12 +716,12 @@ def test_what_is_no_position_or_limit_is_refused(world: World) -> None:
     with pytest.raises(ValueError, match="which is not negative: -1"):
         run.limit(-1)
     for limit in (1.5, True, "3"):
-        with pytest.raises(TypeError, match="limit.. takes a whole number"):
+        with pytest.raises(TypeError, match="limit.. takes an integer"):
             run.limit(limit)
     with pytest.raises(ValueError, match="'third' is no position in 'Item.get_list', whose pages are counted"):
         run.start_at("third")
     for wrong in (1.5, True, b"1"):
-        with pytest.raises(TypeError, match="a position is a text or a whole number"):
+        with pytest.raises(TypeError, match="a position is a string or an integer"):
             run.start_at(wrong)
     taken(world, run, 1)
     with pytest.raises(RuntimeError, match="start_at.. comes before the first item"):

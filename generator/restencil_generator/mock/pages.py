@@ -74,7 +74,7 @@ class Page(Generic[T]):
 
     def fact(self, name: str) -> Json | Missing:
         """The value of a wrapper's member that tells something about the page, by the names that APIs use for it."""
-        facts: dict[str, Json] = {
+        values: dict[str, Json] = {
             "total": self.total,
             "count": self.total,
             "total count": self.total,
@@ -109,7 +109,7 @@ class Page(Generic[T]):
             "has previous": self.previous is not None,
             "has previous page": self.previous is not None,
         }
-        return facts.get(fake_values.words(name), MISSING)
+        return values.get(fake_values.words(name), MISSING)
 
 
 class Pages:
@@ -236,7 +236,7 @@ def _whole(name: str, text: str, *, least: int) -> int:
     number = whole(text)
     if number is None or number < least:
         shown = text if len(text) <= 40 else f"{text[:39]}…"
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is a whole number from {least} on, not {shown!r}")
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is an integer from {least} on, not {shown!r}")
     return number
 
 

@@ -90,7 +90,7 @@ class FetchedPage:
 
     @property
     def sent_items(self) -> Sequence[Any] | None:
-        """Its items as the server sent them; None where that is not known."""
+        """Its items as the server sent them; None if they are not known."""
         layout = self._layout
         body = self._body if layout.envelope is None else at_path(self._body, layout.envelope)
         found = layout.items(body, in_json=True)

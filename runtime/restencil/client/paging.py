@@ -154,7 +154,7 @@ class Pages:
             self._start_after = None
             return
         if isinstance(position, bool) or not isinstance(position, str | int):
-            raise TypeError(f"a position is a text or a whole number, as a run gives it, not {described(position)}")
+            raise TypeError(f"a position is a string or an integer, as a run gives it, not {described(position)}")
         if self._style.is_counted:
             try:
                 position = int(position)
@@ -218,7 +218,7 @@ class Pages:
         return (yield from self._requests.fetch(position if is_url else self._style.sent(position, self)))
 
     def _go_to(self, position: Any) -> Generator[Step, Any, bool]:
-        """Steps: go to a page that was taken in an earlier run; False where that was the last one.
+        """Steps: go to a page that was taken in an earlier run; False if it was the last one.
 
         The number of a page is enough to know the next one. Other styles find it in the page alone, which is requested
         again.
@@ -384,7 +384,7 @@ class _RunOfItems(_Run):
     def limit(self, count: int, /) -> Self:
         """No more than this many items, and no page that they do not need. Raises ValueError for a negative number."""
         if kind_of(count) is not int:
-            raise TypeError(f"limit() takes a whole number, not {described(count)}")
+            raise TypeError(f"limit() takes an integer, not {described(count)}")
         if count < 0:
             raise ValueError(f"limit() takes a number of items, which is not negative: {count}")
         self._left = count

@@ -72,8 +72,8 @@ def changer(listing: ListEndpointLike, member: str, derived: dict[str, Any]) -> 
         else:
             options["optimistic_payload"] = "entries" if member == "assign" else "merged"
             # A list that is asked for by POST has an `empty`, which nobody need have given.
-            said = listing.__dict__["_options"].get("empty") or getattr(type(listing), "empty", None)
-            if listing.strict and said is None and member != "assign":
+            empty = listing.__dict__["_options"].get("empty") or getattr(type(listing), "empty", None)
+            if listing.strict and empty is None and member != "assign":
                 options["empty"] = "merge"
         options.update(_options(listing, member))
         found = listing.extend(**options)
@@ -144,7 +144,7 @@ def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapp
     if listing.page_member is None:
         return (params, *(args if listing.has_body and len(args) == 1 else args[1:]))
     body = args[-1] if args else None
-    kind: Callable[..., Any] = type(body) if isinstance(body, Form | Multipart) else dict
+    kind: type[dict[str, Any]] = type(body) if isinstance(body, Form | Multipart) else dict
     return (args[0] if len(args) > 1 else {}, kind(params))
 
 

@@ -128,7 +128,7 @@ class Cursor(PageStyle):
     needs_next = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """What stands where `next` says."""
+        """What `next` names."""
         return page.cursor(page.named(option))
 
 
@@ -152,7 +152,7 @@ class Url(PageStyle):
     is_url = True
 
     def next(self, page: LastPage, option: str) -> Any:
-        """What stands where `next` says."""
+        """What `next` names."""
         target = page.named(option)
         return None if target is None or target == "" else page.url(str(target))
 

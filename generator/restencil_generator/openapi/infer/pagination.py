@@ -125,7 +125,7 @@ def _around(shapes: Shapes, answer: Part | None) -> Iterator[Member]:
         return
     level: list[tuple[tuple[str, ...], Schema]] = [((), shapes.of(answer))]
     for _ in range(3):
-        below: list[tuple[tuple[str, ...], Schema]] = []
+        inner: list[tuple[tuple[str, ...], Schema]] = []
         for path, outer in level:
             for wire, part in outer.properties.items():
                 if "." in wire and not wire.startswith("@"):
@@ -136,5 +136,5 @@ def _around(shapes: Shapes, answer: Part | None) -> Iterator[Member]:
                 elif schema.type == "object" and (
                     snake_case(wire) in AROUND or (not path and len(outer.properties) <= 2)
                 ):
-                    below.append(((*path, wire), schema))
-        level = below
+                    inner.append(((*path, wire), schema))
+        level = inner

@@ -16,7 +16,7 @@ from restencil_generator.spec.source.nodes import Node
 from restencil_generator.spec.type_info import facts
 
 ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
-"""The type of a parameter of which the spec says nothing."""
+"""The type of a parameter that the spec does not declare."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _page_type(
 
 
 def _cursor_types(tables: Declarations, text: str, endpoint: d.Endpoint) -> list[d.Type]:
-    """The types of what stands where the cursor of the next page is taken from; none for a header."""
+    """The types of the value that is the cursor of the next page; none for a header."""
     if text.startswith("header:"):
         return []
     steps, types = _start("next", text, endpoint)
@@ -246,7 +246,7 @@ def _follow(
 
 
 def _fields_of(tables: Declarations, types: list[d.Type]) -> list[d.Field] | None:
-    """The fields of what stands in one place; None where anything may stand."""
+    """The fields of values of these types; None if they may have any."""
     found: list[d.Field] = []
     for type in types:
         match type:
