@@ -253,6 +253,7 @@ class _Finder:
         self.lists = {resource.list_segments for resource in self.found.resources}
         for unnamed, found in self.routes.items():
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
+        self._relations()
         self._rest()
         return self.found
 
@@ -601,6 +602,49 @@ class _Finder:
             if entity is not None and (named or self.answers.alone(record, wire)):
                 return entity, (wire,)
         return None
+
+    # ------------------------------------------------------------------------------------------------------- relations
+
+    def _relations(self) -> None:
+        """Takes the changes of items that only relate records of another path to a parent out of the members.
+
+        `DELETE /teams/{team}/members/{login}` takes a user out of a team; as the `delete` of users it would take the
+        user out of all lists. Where records are answered under fewer parents, that is no certain delete of the record.
+        """
+        owners: dict[Entity, int] = {}
+        for call in self.calls:
+            entity = self._answered(call)
+            if entity is not None:
+                count = len(call.route.parameters) - call.route.is_item
+                owners[entity] = min(count, owners.get(entity, count))
+        deleted = {
+            (resource.entity, len(resource.route.parameters))
+            for resource in self.found.resources
+            if resource.route is not None and resource.kind == "item" and "delete" in resource.members
+        }
+        for resource in self.found.resources:
+            if resource.kind != "item" or resource.entity is None or resource.route is None:
+                continue
+            count = len(resource.route.parameters)
+            if count - 1 <= owners.get(resource.entity, count):
+                continue
+            related = [] if "get" in resource.members else ["update", "partial_update", "delete"]
+            if any(entity is resource.entity and other < count for entity, other in deleted):
+                related = related or ["delete"]
+            for name in related:
+                if (call := resource.members.pop(name, None)) is not None:
+                    resource.ignored.discard(name)
+                    expires = ("get_list",) if "get_list" in resource.members else ()
+                    resource.own.append(Own(call, expires, "check: taken for a change of the list" if expires else ""))
+
+    def _answered(self, call: Call) -> Entity | None:
+        """The entity that a GET answers with, alone or in a list."""
+        if call.method != "GET" or call.answer is None:
+            return None
+        if (known := self._known_in(call.answer)) is not None:
+            return known[0]
+        many = self.answers.many(call.answer, lambda part: self.shapes.of(part).at in self.found.by_schema)
+        return None if many is None else self.found.by_schema.get(self.shapes.of(many.items).at)
 
     # ------------------------------------------------------------------------------------------------------------ rest
 
