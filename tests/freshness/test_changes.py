@@ -104,6 +104,37 @@ resources:
         assert len(session.call("annotations.get_list", task=1)) == 2
 
 
+def test_change_that_nests_a_new_record_makes_lists_of_its_entity_stale() -> None:
+    """`POST /runs/1/set_state` brings a state that nobody knew: lists of states may have it."""
+    states = [{"id": "1"}]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "POST" and body["name"] == "new":
+            states.append({"id": str(len(states) + 1)})
+        return {"state": states[-1], "status": "ok"} if method == "POST" else states
+
+    spec = """
+resources:
+  runs:
+    path: /runs/:id
+    schema: {entity: Run, fields: {id: string}}
+    members: [get]
+    endpoints:
+      set_state: {method: POST, path: /runs/:id/set_state, body: {name: string}, schema: {state: State, status: string}}
+  states:
+    path: /states/:id
+    schema: {entity: State, fields: {id: string}}
+    members: [get, get_list]
+    search_params: {run: string}
+"""
+    with small(spec, answer) as session:
+        assert len(session.call("states.get_list", run="1")) == 1
+        session.call("runs.set_state", id="1", body={"name": "same"})
+        assert fresh(session, "states.get_list", run="1")
+        session.call("runs.set_state", id="1", body={"name": "new"})
+        assert len(session.call("states.get_list", run="1")) == 2
+
+
 def test_change_that_is_answered_by_422_makes_nothing_stale(session: Session) -> None:
     """A 4xx changes nothing: the path is not marked either."""
     session.call("items.visits", id=1)

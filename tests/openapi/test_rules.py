@@ -1345,3 +1345,77 @@ def test_pages_of_a_change_are_not_looked_for() -> None:
     """A POST that may change something has no pages, whatever its body has."""
     endpoint, _ = by_post(body_of(limit="integer", offset="integer"), operationId="bulk_delete_flows")
     assert not {"pagination", "pagination_field"} & set(endpoint)
+
+
+def test_delete_of_a_relation_below_a_parent_is_no_delete_of_the_record() -> None:
+    """Taking a user out of a team leaves the user in all other lists."""
+    user = record("login", login="string", name="string")
+    result = made(
+        {
+            "/users": {"get": operation(many(ref("User")))},
+            "/users/{login}": {"get": operation(ref("User")), "delete": operation(status="204")},
+            "/teams/{team}/members": {"get": operation(many(ref("User")))},
+            "/teams/{team}/members/{login}": {
+                "put": operation(status="204", operationId="addMember"),
+                "delete": operation(status="204", operationId="removeMember"),
+            },
+        },
+        {"User": user},
+    )
+    resources = whole(result)["resources"]
+    assert "delete" in resources["users"]["members"]
+    members = resources["members"]
+    assert members["members"] == ["get_list"]
+    assert {
+        name: endpoint.get("expires") for name, endpoint in members["endpoints"].items() if "method" in endpoint
+    } == {
+        "add": ["get_list"],
+        "remove": ["get_list"],
+    }
+    assert "check: taken for a change of the list" in result.text
+
+
+def test_changes_name_a_list_whose_items_are_no_records() -> None:
+    """No change of a record follows in such a list, so that it is asked again."""
+    rows = record(rows=many({"type": "object"}), total="integer")
+    result = made(
+        {
+            "/tasks": {"get": operation(rows), "post": operation(ref("Task"), status="201", operationId="createTask")},
+            "/tasks/{id}": {
+                "get": operation(ref("Task")),
+                "delete": operation(status="204"),
+                "patch": operation(ref("Task"), body=record(name="string")),
+            },
+            "/tasks/{id}/notes": {"post": operation(ref("Task"), operationId="addNote")},
+        },
+        {"Task": record("id", id="integer", name="string")},
+    )
+    endpoints = whole(result)["resources"]["tasks"]["endpoints"]
+    assert {name: endpoint.get("expires") for name, endpoint in endpoints.items() if name != "get_list"} == {
+        "add_note": ["get_list"],
+        "create": ["get_list"],
+        "delete": ["get_list"],
+        "partial_update": ["get_list"],
+    }
+
+
+def test_entities_inside_of_an_answer_are_records() -> None:
+    """An object that holds an entity is written with its members, since its class would hold copies."""
+    run, state = record("id", id="string"), record("id", id="string")
+    outcome = record("status", status="string", state=ref("State"), more=many(ref("Detail")))
+    result = made(
+        {
+            "/runs/{id}": {"get": operation(ref("Run"))},
+            "/runs/{id}/act": {"post": operation(ref("Outcome"), operationId="act")},
+            "/states/{id}": {"get": operation(ref("State"))},
+        },
+        {"Run": run, "State": state, "Outcome": outcome, "Detail": record("state", state=ref("State"), n="integer")},
+    )
+    assert whole(result)["resources"]["runs"]["endpoints"]["act"]["schema"] == {
+        "object": {
+            "status": "string",
+            "state": "State?",
+            "more": [{"object": {"state": "State", "n": "integer?"}}],
+        },
+        "optional": ["more"],
+    }

@@ -10,7 +10,7 @@ from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID
+from ..base.values import INVALID, UNDEFINED
 from ..schema.collection import Adder, identity_of_text
 from ..schema.derived import Invalidate
 from ..schema.notation import schema_of
@@ -112,6 +112,16 @@ class _Effects:
         self.stale.plain_lists.add(table)
         self.stale.cells.update(listing.cell for listing in self._listings(table) if listing.cell not in followed)
 
+    def _mark_lists_of_nested(self, followed: Sized[Cell]) -> None:
+        """The response may nest records of other entities that were not known: the change may have created them."""
+        for table, written in self._writer.change.entities.items():
+            is_new = table not in self.tables and any(
+                stored is not INVALID and self._writer.underlying.get(table, pk) is UNDEFINED
+                for pk, stored in written.items()
+            )
+            if is_new:
+                self._mark_lists(table, followed)
+
     def _all_listings(self) -> Iterator[ListBinding]:
         underlying = self._writer.underlying
         return underlying.all_listings() if isinstance(underlying, Tables) else iter(())
@@ -125,6 +135,7 @@ class _Effects:
         writer, schema = self._writer, self._request.rules.schema
         if isinstance(schema, Invalidate):
             return self._of_deletion()
+        self._mark_lists_of_nested(followed)
         brought = {
             (table, pk): stored for table in self.tables for pk, stored in writer.change.entities.get(table, {}).items()
         }

@@ -66,6 +66,8 @@ class Endpoints:
             )
         if name in ("push", "update", "partial_update", "delete"):
             self.bodies.body_of_member(resource, endpoint)
+            if resource.lists_objects:
+                values["expires"] = ["get_list"]
         if name in resource.ignored:
             endpoint.ignore = True
         elif name == "delete" and operation.result.content is None:
@@ -132,8 +134,10 @@ class Endpoints:
             if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
         self._answer(resource, endpoint, own, collection)
-        if own.expires and "side_effect" not in values:
-            values["expires"] = list(own.expires)
+        if call.changes and "side_effect" not in values:
+            lists = ("get_list",) if resource.lists_objects and "get_list" not in own.expires else ()
+            if expires := [*own.expires, *lists]:
+                values["expires"] = list(expires)
             if own.check:
                 endpoint.comments[("expires",)] = own.check
         self._security(endpoint, operation)
@@ -188,6 +192,8 @@ class Endpoints:
         elif isinstance(value, dict) or value in self.context.types.objects or typed.entity:
             endpoint.one = ".".join(envelope)
         optional = result.optional or typed.nullable
+        if self.context.types.is_object(value) and not optional:
+            value = self.lists.with_entities(part, owner, scope) or value
         if isinstance(value, str):
             values["schema"] = value + ("?" if optional and value != "any" else "")
         else:

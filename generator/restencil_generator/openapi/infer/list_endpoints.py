@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.openapi.document.model import Part
+from restencil_generator.openapi.document.model import Part, Where
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, pascal_case, snake_case
 from restencil_generator.openapi.infer.names.types import member_names
@@ -38,6 +38,9 @@ VAGUE: Final = re.compile(
     re.IGNORECASE,
 )
 """What descriptions of parameters say that do not select by equality."""
+
+_DEEPEST: Final = 3
+"""How deep entities are looked for in what an operation answers."""
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""
@@ -151,12 +154,49 @@ class Lists:
         call = endpoint.call
         assert call.answer is not None
         owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
-        form = self._wrapped(call.answer, many.path, held, owner, scope)
-        members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
-        return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
+        return _members_of(self._wrapped(call.answer, many.path, held, owner, scope, frozenset()))
 
-    def _wrapped(self, part: Part, path: tuple[str, ...], held: Value, owner: str, scope: frozenset[str]) -> Value:
-        if not path:
+    def with_entities(self, part: Part, owner: str, scope: frozenset[str]) -> Value:
+        """An object with the entities in it as members, so that they are records; None where it holds none.
+
+        What a class of an object holds are copies, which no change of a record reaches.
+        """
+        form = self._inlined(part, owner, scope, frozenset())
+        return _members_of(form) if isinstance(form, dict) else None
+
+    def _inlined(self, part: Part, owner: str, scope: frozenset[str], above: frozenset[Where]) -> Value:
+        """An object that holds entities, or a list of them, with all members written out; None for other types."""
+        schema = self.context.shapes.of(part)
+        if schema.at in above or not self._holds_entities(part, scope):
+            return None
+        if schema.type == "array" and schema.items is not None:
+            item = self._inlined(schema.items, owner, scope, above | {schema.at})
+            return None if item is None else [item]
+        if schema.type != "object" or not schema.properties:
+            return None
+        return self._wrapped(part, (), None, owner, scope, above | {schema.at})
+
+    def _holds_entities(self, part: Part, scope: frozenset[str], depth: int = 0) -> bool:
+        schema = self.context.shapes.of(part)
+        known = self.context.types.entities.get(schema.at)
+        if known is not None:
+            return depth > 0 and known.scope <= scope
+        if depth > _DEEPEST:
+            return False
+        inner = [*schema.properties.values(), *(each for each in (schema.items, schema.values) if each is not None)]
+        return any(self._holds_entities(each, scope, depth + 1) for each in inner)
+
+    def _wrapped(
+        self,
+        part: Part,
+        path: tuple[str, ...],
+        held: Value,
+        owner: str,
+        scope: frozenset[str],
+        above: frozenset[Where],
+    ) -> Value:
+        """An object with its members written out; where a `path` leads, `held` stands in place of what is there."""
+        if held is not None and not path:
             return held
         schema = self.context.shapes.of(part)
         names = member_names(schema.properties)
@@ -169,12 +209,13 @@ class Lists:
             name = names[wire]
             if (spelled := self.context.types.wire_of(name, wire)) is not None:
                 wires[name] = spelled
-            if wire == path[0]:
-                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope)
+            if path and wire == path[0]:
+                members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope, above)
                 continue
             member = Member((inner,), wire in schema.required, True)
             typed = self.context.types.member(member, owner, wire)[0]
-            value = self.context.types.item(dataclasses.replace(typed, nullable=False))
+            value = self._inlined(inner, owner + pascal_case(wire), scope, above)
+            value = value or self.context.types.item(dataclasses.replace(typed, nullable=False))
             if not self.context.types.is_optional(member, typed) or value == "any":
                 members[name] = value
             elif isinstance(value, str):
@@ -236,6 +277,12 @@ class Lists:
         else:
             endpoint.values["schema"] = self._around(resource, endpoint, many, held)
             endpoint.one = ""
+
+
+def _members_of(form: Value) -> Value:
+    """The members of an object alone, where nothing else is said of it and none is called like a word of forms."""
+    members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
+    return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
 
 
 def is_vague(description: str) -> bool:

@@ -34,6 +34,9 @@ Kind: TypeAlias = Literal["item", "singleton", "group"]
 
 MUTATIONS: Final = ("PUT", "PATCH", "DELETE")
 
+READING: Final = ("GET", "HEAD", "OPTIONS", "QUERY")
+"""Methods that change nothing."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Call:
@@ -46,6 +49,11 @@ class Call:
     def method(self) -> str:
         """Its method."""
         return self.operation.method
+
+    @property
+    def changes(self) -> bool:
+        """Whether its method says that it may change something."""
+        return self.method not in READING
 
     @property
     def answer(self) -> Part | None:
@@ -127,6 +135,11 @@ class Resource:
     own: list[Own] = dataclasses.field(default_factory=list[Own])
     name: str = ""
     check: str = ""
+
+    @property
+    def lists_objects(self) -> bool:
+        """Whether its list is of something else than its records, so that no change of a record follows in it."""
+        return "get_list" in self.members and self.summary is None
 
     @property
     def list_segments(self) -> tuple[str, ...]:
@@ -539,7 +552,7 @@ class _Finder:
 
     def _own(self, resource: Resource, call: Call, expires: tuple[str, ...], check: str = "") -> None:
         self.used.add(call)
-        if call.method in ("GET", "HEAD", "OPTIONS", "QUERY"):
+        if not call.changes:
             expires = ()
         resource.own.append(Own(call, expires, check if expires else ""))
 
@@ -632,7 +645,8 @@ class _Finder:
             if any(entity is resource.entity and other < count for entity, other in deleted):
                 related = related or ["delete"]
             for name in related:
-                if (call := resource.members.pop(name, None)) is not None:
+                if name in resource.members:
+                    call = resource.members.pop(name)
                     resource.ignored.discard(name)
                     expires = ("get_list",) if "get_list" in resource.members else ()
                     resource.own.append(Own(call, expires, "check: taken for a change of the list" if expires else ""))
@@ -690,7 +704,7 @@ class _Finder:
                     self.below.setdefault(stem(segments), resource)
 
     def _expires(self, resource: Resource, call: Call) -> tuple[str, ...]:
-        if call.method in ("GET", "HEAD", "OPTIONS", "QUERY") or resource.route is None:
+        if not call.changes or resource.route is None:
             return ()
         segments = call.route.segments
         if segments == resource.list_segments:
