@@ -111,16 +111,16 @@ def test_change_that_nests_a_new_record_makes_lists_of_its_entity_stale() -> Non
     def answer(method: str, target: str, body: Any) -> Any:
         if method == "POST" and body["name"] == "new":
             states.append({"id": str(len(states) + 1)})
-        return {"state": states[-1], "status": "ok"} if method == "POST" else states
+        return {"id": "1", "state": states[-1]} if method == "POST" else states
 
     spec = """
 resources:
   runs:
     path: /runs/:id
-    schema: {entity: Run, fields: {id: string}}
+    schema: {entity: Run, fields: {id: string, state: State}}
     members: [get]
     endpoints:
-      set_state: {method: POST, path: /runs/:id/set_state, body: {name: string}, schema: {state: State, status: string}}
+      set_state: {method: POST, path: /runs/:id/set_state, body: {name: string}, schema: Run}
   states:
     path: /states/:id
     schema: {entity: State, fields: {id: string}}
