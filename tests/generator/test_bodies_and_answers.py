@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from restencil.endpoint.styles import styled_form
-from restencil_generator.lint.advice import lint
+from restencil_generator.lint.run import lint
 from restencil_generator.mock.parse_body import parse
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec, load_text

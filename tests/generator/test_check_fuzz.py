@@ -11,7 +11,7 @@ from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text
 
 from restencil_generator.diagnostics.format import Format, render
 from restencil_generator.diagnostics.model import has_errors
-from restencil_generator.lint.advice import lint
+from restencil_generator.lint.run import lint
 from restencil_generator.spec.load import Loaded, load_text
 
 FORMATS: tuple[Format, ...] = ("text", "json", "github", "sarif")

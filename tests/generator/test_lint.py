@@ -11,8 +11,9 @@ import pytest
 from restencil.persistence.row_codec import SECRETS as KEPT_OUT
 from restencil_generator.diagnostics.codes import ADVICE
 from restencil_generator.diagnostics.model import Problem
-from restencil_generator.lint.advice import lint
-from restencil_generator.lint.storage import SECRETS
+from restencil_generator.lint.registry import CHECKS
+from restencil_generator.lint.run import lint
+from restencil_generator.lint.secrets import SECRETS
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.page_styles import STYLES, PageStyle
@@ -38,6 +39,12 @@ def of_resource(keys: str, head: str = HEAD, entities: str = ITEM) -> list[tuple
     """The advice about a resource of items with more keys."""
     text = entities + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n"
     return advice(text + textwrap.indent(textwrap.dedent(keys), "    "), head)
+
+
+def test_registry_every_code_of_advice_has_a_check() -> None:
+    """The registry names a check for each code of advice; those of hand-written code need its import."""
+    of_hooks = {"hook-missing", "hook-kind", "hook-arity"}
+    assert {check.code for check in CHECKS} == set(ADVICE) - of_hooks
 
 
 def test_the_example_of_the_project_is_as_advised() -> None:

@@ -33,7 +33,7 @@ from tests.libraries import httpx
 
 import restencil_generator as generator
 from restencil_generator.exceptions import Failure
-from restencil_generator.lint.advice import lint
+from restencil_generator.lint.run import lint
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.openapi.document.overlays import apply
 from restencil_generator.openapi.document.parse import read_text

@@ -32,7 +32,7 @@ def lint(console: Console, project: Callable[[], Project], no_hooks: bool) -> Ex
       restencil lint specs/blog.yaml --format json
     """
     from restencil_generator.diagnostics.model import has_errors
-    from restencil_generator.lint.advice import advise
+    from restencil_generator.lint.run import advise
 
     found = project()
     advice = advise(found, import_hooks=not no_hooks)

@@ -1,28 +1,50 @@
-"""What the checks of lint share: a piece of advice, and walks over endpoints and types."""
+"""What the checks of lint share: findings, and walks over the endpoints and types of a spec."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from restencil_generator.diagnostics.model import Place, Problem, Related
+from restencil_generator.diagnostics.model import Place, Related, quoted
 from restencil_generator.spec import model as d
 
 
-def advice(code: str, message: str, place: Place, hint: str = "", related: Iterable[Related] = ()) -> Problem:
-    """A piece of advice: a problem that keeps nothing from being generated."""
-    return Problem(code, message, place, hint, tuple(related), "warning")
+class Finding(NamedTuple):
+    """What a check found: the message, its place, and what to do. The registry adds the code."""
+
+    message: str
+    place: Place
+    hint: str = ""
+    related: tuple[Related, ...] = ()
 
 
-def endpoints_of(spec: d.Spec) -> Iterator[d.Endpoint]:
-    """Every endpoint of a spec."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Operation:
+    """An endpoint, or an operation of its list, with its resource; `name` is as `Resource.all_endpoints` gives it."""
+
+    resource: d.Resource
+    name: str
+    endpoint: d.Endpoint
+
+    def __str__(self) -> str:
+        return f"{quoted(self.name)} of resource {quoted(self.resource.name)}"
+
+
+def operations(spec: d.Spec) -> Iterator[Operation]:
+    """Every endpoint of a spec, operations of lists included."""
     for resource in spec.resources.values():
-        for _, endpoint in resource.all_endpoints():
-            yield endpoint
+        for name, endpoint in resource.all_endpoints():
+            yield Operation(resource, name, endpoint)
+
+
+def declared_here(place: Place) -> tuple[Related, ...]:
+    """The place of a declaration, beside that of its use."""
+    return (Related(place, "declared here"),)
 
 
 def types_of(spec: d.Spec) -> Iterator[tuple[Place, d.Type]]:
-    """Every type that stands anywhere, with a place for it."""
+    """Every type that is written anywhere, with a place for it."""
     for fields in (declared.fields for table in (spec.objects, spec.entities) for declared in table.values()):
         for field in fields:
             yield field.place, field.type
@@ -53,6 +75,6 @@ def parts_of(type: d.Type, wanted: Any) -> Iterator[Any]:
     return (part for part in d.walk(type) if isinstance(part, wanted))
 
 
-def has_part(type: d.Type | None, wanted: Any) -> bool:
-    """Whether a type of a kind stands in a type."""
-    return type is not None and any(True for _ in parts_of(type, wanted))
+def has_text(param: d.Field) -> bool:
+    """Whether a search parameter can be written into a URL: objects need a style."""
+    return param.style is not None or not any(parts_of(param.type, (d.ObjectRef, d.ObjectType, d.ValuesOf)))

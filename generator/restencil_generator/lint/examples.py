@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from restencil_generator.diagnostics.model import Place, Problem, did_you_mean, quoted
-from restencil_generator.lint.common import advice
+from restencil_generator.diagnostics.model import Place, did_you_mean, quoted
+from restencil_generator.lint.common import Finding, operations
 from restencil_generator.spec import model as d
 from restencil_generator.spec.validate_value import validation_errors
 
 
-def check_examples(spec: d.Spec) -> Iterator[Problem]:
-    """Advice about examples that do not fit parameters, body or response of their endpoint."""
-    for resource in spec.resources.values():
-        for name, endpoint in resource.all_endpoints():
-            if endpoint.example is not None:
-                what = f"the example of {quoted(name)} of resource {quoted(resource.name)}"
-                yield from _example(spec, what, endpoint, endpoint.example)
+def find_misfits(spec: d.Spec) -> Iterator[Finding]:
+    """Examples that do not fit parameters, body or response of their endpoint."""
+    for operation in operations(spec):
+        if operation.endpoint.example is not None:
+            what = f"the example of {operation}"
+            yield from _example(spec, what, operation.endpoint, operation.endpoint.example)
 
 
-def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Problem]:
+def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Finding]:
     yield from _example_params(spec, what, endpoint, example)
     if example.body is not d.MISSING:
         if not endpoint.has_body:
@@ -33,7 +32,7 @@ def _example(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) 
             yield from _misfits(spec, what, type, example.response, example, "response")
 
 
-def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Problem]:
+def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Example) -> Iterator[Finding]:
     fields = [*endpoint.params, *endpoint.search_params, *endpoint.page_params]
     names = {field.wire: field for field in fields} | {field.name: field for field in fields}
     given: set[str] = set()
@@ -55,12 +54,12 @@ def _example_params(spec: d.Spec, what: str, endpoint: d.Endpoint, example: d.Ex
 
 def _misfits(
     spec: d.Spec, what: str, type: d.Type, value: d.Json, example: d.Example, *where: str
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     for misfit in validation_errors(spec, type, value, "example"):
         at = ".".join(map(str, (*where, *misfit.where)))
         place = misfit.place_in(example.places, example.place, *where)
         yield _misfit(what, f"{at}: {misfit.message}", place, misfit.hint)
 
 
-def _misfit(what: str, message: str, place: Place, hint: str = "") -> Problem:
-    return advice("example-misfit", f"{what} does not fit: {message}", place, hint)
+def _misfit(what: str, message: str, place: Place, hint: str = "") -> Finding:
+    return Finding(f"{what} does not fit: {message}", place, hint)

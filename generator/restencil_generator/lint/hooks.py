@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from restencil_generator.diagnostics.model import Place, Problem, Related, quoted
-from restencil_generator.lint.common import advice, parts_of
+from restencil_generator.lint.common import parts_of
 from restencil_generator.spec import model as d
 
 HOOKS_TIMEOUT: Final = 60.0
@@ -39,20 +39,20 @@ def check_hooks(spec: d.Spec, python_path: Sequence[Path | str]) -> Iterator[Pro
     if not hooks:
         return
     missing: dict[str, dict[Place, _Hook]] = {}
-    judged: set[tuple[str, Place]] = set()
+    checked: set[tuple[str, Place]] = set()
     for hook, (code, message) in zip(hooks, _probe(hooks, python_path), strict=True):
         place = hook.reference.place
         if code == "hook-missing":
-            # What is missing is missing for all that name it; anything else is about the one place.
+            # One problem for all references to what is missing; anything else is about one place.
             missing.setdefault(message, {}).setdefault(place, hook)
-        elif code and (code, place) not in judged:
-            judged.add((code, place))
-            yield advice(code, f"{hook.what}: {message}", place)
+        elif code and (code, place) not in checked:
+            checked.add((code, place))
+            yield Problem(code, f"{hook.what}: {message}", place, severity="warning")
     for message, places in missing.items():
         first, *others = sorted(places)
         hint = "write it, or correct the reference" if not others else "write it, or correct the references"
-        also = [Related(place, f"{places[place].what} names it too") for place in others]
-        yield advice("hook-missing", f"{places[first].what}: {message}", first, hint, also)
+        also = tuple(Related(place, f"{places[place].what} names it too") for place in others)
+        yield Problem("hook-missing", f"{places[first].what}: {message}", first, hint, also, "warning")
 
 
 def _all_hooks(spec: d.Spec) -> Iterator[_Hook]:

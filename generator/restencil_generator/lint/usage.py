@@ -1,17 +1,17 @@
-"""Advice about what is deprecated and used, and about what is declared and not used."""
+"""Advice about declarations that are deprecated and used, or not used at all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from restencil_generator.diagnostics.model import Place, Problem, Related, quoted
-from restencil_generator.lint.common import advice, endpoints_of, parts_of, types_of
+from restencil_generator.diagnostics.model import Place, quoted
+from restencil_generator.lint.common import Finding, declared_here, operations, parts_of, types_of
 from restencil_generator.spec import model as d
 
 
-def check_deprecated_use(spec: d.Spec) -> Iterator[Problem]:
-    """What is not deprecated itself should not use what is."""
+def find_deprecated(spec: d.Spec) -> Iterator[Finding]:
+    """Declarations that use a deprecated one, and are not deprecated themselves."""
     for entity in spec.entities.values():
         if entity.deprecated is None:
             yield from _deprecated_in_entity(spec, entity)
@@ -20,45 +20,43 @@ def check_deprecated_use(spec: d.Spec) -> Iterator[Problem]:
             yield from _deprecated_in_resource(spec, resource)
 
 
-def _deprecated_in_entity(spec: d.Spec, entity: d.Entity) -> Iterator[Problem]:
+def _deprecated_in_entity(spec: d.Spec, entity: d.Entity) -> Iterator[Finding]:
     what = f"entity {quoted(entity.name)}"
     if entity.extends is not None:
-        yield from _old(what, spec.entities[entity.extends], entity.place)
+        yield from _deprecated(what, spec.entities[entity.extends], entity.place)
     for field in entity.fields:
         if field.deprecated is None:
             for name in d.entities_in(field.type):
-                yield from _old(f"field {quoted(field.name)} of {what}", spec.entities[name], field.place)
+                yield from _deprecated(f"field {quoted(field.name)} of {what}", spec.entities[name], field.place)
 
 
-def _deprecated_in_resource(spec: d.Spec, resource: d.Resource) -> Iterator[Problem]:
+def _deprecated_in_resource(spec: d.Spec, resource: d.Resource) -> Iterator[Finding]:
     what = f"resource {quoted(resource.name)}"
     for name in resource.entities:
-        yield from _old(what, spec.entities[name], resource.place)
+        yield from _deprecated(what, spec.entities[name], resource.place)
     for endpoint in resource.endpoints.values():
         base = resource.endpoints.get(endpoint.extends or "")
         if base is not None and base.deprecated is not None and endpoint.deprecated is None:
-            yield advice(
-                "deprecated-use",
+            yield Finding(
                 f"{quoted(endpoint.name)} of {what} extends {quoted(base.name)}, which is deprecated",
                 endpoint.place,
                 base.deprecated,
-                [Related(base.place, "declared here")],
+                declared_here(base.place),
             )
 
 
-def _old(what: str, entity: d.Entity, place: Place) -> Iterator[Problem]:
+def _deprecated(what: str, entity: d.Entity, place: Place) -> Iterator[Finding]:
     if entity.deprecated is not None:
-        yield advice(
-            "deprecated-use",
+        yield Finding(
             f"{what} uses entity {quoted(entity.name)}, which is deprecated",
             place,
             entity.deprecated,
-            [Related(entity.place, "declared here")],
+            declared_here(entity.place),
         )
 
 
-def check_unused(spec: d.Spec) -> Iterator[Problem]:
-    """Advice about declared types and schemes of authentication that nothing uses."""
+def find_unused(spec: d.Spec) -> Iterator[Finding]:
+    """Declared types and schemes of authentication that nothing uses."""
     used: set[str] = set()
     for _, type in types_of(spec):
         used.update(part.name for part in parts_of(type, (d.EnumRef, d.ObjectRef)))
@@ -72,16 +70,16 @@ def check_unused(spec: d.Spec) -> Iterator[Problem]:
     for kind, table in tables:
         for name, declared in table.items():
             if name not in used:
-                yield advice("unused", f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
+                yield Finding(f"nothing uses the {kind} {quoted(name)}", declared.place, "remove it")
     yield from _unused_schemes(spec)
 
 
-def _unused_schemes(spec: d.Spec) -> Iterator[Problem]:
+def _unused_schemes(spec: d.Spec) -> Iterator[Finding]:
     if spec.auth is None:
         return
-    uses = [spec.auth.use, *(endpoint.auth or () for endpoint in endpoints_of(spec))]
+    uses = [spec.auth.use, *(operation.endpoint.auth or () for operation in operations(spec))]
     used = {name for use in uses for names in use for name in names}
     for scheme in spec.auth.schemes:
         if scheme.name not in used and not spec.auth.short:
             message = f"no request uses the scheme {quoted(scheme.name)}"
-            yield advice("unused", message, scheme.place, "name it in 'use', or remove it")
+            yield Finding(message, scheme.place, "name it in 'use', or remove it")

@@ -1,37 +1,19 @@
-"""Advice about specs without mistakes: the registry of all checks, and runs over one spec or all of a project."""
+"""Advice about specs without mistakes: runs the checks over one spec, or over all of a project."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from restencil_generator.diagnostics.model import Problem, Source, in_order
-from restencil_generator.lint.entities import check_entities
-from restencil_generator.lint.examples import check_examples
 from restencil_generator.lint.hooks import check_hooks
-from restencil_generator.lint.resources import check_resources
-from restencil_generator.lint.storage import check_storage
-from restencil_generator.lint.transport import check_header_params, check_names
-from restencil_generator.lint.usage import check_deprecated_use, check_unused
-from restencil_generator.spec import model as d
+from restencil_generator.lint.registry import CHECKS
 from restencil_generator.spec.load import Loaded, load_spec
 
 if TYPE_CHECKING:
     from restencil_generator.project.config import Project
-
-CHECKS: Final[tuple[Callable[[d.Spec], Iterable[Problem]], ...]] = (
-    check_names,
-    check_header_params,
-    check_entities,
-    check_resources,
-    check_storage,
-    check_examples,
-    check_deprecated_use,
-    check_unused,
-)
-"""What is asked of every spec without mistakes; hand-written code is looked for besides."""
 
 
 def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Path | str] = ()) -> tuple[Problem, ...]:
@@ -43,7 +25,7 @@ def lint(loaded: Loaded, *, import_hooks: bool = True, python_path: Sequence[Pat
     spec = loaded.declaration
     if spec is None:
         return ()
-    found = [problem for check in CHECKS for problem in check(spec)]
+    found = [problem for check in CHECKS for problem in check.problems(spec)]
     if import_hooks:
         found.extend(check_hooks(spec, python_path))
     return tuple(in_order(found))

@@ -1,0 +1,79 @@
+"""Advice about options of endpoints: those without an effect, polled lists, and reads that share a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from restencil_generator.lint.common import Finding, Operation, operations
+from restencil_generator.spec import model as d
+
+OFTEN: Final = 10_000
+"""Polling at least this often (ms) is reported where it fetches a whole list."""
+
+
+def _inherited(operation: Operation) -> d.Options:
+    """The options that an endpoint inherits."""
+    resource, endpoint = operation.resource, operation.endpoint
+    listing, dot, _ = operation.name.rpartition(".")
+    if dot:
+        return next(parent for parent in resource.endpoints.values() if parent.python == listing).options
+    listed = resource.endpoints.get("get_list")
+    if endpoint.name == "create" and endpoint.standard and listed is not None and "push" in listed.extenders:
+        return listed.extenders["push"].options
+    base = resource.endpoints.get(endpoint.extends or "")
+    return base.options if base is not None else resource.options
+
+
+def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
+    """Options of reads at changes, and of changes at reads."""
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        if endpoint.side_effect:
+            if endpoint.options.poll_frequency not in (None, _inherited(operation).poll_frequency):
+                message = f"'poll_frequency' of {operation} has no effect: it changes something"
+                yield Finding(message, endpoint.place)
+        elif endpoint.get_optimistic_response is not None and "get_optimistic_response" in endpoint.written:
+            message = f"'get_optimistic_response' of {operation} has no effect: it changes nothing"
+            yield Finding(message, endpoint.place, "write 'side_effect: true' where it does")
+
+
+def find_retries(spec: d.Spec) -> Iterator[Finding]:
+    """Retries of requests that are not sent again."""
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        retries = endpoint.options.retries
+        is_sent_once = endpoint.side_effect and endpoint.method in ("POST", "PATCH")
+        if is_sent_once and retries and retries != _inherited(operation).retries:
+            yield Finding(
+                f"{operation} has 'retries', which has no effect: a {endpoint.method} is not sent again, since it may "
+                "have been carried out",
+                endpoint.place,
+                "remove it; where the server honours Idempotency-Key, give the client Retries(mutations=True)",
+            )
+
+
+def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
+    """Reads with a body that is no part of their key."""
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        if not endpoint.side_effect and endpoint.has_body and not endpoint.request.in_key and endpoint.base is None:
+            yield Finding(
+                f"{operation} reads with a body that is no part of its key: answers to all bodies share one entry",
+                endpoint.place,
+                "add 'request: {in_key: true}'",
+            )
+
+
+def find_polled_lists(spec: d.Spec) -> Iterator[Finding]:
+    """Whole lists that are polled often."""
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        often = endpoint.options.poll_frequency
+        is_whole = isinstance(endpoint.schema, d.CollectionOf) and endpoint.pagination_field is None
+        if is_whole and not endpoint.side_effect and often is not None and often <= OFTEN:
+            yield Finding(
+                f"{operation} fetches the whole list every {often} ms while someone watches it",
+                endpoint.place,
+                "poll less often, or give it a 'pagination_field'",
+            )

@@ -1,0 +1,49 @@
+"""Advice about header parameters: those that make keys useless, and those that have a store for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.lint.common import Finding, operations
+from restencil_generator.spec import model as d
+
+_CALL_WORDS: Final = ("request-id", "requestid", "correlation-id", "trace", "idempotency")
+
+
+def header_params(spec: d.Spec) -> Iterator[tuple[d.HeaderParam, str]]:
+    """Every header parameter, with what messages call its owner; inherited ones with each endpoint."""
+    for param in spec.header_params:
+        if param.auto is None:
+            yield param, "the spec"
+    for operation in operations(spec):
+        for param in operation.endpoint.header_params:
+            yield param, str(operation)
+
+
+def find_headers_in_key(spec: d.Spec) -> Iterator[Finding]:
+    """Headers that differ in each call, such as conditions and request ids, and are part of the key."""
+    for operation in operations(spec):
+        for param in operation.endpoint.header_params:
+            wire = param.field.wire.lower()
+            differs = wire.startswith("if-") or any(word in wire for word in _CALL_WORDS)
+            if param.in_key and differs and not operation.endpoint.side_effect:
+                yield Finding(
+                    f"the header parameter {quoted(param.field.name)} of {operation} is part of the key, though each "
+                    "call may have another: nothing that is cached would be found again",
+                    param.field.place,
+                    "write 'in_key: false'",
+                )
+
+
+def find_partitions(spec: d.Spec) -> Iterator[Finding]:
+    """Headers with a store for each value, of which the spec does not say so."""
+    for param, what in header_params(spec):
+        if param.partition and not param.partition_written:
+            yield Finding(
+                f"the header parameter {quoted(param.field.name)} of {what} has a store of its own for each value, "
+                "as its name is that of one which changes what entities say",
+                param.field.place,
+                "write 'partition: true' if so, else 'partition: false'",
+            )

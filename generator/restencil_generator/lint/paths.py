@@ -1,0 +1,53 @@
+"""Advice about the name of the package, URLs, and parameters of paths."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from restencil_generator.diagnostics.model import quoted
+from restencil_generator.lint.common import Finding, declared_here, operations
+from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import answered
+
+
+def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
+    """A package that hides a module of the standard library."""
+    if spec.package in sys.stdlib_module_names:
+        message = f"the package {quoted(spec.package)} hides the module of Python's standard library"
+        yield Finding(message, spec.place, "choose another name")
+
+
+def find_glued_paths(spec: d.Spec) -> Iterator[Finding]:
+    """A prefix and a path without a slash between them."""
+    reported: set[str] = set()
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        what = str(operation) if "path" in endpoint.written else f"resource {quoted(operation.resource.name)}"
+        prefix, path = endpoint.url_prefix, endpoint.path.text
+        is_absolute = path.startswith(("http:", "https:", "http\\:", "https\\:"))
+        if prefix[-1:].isalnum() and path[:1].isalnum() and not is_absolute and what not in reported:
+            reported.add(what)
+            message = f"no slash stands between the prefix and the path of {what}: {prefix}{path}"
+            yield Finding(message, endpoint.place, f"write '/{path}'")
+
+
+def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:
+    """Responses that hold an entity whose field comes from a path parameter that their own path lacks."""
+    reported: set[tuple[str, str]] = set()
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        names = {parameter.name for parameter in endpoint.path.parameters}
+        for entity in answered(spec, endpoint):
+            for field in spec.entities[entity].all_fields:
+                if not field.param or field.param in names or (endpoint.path.text, entity) in reported:
+                    continue
+                reported.add((endpoint.path.text, entity))
+                effect = "has no pk" if field.name in spec.entities[entity].pk else "lacks it"
+                yield Finding(
+                    f"{operation} answers with {quoted(entity)}, whose field {quoted(field.name)} comes from the path "
+                    f"parameter {quoted(field.param)}, which its path lacks: a record that has no such member {effect}",
+                    endpoint.place,
+                    "let the server answer with it, or write 'pk_optional: true' on the entity",
+                    declared_here(field.place),
+                )

@@ -1,0 +1,122 @@
+"""Advice about secrets: those that are sent unencrypted or written in a spec, and those that a storage would keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from restencil_generator.diagnostics.model import Place, quoted
+from restencil_generator.lint.common import Finding, operations
+from restencil_generator.lint.headers import header_params
+from restencil_generator.spec import model as d
+
+SECRETS: Final = frozenset(
+    (
+        *("accesstoken", "apikey", "auth", "authorization", "clientsecret", "cookie", "credential", "credentials"),
+        *("idtoken", "passwd", "password", "privatekey", "refreshtoken", "secret", "sessiontoken", "sig"),
+        *("signature", "token"),
+    )
+)
+"""Names of what the runtime keeps out of storages, in lower case without `-` and `_`."""
+
+_HEADER_WORDS: Final = ("token", "secret", "password", "api-key", "apikey", "credential")
+_PARAM_WORDS: Final = ("token", "secret", "password", "key")
+_LOCAL: Final = ("http://localhost", "http://127.", "http://[::1]", "http://0.0.0.0")
+_CREDENTIALS: Final = frozenset({"auth", "login", "oauth", "token", "tokens"})
+_WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+
+
+def _levels(spec: d.Spec) -> Iterator[tuple[d.Spec | d.Resource, str]]:
+    yield spec, "the spec"
+    for resource in spec.resources.values():
+        yield resource, f"resource {quoted(resource.name)}"
+
+
+def find_plain_http(spec: d.Spec) -> Iterator[Finding]:
+    """Secrets that are sent without encryption."""
+    if spec.auth is None:
+        return
+    for scheme in spec.auth.schemes:
+        if scheme.oauth2 is not None and scheme.oauth2.token_url.startswith("http://"):
+            message = f"the secrets of scheme {quoted(scheme.name)} travel in the clear: {scheme.oauth2.token_url}"
+            yield Finding(message, scheme.oauth2.url_place, "use https, unless all clients run there")
+    reported: set[str] = set()
+    for level, what in _levels(spec):
+        prefix = level.url_prefix
+        if prefix.startswith("http://") and not prefix.startswith(_LOCAL) and prefix not in reported:
+            reported.add(prefix)
+            yield Finding(f"the secret of {what} travels in the clear: {prefix}", level.url_place, "use https")
+
+
+def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
+    """Headers that look like secrets: static ones, and parameters that are not `secret`."""
+    reported: set[str | Place] = set()
+    for level, what in _levels(spec):
+        for name in level.headers:
+            if any(word in name.lower() for word in _HEADER_WORDS) and name not in reported:
+                reported.add(name)
+                message = f"the header {quoted(name)} of {what} looks like a secret, which never stands in a spec"
+                yield Finding(message, level.place, "use 'auth:'")
+    for param, what in header_params(spec):
+        place = param.field.place
+        if place in reported or param.secret or param.auto is not None:
+            continue
+        if any(word in param.field.wire.lower() for word in _PARAM_WORDS):
+            reported.add(place)
+            message = f"the header parameter {quoted(param.field.name)} of {what} looks like a secret"
+            yield Finding(message, place, "write 'secret: true', or use 'auth:'")
+
+
+def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
+    """Fields with the name of a secret, which no storage keeps, of which the spec does not say `persist`."""
+    schemes = () if spec.auth is None else spec.auth.schemes
+    secrets = SECRETS | {_plain(scheme.parameter) for scheme in schemes if scheme.kind == "query"}
+    hint = "write 'persist: true' on the field if it is none, else 'persist: false'"
+    owners: list[tuple[str, d.Entity | d.Object]] = [
+        (f"entity {quoted(entity.name)}", entity) for entity in spec.entities.values() if _is_kept(spec, entity)
+    ]
+    owners += [(f"object {quoted(one.name)}", one) for one in spec.objects.values()]
+    for what, owner in owners:
+        for field in _secret_in(owner.fields, secrets):
+            if isinstance(owner, d.Entity) and field.name in owner.pk:
+                message = f"the pk {quoted(field.name)} of {what} has the name of a secret, so no storage keeps these "
+                yield Finding(f"{message}entities", field.place, hint)
+            else:
+                message = f"the field {quoted(field.name)} of {what} has the name of a secret, so no storage keeps it, "
+                yield Finding(f"{message}and what lacks it there is fetched anew", field.place, hint)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _is_kept(spec: d.Spec, entity: d.Entity) -> bool:
+    while entity.persist is None and entity.extends is not None:
+        entity = spec.entities[entity.extends]
+    return entity.persist is not False
+
+
+def _secret_in(fields: Iterable[d.Field], secrets: frozenset[str]) -> Iterator[d.Field]:
+    for field in fields:
+        names = {_plain(field.wire), _plain(field.python)}
+        if field.persist is None and not field.write_only and not secrets.isdisjoint(names):
+            yield field
+
+
+def find_stored_credentials(spec: d.Spec) -> Iterator[Finding]:
+    """Endpoints whose path or name says that they respond with credentials; of a path of several members one."""
+    reported: set[tuple[str, str]] = set()
+    for operation in operations(spec):
+        endpoint = operation.endpoint
+        key = operation.resource.name, endpoint.path.text
+        if endpoint.options.persist is not None or endpoint.method in ("DELETE", "HEAD") or key in reported:
+            continue
+        words = {word.lower() for text in (endpoint.path.text, operation.name) for word in _WORD.findall(text)}
+        if words & _CREDENTIALS and (endpoint.schema is not None or endpoint.content in (None, "json")):
+            reported.add(key)
+            yield Finding(
+                f"{operation} seems to answer with a credential, which a storage would keep",
+                endpoint.place,
+                "write 'options: {persist: false}' if so, else 'options: {persist: true}'",
+            )

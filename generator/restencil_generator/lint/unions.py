@@ -1,0 +1,108 @@
+"""Advice about unions: types that cannot be told apart, and types without the field that tells them apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from restencil_generator.diagnostics.model import Place, quoted
+from restencil_generator.lint.common import Finding, declared_here, parts_of, types_of
+from restencil_generator.spec import model as d
+
+
+def _one_ofs(spec: d.Spec) -> Iterator[tuple[Place, d.OneOf]]:
+    """Every union of types, once at each place."""
+    return iter(dict.fromkeys((place, part) for place, type in types_of(spec) for part in parts_of(type, d.OneOf)))
+
+
+def find_alike(spec: d.Spec) -> Iterator[Finding]:
+    """Types of one union of which the later one is never chosen."""
+    for place, union in _one_ofs(spec):
+        lists: list[d.Type] = [one for one in union.alternatives if isinstance(one, d.ListOf)]
+        alike: list[tuple[d.Type, d.Type]] = [*itertools.combinations(lists, 2)][:1]
+        objects = [one for one in union.alternatives if _fields(spec, one) is not None] if not union.attribute else []
+        alike += [(one, other) for one, other in itertools.combinations(objects, 2) if _covers(spec, one, other)]
+        for one, other in alike:
+            message = f"{_name(one)} and {_name(other)} of a union cannot be told apart: the first one written is taken"
+            hint = "give each a const field, or write 'attribute'" if one in objects else "keep one of the lists"
+            yield Finding(message, place, hint)
+
+
+def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
+    """Types of a union without the field that tells them apart."""
+    for place, union in _one_ofs(spec):
+        for one in union.alternatives:
+            fields = _fields(spec, one) if isinstance(one, d.EntityRef | d.ObjectRef) else None
+            if union.attribute and fields is not None and all(field.wire != union.wire for field in fields):
+                assert isinstance(one, d.EntityRef | d.ObjectRef)
+                value = next((choice.value for choice in union.values if choice.entity == one.name), one.name)
+                kind, table = ("entity", spec.entities) if isinstance(one, d.EntityRef) else ("object", spec.objects)
+                yield Finding(
+                    f"{kind} {quoted(one.name)} of a union lacks {quoted(union.attribute)}, which tells it apart",
+                    place,
+                    f"add '{union.attribute}: {{const: {value}}}' to it",
+                    declared_here(table[one.name].place),
+                )
+    reported: set[tuple[str, str]] = set()
+    for place, type in types_of(spec):
+        for union in parts_of(type, d.UnionOf):
+            for choice in union.choices:
+                attribute = union.attribute
+                if isinstance(attribute, str) and (choice.entity, attribute) not in reported:
+                    entity = spec.entities[choice.entity]
+                    if entity.field(attribute) is None:
+                        reported.add((choice.entity, attribute))
+                        yield Finding(
+                            f"entity {quoted(entity.name)} of a union lacks {quoted(attribute)}, which tells it apart",
+                            place,
+                            f"add '{attribute}: {{const: {choice.value}}}' to it",
+                            declared_here(entity.place),
+                        )
+
+
+def _covers(spec: d.Spec, one: d.Type, other: d.Type) -> bool:
+    """Whether every value of a type is taken for another one that is written before it."""
+    fixed, fixed_too = _constants(spec, one), _constants(spec, other)
+    if fixed:
+        return fixed.items() <= fixed_too.items()
+    return not fixed_too and _needed(spec, one) <= _needed(spec, other)
+
+
+def _fields(spec: d.Spec, type: d.Type) -> tuple[d.Field, ...] | None:
+    """The fields of what is an object in JSON; None of all else."""
+    match type:
+        case d.ObjectRef(name):
+            return spec.objects[name].fields
+        case d.EntityRef(name):
+            return spec.entities[name].all_fields
+        case d.ObjectType(members):
+            return members
+        case d.ValuesOf():
+            return ()
+        case _:
+            return None
+
+
+def _constants(spec: d.Spec, type: d.Type) -> dict[str, tuple[str, d.Literals]]:
+    fields = _fields(spec, type) or ()
+    return {f.wire: (f.type.value.__class__.__name__, f.type.value) for f in fields if isinstance(f.type, d.Const)}
+
+
+def _needed(spec: d.Spec, type: d.Type) -> set[str]:
+    return {
+        field.wire
+        for field in _fields(spec, type) or ()
+        if not (isinstance(field.type, d.Optional) or field.write_only)
+    }
+
+
+def _name(type: d.Type) -> str:
+    match type:
+        case d.ObjectRef(name) | d.EntityRef(name):
+            return quoted(name)
+        case d.ListOf():
+            return "a list"
+        case d.ValuesOf():
+            return "a mapping"
+        case _:
+            return "an object"
