@@ -712,3 +712,11 @@ def test_a_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> No
     exec(compile(source, "pages.py", "exec", dont_inherit=True), scope)
     assert scope["Page"].__model__.pk({"slug": "a"}, None, None, ()) == "a"
     assert scope["Page"].__model__.pk({}, None, None, ()) is None
+
+
+def test_read_only_of_an_entity_names_fields() -> None:
+    """A name in the class keyword `read_only` that is no field is a TypeError when the class is made."""
+    with pytest.raises(TypeError, match="Page: 'sulg' of read_only is no field of it"):
+
+        class Page(Entity, read_only=("sulg",)):
+            slug: str = ""

@@ -288,7 +288,7 @@ class _Plan:
         records: list[RecordClass] = []
         for one in objects:
             fields = tuple(self._field(field, scope, None) for field in one.fields if not field.write_only)
-            keywords = tuple(self._only_sent(one.fields, scope))
+            keywords = (*_read_only(one.fields, ()), *self._only_sent(one.fields, scope))
             records.append(RecordClass(one.name, (scope.restencil("Record"),), keywords, "", fields))
             scope.defined.add(one.name)
         typed_dicts = [self._typed_dict(found, scope, doc) for found, doc in inner]
@@ -533,6 +533,7 @@ class _Plan:
             keywords.append(("pk_optional", "True"))
         if entity.persist is not None and entity.persist != self._inherited_persist(parent):
             keywords.append(("persist", literal(entity.persist)))
+        keywords += _read_only(entity.all_fields, parent.all_fields if parent else ())
         keywords += self._only_sent(entity.fields, scope)
         fields = tuple(self._field(field, scope, entity) for field in entity.fields if not field.write_only)
         validator = None
@@ -790,6 +791,14 @@ def _states_key(entity: d.Entity, spec: d.Spec) -> bool:
             break
         above = parent.extends
     return entity.key != inherited
+
+
+def _read_only(fields: Iterable[d.Field], inherited: Iterable[d.Field]) -> list[tuple[str, Expression]]:
+    """The class keyword for the fields that only the server sets, where the class above does not say the same."""
+    names = tuple(field.python for field in fields if field.read_only)
+    if names == tuple(field.python for field in inherited if field.read_only):
+        return []
+    return [("read_only", Items(tuple(map(string, names)), brackets="()"))]
 
 
 def _states_pk(entity: d.Entity, parent: d.Entity | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
 from ..base.lazy_imports import hashlib, json
-from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence
+from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence, kind_of
 from ..schema.codec import sending
 from ..schema.containers import Object, Values
 from ..schema.notation import Lazy, body_model
@@ -63,7 +63,9 @@ def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") 
 
 def _to_wire(body: Any, model: Any, form: str | None) -> Any:
     if is_instance(body):
-        body = to_wire(body)  # it knows its own names
+        record = class_record(kind_of(body))
+        left_out = frozenset[str]() if record is None else record.read_only
+        body = {name: value for name, value in to_wire(body).items() if name not in left_out}
     elif not isinstance(body, Mapping | list):
         from ..schema.foreign import members_of
 

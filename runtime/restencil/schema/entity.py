@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
@@ -32,7 +33,7 @@ from ..base.values import (
 )
 from .codec import Codec, encode_any
 from .notation import Conversion, check_shorthand, notation, schema_of
-from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
+from .protocol import CollectionNode, Echo, EntityNode, Reader, Schema, Writer, entity_node
 from .record import (
     Field,
     Model,
@@ -46,6 +47,7 @@ from .record import (
     set_record,
     stored_record,
     to_wire,
+    wire_members,
 )
 from .stored import record_of
 
@@ -62,6 +64,9 @@ ONLY: Final = "[]"
 
 PkFunction = Callable[[Mapping[str, Any], Any, str | None, tuple[Any, ...]], str | None]
 
+
+_enclosing: Final[ContextVar[tuple[tuple[str, str | None], ...]]] = ContextVar("restencil_enclosing", default=())
+"""Tables and primary keys of the entities around what is being written into a body; one in itself is its key."""
 
 _OBJECT: tuple[type[Any], ...] = (Mapping, Record)
 _CONTAINERS: tuple[type[Any], ...] = (Mapping, list, tuple, set, frozenset)
@@ -109,7 +114,7 @@ class EntitySchema(EntityNode):
             path = model.pk_path
             if not path:
                 raise ValueError(f"that of {with_article(self.title)} is no single value")
-            key = value_at(to_wire(value, model), path)
+            key = value_at(wire_members(value) if isinstance(value, Record) else to_wire(value, model), path)
             if usable_pk(key) is None:
                 raise ValueError(f"this {self.title} has none: {'.'.join(path)!r} is {key!r}")
         else:
@@ -648,6 +653,32 @@ class EntityModel(Model):
     def pk_in(self, record: Mapping[str, Any]) -> str | None:
         return None if self.pk_name is None else usable_pk(record.get(self.pk_name))
 
+    def body_of(self, instance: Record) -> Any:
+        record = stored_record(instance)
+        members = wire_members(instance)
+        keys = {self.to_json.get(name, name) for name in self.pk_fields}
+        for name in (self.read_only | self.unsent) - (keys - self.unsent):
+            members.pop(name, None)
+        if record is None:
+            return members
+        pk = self.pk(record, None, None, ())
+        enclosing = _enclosing.get()
+        if (self.key, pk) in enclosing:
+            return self.node.keys(instance)
+        token = _enclosing.set((*enclosing, (self.key, pk)))
+        try:
+            for relation in self.relations:
+                if relation.in_json in members:
+                    if isinstance(relation.node, CollectionNode):
+                        del members[relation.in_json]
+                    elif relation.name in self.sends_keys:
+                        members.update(self.encoded({relation.name: members[relation.in_json]}))
+                    elif relation.leads_to_entities and relation.node is not None:
+                        members[relation.in_json] = relation.in_body(instance, members[relation.in_json])
+        finally:
+            _enclosing.reset(token)
+        return members
+
     def sent(self, name: str, value: Any) -> Any:
         for relation in self.relations:
             if relation.name == name and relation.node is not None and relation.leads_to_entities:
@@ -731,6 +762,15 @@ class Relation:
             and (declared.factory is not None or default is not UNDEFINED)
             and not is_falsy(declared.default_value())
         )
+
+    def in_body(self, instance: Record, stored: Any) -> Any:
+        """What a body holds of the field: its objects; where not all of them are known, their primary keys."""
+        shown = getattr(instance, self.name, None)
+        is_known = shown is not None and (not isinstance(stored, (DICT, LIST)) or len(shown) == len(stored))
+        keys = UNDEFINED if is_known or self.node is None else self.node.keys(stored)
+        if keys is not UNDEFINED:
+            return keys
+        return to_wire(shown, None if self.node is None else self.node.wire_model)
 
     @property
     def leads_to_entities(self) -> bool:
@@ -1022,6 +1062,7 @@ class Entity(Record, metaclass=EntityMeta):
             abstract: bool = False,
             max_entity_depth: int = 64,
             write_only: Mapping[str, Any] = ...,
+            read_only: Iterable[str] = (),
             pk_optional: bool = False,
             persist: bool | int = True,
         ) -> None: ...

@@ -336,8 +336,8 @@ _SETTINGS: Final = frozenset(
         "pk_optional",
     }
 )
-_KEYWORDS: Final = _SETTINGS | {"persist"}
-"""What is said on the line of the class; in its body, `persist` may be any member."""
+_KEYWORDS: Final = _SETTINGS | {"persist", "read_only"}
+"""Settings on the line of the class; in its body, `persist` and `read_only` may be any member."""
 _IMMUTABLE: Final = SCALARS | {bytes, tuple, frozenset, complex}
 
 
@@ -381,9 +381,21 @@ class Model:
         """The fields whose entities a body holds as primary keys."""
         self.unsent = frozenset(declared.in_json for declared in self.fields.values() if declared.param is not None)
         """The names in JSON of fields that the path tells, which no body holds."""
+        self.read_only = self._read_only(parents)
+        """The names in JSON of fields that the server alone sets; a body that holds an instance leaves them out."""
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
+
+    def _read_only(self, parents: list[Model]) -> frozenset[str]:
+        """The class keyword `read_only`, or that of the nearest class above. Raises TypeError for what is no field."""
+        names: Iterable[str] | None = self.settings.get("read_only")
+        if names is None:
+            return parents[0].read_only if parents else frozenset()
+        for name in names:
+            if name not in self.fields:
+                raise TypeError(f"{self.cls.__name__}: {name!r} of read_only is no field of it")
+        return frozenset(self.fields[name].in_json for name in names)
 
     def _settings_above(self) -> list[Mapping[str, Any]]:
         """The settings of the classes above; those that are no records may be mixed in, and count where they stand."""
@@ -562,6 +574,14 @@ class Model:
             return {name: value for name, value in out.items() if name not in self.unsent}
         return out
 
+    def body_of(self, instance: Record) -> Any:
+        """An instance as a body holds it: without what the server alone sets or the path says.
+
+        An entity keeps its primary key, as that tells which one it is.
+        """
+        left_out = self.read_only | self.unsent
+        return {name: value for name, value in wire_members(instance).items() if name not in left_out}
+
     def sent(self, name: str, value: Any) -> Any:
         """The primary keys in the value of a field that is sent so. Raises ValueError where there are none."""
         if isinstance(value, SEQUENCE):
@@ -685,16 +705,15 @@ def to_wire(value: Any, model: Any = None) -> Any:
 
 def _record_to_wire(value: Record) -> Any:
     """The members that were set of an instance, and of one that is stored those of its record."""
-    record = stored_record(value)
-    own = type(value).__model__
-    if record is None:
-        return own.encoded(value.__dict__)
-    if own.sends_keys and sending.get() is not None:
-        keys = {own.to_json.get(name, name) for name in own.sends_keys}
-        record = {**record, **own.encoded({name: item for name, item in record.items() if name in keys})}
-    if own.unsent and sending.get() is not None:
-        return {name: item for name, item in record.items() if name not in own.unsent}
-    return dict(record)
+    if sending.get() is not None:
+        return type(value).__model__.body_of(value)
+    return wire_members(value)
+
+
+def wire_members(instance: Record) -> dict[str, Any]:
+    """The members of an instance with JSON names and values, those included that no body holds."""
+    record = stored_record(instance)
+    return type(instance).__model__.encoded(instance.__dict__) if record is None else dict(record)
 
 
 def _other_to_wire(value: Any, model: Any) -> Any:
