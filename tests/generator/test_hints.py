@@ -22,10 +22,7 @@ def test_an_openapi_document_is_named_as_one(text: str) -> None:
     """One problem and the way out, rather than one for each of its keys; the hint promises only what is there."""
     code, hint, line, _ = only(text)
     assert (code, line) == ("openapi-document", 1)
-    assert hint == (
-        "write a spec for the resources that you use (`restencil init` begins one); no document is read yet: that will "
-        "be `restencil import`, in a version to come"
-    )
+    assert hint == "run `restencil import FILE` to create a spec from it"
 
 
 def test_a_pointer_of_json_schema_is_a_name_here() -> None:
@@ -119,3 +116,17 @@ def test_an_unclosed_bracket_is_shown_where_it_opens(text: str, line: int, colum
     assert hint.startswith("close the bracket")
     (problem,) = load_text(HEAD + text).problems
     assert [related.message for related in problem.related] == (["here it is still open"] if column != 23 else [])
+
+
+def test_filter_without_effect_is_marked_at_its_key() -> None:
+    """Of a search parameter that filters nothing, the key `filter` itself is marked."""
+    text = HEAD + POSTS + "    endpoints: {get: {search_params: {day: {type: date?, filter: equals}}}}\n"
+    code, hint, line, column = only(text)
+    assert (code, hint) == ("key-not-here", "remove it")
+    assert text.splitlines()[line - 1][column - 1 :].startswith("filter: equals")
+
+
+def test_expires_nothing_in_a_list_gets_the_way_to_write_it() -> None:
+    """`[nothing]` names no member; the word alone means that nothing turns stale."""
+    code, hint, *_ = only(HEAD + POSTS + "    endpoints: {delete: {expires: [nothing]}}\n")
+    assert (code, hint) == ("expires-target", "write 'expires: nothing', without brackets")

@@ -11,6 +11,7 @@ from restencil_generator.spec.analyze.raw import RawEndpoint, RawResource
 from restencil_generator.spec.analyze.resolve import ResolvedEndpoint, has_pages
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
+from restencil_generator.spec.source.nodes import MappingNode
 
 
 def check_endpoint(types: Types, resource: RawResource, resolved: ResolvedEndpoint, clashes: set[Place]) -> None:
@@ -72,7 +73,14 @@ def _check_filters(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None
             message = f"{what} has no effect: 'non_filter_arguments' has the parameter"
         else:
             continue
-        types.report("key-not-here", message, field.place, "remove it")
+        types.report("key-not-here", message, _key_of(own, field, "filter"), "remove it")
+
+
+def _key_of(own: RawEndpoint, field: d.Field, key: str) -> Place:
+    """The place of a key of a search parameter."""
+    params = own.section.node("search_params")
+    described = params.get(field.name) if isinstance(params, MappingNode) else None
+    return described.entries[key].key.place if isinstance(described, MappingNode) else field.place
 
 
 def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:

@@ -104,7 +104,8 @@ def _judge(
     names = [*resources[owner].endpoints, *known]
     names += [f"{one.name}.{name}" for one in resources.values() for name in one.endpoints] if dot else []
     message = f"{what} names {quoted(target)}, which is no member or resource"
-    types.report("expires-target", message, node, did_you_mean(target, names))
+    hint = "write 'expires: nothing', without brackets" if target == d.NOTHING else did_you_mean(target, names)
+    types.report("expires-target", message, node, hint)
 
 
 def _built(resource: d.Resource, name: str) -> d.Endpoint | None:

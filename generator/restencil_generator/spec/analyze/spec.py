@@ -37,8 +37,7 @@ def check(root: MappingNode, file: str, problems: list[Problem]) -> d.Spec | Non
             "openapi-document",
             "this is an OpenAPI document, and no spec",
             root.entries[key].key,
-            "write a spec for the resources that you use (`restencil init` begins one); no document is read yet: "
-            "that will be `restencil import`, in a version to come",
+            "run `restencil import FILE` to create a spec from it",
         )
         return None
     begin = Place(root.file, root.line + 1, root.column + 1, root.line + 1, root.column + 2)
