@@ -1419,3 +1419,31 @@ def test_entities_inside_of_an_answer_are_records() -> None:
         },
         "optional": ["more"],
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "reads"),
+    [
+        ("/things/count", {"name": "string"}, True),
+        ("/things/count", {"other": "string"}, False),
+        ("/visits/count", {"name": "string"}, False),
+    ],
+)
+def test_a_count_is_a_read_beside_a_list_that_selects_by_the_same(path: str, sent: Any, reads: bool) -> None:
+    """What it gives has no records, so that it is asked each time; any other number may count something up."""
+    result = made(
+        {
+            "/things/{id}": {"get": operation(ref("Thing"))},
+            "/things/filter": {
+                "post": operation(
+                    many(ref("Thing")), body=body_of(name="string", limit="integer"), operationId="filter"
+                )
+            },
+            path: {"post": operation({"type": "integer"}, body=body_of(**sent), operationId="countThem")},
+        },
+        {"Thing": record("id", id="string")},
+    )
+    found = [each["endpoints"] for each in whole(result)["resources"].values() if "endpoints" in each]
+    (endpoint,) = (each["count_them"] for each in found if "count_them" in each)
+    assert ("side_effect" in endpoint) is reads
+    assert endpoint.get("options") == ({"data_expiry_length": 0} if reads else None)

@@ -92,7 +92,7 @@ def _plain(text: str, position: int) -> str:
 
 
 def list_path(text: str) -> str:
-    """The path of a resource's list: cut at the last parameter, without the `/` before it."""
+    """The path of a resource's list: cut at the last parameter, and ended by a `/` where the path ends in one."""
     last = position = 0
     while position < len(text):
         if text[position] == "\\":
@@ -105,6 +105,8 @@ def list_path(text: str) -> str:
         cut = cut[:-2]
     elif cut.endswith("/"):
         cut = cut[:-1]
+    if text.endswith("/"):
+        return f"{cut}/"
     return cut or ("/" if text.startswith("/") else "")
 
 

@@ -125,7 +125,7 @@ class Endpoints:
             self.bodies.body(endpoint, resource)
         elif call.method not in NO_BODY:
             values["body"] = None
-        self._reads(endpoint, lists=call.method == "POST" and self.lists.reads(call))
+        self._reads(endpoint)
         if collection is not None and (call.method == "GET" or "side_effect" in values):
             if not self.lists.pages_in_body(endpoint):
                 self.lists.pages(resource, endpoint, queries, python, "")
@@ -134,12 +134,7 @@ class Endpoints:
             if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
         self._answer(resource, endpoint, own, collection)
-        if call.changes and "side_effect" not in values:
-            lists = ("get_list",) if resource.lists_objects and "get_list" not in own.expires else ()
-            if expires := [*own.expires, *lists]:
-                values["expires"] = list(expires)
-            if own.check:
-                endpoint.comments[("expires",)] = own.check
+        self._expires(resource, own, endpoint)
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
         return endpoint
@@ -212,21 +207,36 @@ class Endpoints:
                 return inner.parts[0], (wire,)
         return part, ()
 
-    def _reads(self, endpoint: Endpoint, *, lists: bool) -> None:
-        """Says of a QUERY, and of a POST that `lists` records, that it reads."""
+    def _expires(self, resource: Resource, own: Own, endpoint: Endpoint) -> None:
+        """Says what turns stale after a call that may change something."""
+        if not own.call.changes or "side_effect" in endpoint.values:
+            return
+        lists = ("get_list",) if resource.lists_objects and "get_list" not in own.expires else ()
+        if expires := [*own.expires, *lists]:
+            endpoint.values["expires"] = list(expires)
+        if own.check:
+            endpoint.comments[("expires",)] = own.check
+
+    def _reads(self, endpoint: Endpoint) -> None:
+        """Says of a QUERY, and of a POST that lists or counts records, that it reads."""
         call, values = endpoint.call, endpoint.values
         if call.method == "QUERY":
             values["side_effect"] = False
             if call.operation.body is not None:
                 values.setdefault("request", {"in_key": True})
             return
-        if call.method != "POST" or not lists or self._routes[call.method, call.operation.path] > 1:
+        counts = self.lists.counts(call)
+        if not counts and not self.lists.reads(call):
+            return
+        if self._routes[call.method, call.operation.path] > 1:
             return  # headers alone tell such operations apart, and no key holds those
         values["side_effect"] = False
         endpoint.comments[("side_effect",)] = "check: its name says that it reads"
         if values.get("body") is not None:
             request = values.get("request")
             values["request"] = {**(request if isinstance(request, dict) else {}), "in_key": True}
+        if counts:
+            values["options"] = {"data_expiry_length": 0}  # no record is in it that could tell when it is stale
 
     def _headers(self, endpoint: Endpoint, operation: Operation, taken: set[str]) -> None:
         search = endpoint.values.get("search_params")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +20,7 @@ from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.type_words import FORMS
 
-READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history"))
+READS: Final = frozenset(("list", "read", "search", "query", "filter", "find", "count", "history", "paginate"))
 """Words in what a POST is called that only reads."""
 
 CHANGES: Final = frozenset(
@@ -261,6 +262,30 @@ class Lists:
             return False
         record = shapes.record_of(many.items)
         return record is not None and any(shapes.has_scalar(record, name) for name in (*GLOBAL, "name"))
+
+    def counts(self, call: Call) -> bool:
+        """Whether a POST counts what a list by POST beside it selects: a number, by nothing but what selects there."""
+        if not is_list_by_post(call) or call.answer is None or call.route.segments[-1:] != ("count",):
+            return False
+        if self.context.shapes.of(call.answer).type != "integer":
+            return False
+        sent = self._sent(call)
+        return any(sent <= beside for beside in self._selected.get(call.route.segments[:-1], ()))
+
+    @functools.cached_property
+    def _selected(self) -> dict[tuple[str, ...], list[frozenset[str]]]:
+        """The members of the bodies of lists by POST, by the path above them."""
+        found: dict[tuple[str, ...], list[frozenset[str]]] = {}
+        for call in self.context.found.calls:
+            if self.reads(call):
+                found.setdefault(call.route.segments[:-1], []).append(self._sent(call))
+        return found
+
+    def _sent(self, call: Call) -> frozenset[str]:
+        """The names of the members of a call's body."""
+        body = call.operation.body
+        record = None if body is None else self.context.shapes.record_of(body.content.schema)
+        return frozenset(() if record is None else record.members)
 
     def collection(
         self, resource: Resource, endpoint: Endpoint, many: Many, entity: Entity, owner: str, scope: frozenset[str]

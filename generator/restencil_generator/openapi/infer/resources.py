@@ -176,6 +176,11 @@ class Found:
         return next((each for each in self.resources if each.entity is entity), None)
 
     @property
+    def calls(self) -> list[Call]:
+        """All operations of the document."""
+        return self.finder.calls
+
+    @property
     def answers(self) -> Answers:
         """What finds records and lists in answers."""
         return self.finder.answers
