@@ -175,5 +175,44 @@ CASES: Final = {
         users.partial_update(id=1, body={'name': 'cy'}) -> whole
         users.by_name(name='ada')
     """,
+    "a read of a parent is under way while a partition creates a child": """
+        start 1: users.get(id=2)
+        serve 1
+        view.items.create(body={'owner': 2}) -> whole
+        deliver 1
+    """,
+    "a change that brings a list overlaps a change of its items": """
+        start 1: items.partial_update(id=3, body={'owner': 2}) -> id
+        start 2: users.partial_update(id=2, body={'name': 'cy'}) -> whole
+        serve 2
+        serve 1
+        deliver 1
+        deliver 2
+    """,
+    "titles of items after a change of one": """
+        items.titles()
+        items.partial_update(id=1, body={'title': 'new'}) -> whole
+    """,
+    "titles of items are read while one is created": """
+        start 1: items.titles()
+        serve 1
+        items.create(body={'title': 'new'}) -> whole
+        deliver 1
+    """,
+    "a live read of a bounded list whose references were evicted": """
+        world bound=4
+        teams.partial_update(id=1, body={'motto': 'p'}) -> whole
+        watch items.get_list(order='id')
+        items.visit(id=1, body={'note': 'M'}) -> whole
+    """,
+    "a live read of bounded pages after a rename": """
+        world bound=2
+        items.partial_update(id=3, body={'team': None}) -> whole
+        teams.get(id=2)
+        items.update(id=2, body={'team': 2}) -> whole
+        items.delete(id=1) -> whole
+        watch items.by_offset()
+        items.rename(id=2, body={'id': 5}) -> whole
+    """,
 }
 """Programs by what they show."""

@@ -153,6 +153,7 @@ READS: Final[tuple[tuple[str, Arguments], ...]] = (
     ("items.latest", {}),
     ("items.visits", {"id": 1}),
     ("items.visits", {"id": 2}),
+    ("items.titles", {}),
     *((f"items.{style}", {}) for style in PAGED),
     ("users.get", {"id": 1}),
     ("users.get", {"id": 2}),

@@ -43,6 +43,30 @@ def test_change_same_address_makes_reads_of_that_path_stale(session: Session) ->
     assert session.call("items.visits", id=1)["count"] == 1
 
 
+@pytest.mark.parametrize(
+    ("change", "arguments", "is_stale"),
+    [
+        ("items.partial_update", {"id": 1, "body": {"title": "new"}}, (True, True, False)),
+        ("items.create", {"body": {"title": "new"}}, (True, False, False)),
+        ("items.change_many", {"body": {"kind": "a", "change": {"rank": 5}}}, (True, True, True)),
+        ("users.partial_update", {"id": 1, "body": {"name": "cy"}}, (False, False, False)),
+    ],
+)
+def test_result_without_entities_is_stale_after_a_change_of_its_resource(
+    session: Session, change: str, arguments: dict[str, Any], is_stale: tuple[bool, bool, bool]
+) -> None:
+    """It stays fresh only if it is below the path of one record, and the change is of another."""
+    reads: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("items.titles", {}),
+        ("items.visits", {"id": 1}),
+        ("items.visits", {"id": 2}),
+    )
+    for read, given in reads:
+        session.call(read, **given)
+    session.call(change, "whole", **arguments)
+    assert tuple(not session.is_fresh(read, given) for read, given in reads) == is_stale
+
+
 def test_change_same_address_makes_reads_with_any_query_stale(session: Session) -> None:
     """All results with that path are stale, whatever their query; those of pages too."""
     session.call("items.get_list", title="t")

@@ -7,10 +7,7 @@ from tests.effort import tries
 from tests.freshness.driver import run
 from tests.freshness.run import random_program, shown, shrunk
 
-BOUNDED = pytest.mark.xfail(
-    strict=True, reason="a live read of a store with a bound may wait for its next poll after a change"
-)
-MODES = ("memory", "memory-async", pytest.param("bounded", marks=BOUNDED), "bounded-async")
+MODES = ("memory", "memory-async", "bounded", "bounded-async")
 """SQLite is left out until storages keep the rule."""
 
 

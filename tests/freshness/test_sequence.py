@@ -403,6 +403,15 @@ def test_explain_names_the_event(session: Session, event: str, words: tuple[str,
     assert not any(word in said for word in never), said
 
 
+def test_explain_says_that_stale_data_is_not_shown_only_where_it_is_stale(session: Session) -> None:
+    """The option `invalid_if_stale` is named where it decides, and not beside fresh data."""
+    session.call("items.get", id=1)
+    bound = session.bound("items.get")
+    assert "invalid_if_stale" not in str(bound.explain(id=1))
+    session.clock.advance("61s")
+    assert "invalid_if_stale: stale data is not shown" in str(bound.explain(id=1))
+
+
 def test_expire_makes_lists_that_show_the_record_ask_once(session: Session) -> None:
     """`expire` of a record's `get` is one event: each read asks once for it."""
     session.call("items.get_list")

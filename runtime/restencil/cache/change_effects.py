@@ -14,9 +14,10 @@ from ..base.values import INVALID, UNDEFINED
 from ..schema.collection import Adder, identity_of_text
 from ..schema.derived import Invalidate
 from ..schema.notation import schema_of
+from .freshness import record_path_of
 from .mutations import meant
 from .reach import tables_of
-from .staleness import StaleSet, paths_above
+from .staleness import EVERY_RECORD, StaleSet, paths_above
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def elsewhere(request: Request, writer: Normalization) -> ChangeEffects:
     """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
     effects = _Effects(request, writer)
     effects.of_nothing(is_certain=False)
+    effects.stale.lists.update(effects.tables)  # those of reads under way, too
     for table in effects.tables:
         for pk in writer.change.entities.get(table, ()):
             effects.mark_record((table, pk), existence=True)
@@ -94,6 +96,7 @@ class _Effects:
             self.stale = StaleSet(self.stale.event)
         elif self.stale:
             self.stale.errors.update(self.tables)
+            self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)
 
     # -- what is marked ------------------------------------------------------------------------------------------------
@@ -128,6 +131,18 @@ class _Effects:
 
     def _listings(self, table: str) -> list[ListBinding]:
         return self._writer.underlying.listings(table)
+
+    def _mark_values(self) -> None:
+        """Results that show no entity are stale, except below the path of another record."""
+        siblings, schema = self._siblings, self._request.rules.schema
+        if siblings is None:
+            return
+        gets = (siblings.get_request(*cell) for cell in self._named)
+        records = {record_path_of(self._request, is_below=False), *(None if get is None else get.path for get in gets)}
+        records.discard(None)
+        if not records and not (isinstance(schema, Adder) and schema.is_creation):
+            records.add(EVERY_RECORD)
+        self.stale.values.update((siblings.resource, place) for place in (None, *records))
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 

@@ -85,7 +85,12 @@ def explain(store: Store, request: Request) -> Explanation:
     origin = store.origin(key)
     if origin is not None:
         reasons.insert(0, origin)
-    if rules.invalid_if_stale:
+    if (
+        rules.invalid_if_stale
+        and reading.found
+        and reading.suspends
+        and reading.expiry_status is ExpiryStatus.InvalidIfStale
+    ):
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")

@@ -17,7 +17,7 @@ from ..schema.one_of import OneOf
 from ..schema.stored import record_of
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
-from .staleness import NEVER, NO_MARK, Mark
+from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
 from .tables import EMPTY, WHOLE
 
 if TYPE_CHECKING:
@@ -67,6 +67,15 @@ def freshness_of(
     base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
 ) -> Freshness:
     """How fresh a result is that shows these cells; `stored` is its stored form, `meta` what is known of its key."""
+    found = _judged(base, request, meta, stored, cells, now)
+    if found.mark.event != EVICTED:
+        return found
+    return found._replace(changed=evicted(base, request, cells).changed)
+
+
+def _judged(
+    base: Tables, request: Request, meta: ResultMeta | None, stored: Any, cells: Shown, now: float
+) -> Freshness:
     judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
@@ -78,6 +87,14 @@ def freshness_of(
         return own
     composed = judge.composed(root)
     return composed if own is None or composed.expires_at > own.expires_at else own
+
+
+def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
+    """How fresh a result is of which part was evicted: stale, and worth another request after each event."""
+    reach = request.rules.reach
+    tables = () if reach is None else reach.tables
+    own = max(_result_mark(base, request).number, base.marks.of_errors(tables).number)
+    return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(own, base.marks.latest_event(cells)))
 
 
 def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
@@ -110,9 +127,21 @@ def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
 
 
 def _result_mark(base: Tables, request: Request) -> Mark:
-    rules = request.rules
-    plain = frozenset[str]() if rules.reach is None else rules.reach.plain_lists
-    return base.marks.of_result(request.key, rules.resource, plain, lambda: request.path)
+    rules, marks = request.rules, base.marks
+    reach = rules.reach
+    plain = frozenset[str]() if reach is None else reach.plain_lists
+    mark = marks.of_result(request.key, rules.resource, plain, lambda: request.path)
+    if reach is None or reach.models or rules.siblings is None:
+        return mark
+    return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_below=True)))
+
+
+def record_path_of(request: Request, *, is_below: bool) -> str | None:
+    """The path of the record of its resource that a request is at or below, or only below; None where there is none."""
+    siblings, path = request.rules.siblings, request.path
+    if siblings is None or path is None:
+        return None
+    return next((one for one in (*(() if is_below else (path,)), *paths_above(path)) if siblings.is_item(one)), None)
 
 
 def _fields_of_path(rules: Rules, schema: EntitySchema) -> dict[str, str]:

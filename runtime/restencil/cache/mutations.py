@@ -25,7 +25,7 @@ from .tables import ListBinding, Tables
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .normalize import Normalization
-    from .request import Request
+    from .request import Request, Rules
     from .tables import Cell
     from .validators import Validators
 
@@ -53,14 +53,14 @@ def delete(schema: Invalidate, response: Any, request: Request, writer: Normaliz
     It is the one that the answer names, else that of the URL parameters, else the one that `get` has given for them,
     else the only one whose fields have their values. Where there is none, the lists under the path turn stale.
     """
-    params = _params(request)
-    if response == _own_params(request):
+    params, own_params = _params(request), _own_params(request.rules, request.args)
+    if response == own_params:
         response = params  # the server said nothing: what its parameters name
     found = (
         _named(schema.item, response, params, writer)
         or _named(schema.item, params, params, writer)
         or _known(schema.item, request, writer)
-        or _looked_up(schema, request, _own_params(request), writer)
+        or _looked_up(schema, request, own_params, writer)
     )
     if not found:
         logger.info("%s: it is not known which entity was deleted; the lists under its path turn stale", request.key)
@@ -427,16 +427,19 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
 
 
 def _params(request: Request) -> Mapping[str, Any]:
+    return params_of_record(request.rules, request.args)
+
+
+def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The parameters that name a record: those of the URL, and where these name none, members of the body."""
-    params = request.rules.told(_own_params(request))
-    rules = request.rules
-    body = request.args[-1] if rules.strict and rules.has_body and request.args else None
+    params = rules.told(_own_params(rules, args))
+    body = args[-1] if rules.strict and rules.has_body and args else None
     if not is_mapping(body):
         return params
     schemas = [schema for _, schema in entities_of(_item_of(rules.schema))]
     if not schemas and rules.siblings is not None:
         schemas = [schema for _, schema in entities_of(schema_of(rules.siblings.item_schema))]
-    if not schemas or any(schema.lenient_pk(params, request.args) is not None for schema in schemas):
+    if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
         return params
     named = {name: body[name] for name in rules.body_fields or {} if name in body}
     named_by_body = told(named, rules.body_fields or {}, schemas[0])
@@ -447,8 +450,8 @@ def _params(request: Request) -> Mapping[str, Any]:
     return {**params, **named_by_body} if named_by_body else params
 
 
-def _own_params(request: Request) -> Mapping[str, Any]:
+def _own_params(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The URL parameters under their own names."""
-    args = call_args(request.args)
-    first = args[0] if args else None
-    return first if is_mapping(first) and not (len(args) == 1 and request.rules.has_body) else {}
+    own = call_args(args)
+    first = own[0] if own else None
+    return first if is_mapping(first) and not (len(own) == 1 and rules.has_body) else {}

@@ -27,7 +27,7 @@ from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import args_text
-from .freshness import freshness_of, is_error_fresh, unmarked
+from .freshness import evicted, freshness_of, is_error_fresh, unmarked
 from .policy import (
     BROKEN,
     HARD,
@@ -356,7 +356,7 @@ class CacheReader:
         if uses:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
-            return UNDEFINED, LACKING, _STALE
+            return UNDEFINED, LACKING, evicted(base, request, cells)
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:

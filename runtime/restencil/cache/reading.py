@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from ..base.struct import Struct
-from .staleness import EVICTED, NO_MARK, Cell, Mark
+from .staleness import EVICTED, NEVER, NO_MARK, Cell, Mark
 
 R = TypeVar("R")
 
@@ -49,6 +49,8 @@ class Freshness(NamedTuple):
     expires_at: float
     mark: Mark = NO_MARK
     references: tuple[Cell, ...] = ()
+    changed: float = NEVER
+    """Where part of it was evicted: the number of the latest event that may have changed what it shows."""
 
 
 class Reading:
@@ -112,10 +114,17 @@ class Reading:
         """
         if self.freshness is None:
             return ()
-        mark, references = self.freshness.mark, self.freshness.references
+        _, mark, references, changed = self.freshness
         if references or mark.event == EVICTED:
-            return (references, mark.event)
+            return (references, mark.event, changed)
         return (mark.number, self.fetched_at) if mark.number >= 0 else ()
+
+    @property
+    def is_only_evicted(self) -> bool:
+        """Whether an eviction made it stale, and no event may have changed it since it was fetched."""
+        if self.freshness is None or self.fetched_at is None or self.freshness.mark.event != EVICTED:
+            return False
+        return self.freshness.changed < self.fetched_at
 
     @property
     def usable_data(self) -> Any:

@@ -259,15 +259,7 @@ def _note_freshness(
     if request.rules.side_effect:
         _note_change(contents, request, changed(request, writer, writer.followed), writer, effects)
     elif fetch_id is not None and (contents.request_log or len(contents.in_flight.by_id) > 1):
-        change, reach = writer.change, request.rules.reach
-        collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
-        brought = frozenset(cell for cell in change.cells() if cell[0] not in collections)
-        lists = {cell: collections[cell[0]] for cell in change.cells() if cell[0] in collections}
-        plain = frozenset[str]() if reach is None else reach.plain_lists
-        answered = Answered(
-            writer.meta.fetched_at, False, request.asked, brought, frozenset(), lists, plain, request.key
-        )
-        _note_overlaps(contents, answered, effects)
+        _note_overlaps(contents, _answered(request, writer), effects)
 
 
 def _note_change(
@@ -279,9 +271,26 @@ def _note_change(
     stale.tables |= writer.stale_tables
     for cell in writer.stale_records:
         mark_record(stale, contents.base, cell, existence=False)
-    brought = frozenset(cell for cell in writer.change.cells() if cell[0] not in writer.change.collections)
-    answered = Answered(writer.meta.fetched_at, True, request.asked, made.records | brought, frozenset(made.tables))
-    _note_overlaps(contents, answered, effects)
+    _note_overlaps(contents, _answered(request, writer, made), effects)
+
+
+def _answered(request: Request, writer: Normalization, made: ChangeEffects | None = None) -> Answered:
+    """What a request touched: of a read what it brought, of a change also what it named."""
+    reach = request.rules.reach
+    collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
+    brought: set[Cell] = set()
+    lists: dict[Cell, tuple[str, ...]] = {}
+    for cell in writer.change.cells():
+        if cell[0] not in collections and cell[0] not in writer.change.collections:
+            brought.add(cell)
+        elif made is None or cell in writer.change.answered or cell in writer.change.extended:
+            lists[cell] = collections.get(cell[0], ())
+    plain = frozenset[str]() if reach is None else reach.plain_lists
+    named = () if made is None else made.records
+    tables = frozenset(() if made is None else made.tables)
+    records = frozenset([*named, *brought])
+    number = writer.meta.fetched_at
+    return Answered(number, made is not None, request.asked, records, tables, lists, plain, request.key)
 
 
 def _store_staleness(contents: StoreState, request: Request, effects: Transition) -> None:

@@ -27,11 +27,11 @@ class Answered(NamedTuple):
     """What the path or body names, or the response brought."""
     tables: frozenset[str]
     """Of a change, the entities whose lists it may have changed."""
-    lists: Mapping[Cell, tuple[str, ...]] = {}
-    """Of a read, the memberships that it brought, with the entities in them."""
-    plain_lists: frozenset[str] = frozenset()
-    """Of a read, the entities of its lists that are no collections."""
-    key: str = ""
+    lists: Mapping[Cell, tuple[str, ...]]
+    """The memberships that the response brought, with the entities in them."""
+    plain_lists: frozenset[str]
+    """The entities of its lists that are no collections."""
+    key: str
 
 
 class RequestLog:
@@ -60,11 +60,11 @@ class RequestLog:
         both = this.is_change and other.is_change
         for cell in this.records & other.records:
             mark_record(stale, state, cell, existence=both)
-        for read, change in ((this, other), (other, this)):
-            if not read.is_change and change.is_change:
-                stale.cells.update(cell for cell, tables in read.lists.items() if not change.tables.isdisjoint(tables))
-                if not change.tables.isdisjoint(read.plain_lists):
-                    stale.keys.add(read.key)
+        for one, change in ((this, other), (other, this)):
+            if change.is_change:
+                stale.cells.update(cell for cell, tables in one.lists.items() if not change.tables.isdisjoint(tables))
+                if not change.tables.isdisjoint(one.plain_lists):
+                    stale.keys.add(one.key)
 
     def add(self, this: Answered, at: float, under_way: Iterable[float]) -> None:
         """Notes a request that was answered when this was the highest number; of others `under_way` the numbers."""

@@ -22,6 +22,9 @@ MAX_TESTS: Final = 32
 EVICTED: Final = "the store let go of it"
 """The event of an eviction."""
 
+EVERY_RECORD: Final = "*"
+"""Stands for the path of each record of a resource."""
+
 NEVER: Final = -1.0
 """The number of a request that was never sent: lower than that of any request, and higher than no mark."""
 
@@ -52,6 +55,7 @@ class StaleSet:
         "tables",
         "tests",
         "trees",
+        "values",
     )
 
     def __init__(self, event: str) -> None:
@@ -78,6 +82,8 @@ class StaleSet:
         """Memberships of lists of an entity that are no collections."""
         self.resources: set[object] = set()
         """Results of the endpoints of a resource."""
+        self.values: set[tuple[object, str | None]] = set()
+        """Results of a resource that show no entity, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
         return bool(self.tests) or any(getattr(self, name) for name in _KINDS)
@@ -90,7 +96,7 @@ class StaleSet:
         self.tests += other.tests
 
 
-_KINDS: Final = ("cells", "errors", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees")
+_KINDS: Final = ("cells", "errors", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees", "values")
 
 
 class StaleMarks:
@@ -170,10 +176,24 @@ class StaleMarks:
                     found = max([found, *(marks["trees"].get(above, NO_MARK) for above in paths_above(place))])
         return found
 
+    def of_values(self, resource: object, record_path: Callable[[], str | None]) -> Mark:
+        """The mark of a result of a resource that shows no entity; it may stand below the path of a record."""
+        marks = self._marks["values"]
+        if not marks:
+            return NO_MARK
+        return max(marks.get((resource, place), NO_MARK) for place in {record_path(), EVERY_RECORD})
+
     def of_errors(self, entities: Iterable[str]) -> Mark:
         """The mark of recorded errors of reads of these entities."""
         marks = self._marks["errors"]
         return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
+
+    def latest_event(self, cells: Iterable[Cell]) -> float:
+        """The highest number of a mark on these records and lists, evictions left out."""
+        marks = self._marks["cells"]
+        return max(
+            (marks[cell].number for cell in cells if cell in marks and marks[cell].event != EVICTED), default=NEVER
+        )
 
     @property
     def has_cells(self) -> bool:

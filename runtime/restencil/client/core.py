@@ -275,19 +275,20 @@ class Core(ABC):
         except Exception:
             logger.exception("background fetch of %r could not start", request.endpoint.name)
 
-    def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> None:
-        """Fetches without anyone waiting; does nothing where the same request is in flight, whoever sent it."""
+    def fetch_in_background(self, request: Request, within: float = WHAT_IS_FRESH) -> Any:
+        """Fetches without anyone waiting; returns the request in flight, which may be another caller's."""
         store = self.store
         if store.in_flight.joinable:
             present = store.in_flight.joinable.get(request.identity)
             if present is not None and present.alive:
-                return
+                return present
         in_flight = self.start(request, within)
         try:
             self.complete_in_background(in_flight)
         except BaseException:
             self.abandon_unsent(in_flight)
             raise
+        return in_flight
 
     @abstractmethod
     def complete(self, in_flight: Any, /) -> Any:

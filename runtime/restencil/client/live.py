@@ -92,6 +92,8 @@ class WatchedRead(AnyLiveRead[R]):
         self._raised: BaseException | None = None
         self._watches_time = request.rules.strict
         """Whether it fetches what expires under it, as in generated packages."""
+        self._refetch: Any = None
+        """The request that was sent last while what is there shows, and whose value is not shown yet."""
         self._expiry: tuple[float, Handle] | None = None
         """When what is shown expires, and the timer for that."""
 
@@ -163,6 +165,8 @@ class WatchedRead(AnyLiveRead[R]):
         is_first, self._decided = self._decided is None, token
         if not (is_first or forced or reading.date is None) and 1 < reading.expires_at <= reading.date:
             return None  # it was stale when it came: to ask again would bring the same, without end
+        if not (is_first or forced) and reading.is_only_evicted:
+            return None  # nothing changed since it was shown, and a bounded store would evict it again
         return reading.decision
 
     def _keep(self, reading: Reading) -> None:
@@ -180,9 +184,10 @@ class WatchedRead(AnyLiveRead[R]):
             decision = self._decide(reading)
             self._watch_expiry(reading)
             if decision is Decision.GIVE_AND_REFETCH or (decision is Decision.WAIT and self._shows_stale(reading)):
-                fetch_stale(self._core, self._request, reading)
+                self._refetch_stale(reading)
                 break
             if decision is not Decision.WAIT:
+                reading = self._refetched(reading)
                 break
             fetched = yield from self._fetch()
             if fetched is not None:
@@ -194,6 +199,30 @@ class WatchedRead(AnyLiveRead[R]):
     def _shows_stale(self, reading: Reading) -> bool:
         """Whether what is there shows while it is fetched anew; it shows however old it is."""
         return self._watches_time and reading.found and reading.expiry_status is not ExpiryStatus.Invalid
+
+    def _refetch_stale(self, reading: Reading) -> None:
+        """Fetches in the background what makes a reading stale."""
+        sent = fetch_stale(self._core, self._request, reading)
+        if reading.references or len(sent) != 1:
+            return
+        self._refetch, this = sent[0], weakref.ref(self)
+
+        def arrived() -> None:
+            live = this()
+            if live is not None:
+                live._wake()
+
+        self._refetch.when_done(arrived)
+
+    def _refetched(self, reading: Reading) -> Reading:
+        """What is found, or the value of the last request itself, where a bounded store has evicted some of it."""
+        sent = self._refetch
+        if sent is None or not sent.done:
+            return reading
+        self._refetch = None
+        if reading.found or sent.error is not None or not reading.is_only_evicted:
+            return reading
+        return Reading(sent.value, reading.expiry_status, reading.expires_at, Decision.GIVE)
 
     def _watch_expiry(self, reading: Reading) -> None:
         """Looks again at the moment when what is shown expires."""

@@ -113,10 +113,12 @@ def _get_of(request: Request, cell: Cell) -> Request | None:
     return made
 
 
-def fetch_stale(core: Core, request: Request, reading: Reading) -> None:
-    """Fetches in the background what makes a reading stale: the records that it refers to, or all of it."""
-    for one in stale_requests(request, reading):
-        core.fetch_in_background(one)
+def fetch_stale(core: Core, request: Request, reading: Reading) -> list[Any]:
+    """Fetches in the background what makes a reading stale: the records that it refers to, or all of it.
+
+    Returns the requests in flight.
+    """
+    return [core.fetch_in_background(one) for one in stale_requests(request, reading)]
 
 
 def stale_requests(request: Request, reading: Reading) -> list[Request]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from ..base.lazy_imports import urls
 from ..base.response_details import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
+from ..cache.mutations import params_of_record
 from ..cache.request import call_args
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, entity_model
@@ -28,9 +29,9 @@ def url_params(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
 
 
 def _told(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
-    """The URL parameters under the names of the fields that they are."""
+    """The parameters that name the record, under the names of its fields: of the URL, else of the body."""
     params = url_params(endpoint, args)
-    return endpoint.rules.told(params) if is_mapping(params) else params
+    return params_of_record(endpoint.rules, args) if is_mapping(params) else params
 
 
 def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
