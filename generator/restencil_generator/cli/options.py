@@ -92,7 +92,7 @@ _out = click.option(
     metavar="DIR",
     help="Write packages to DIR/<package>/. Default: `out` of the configuration, else the working directory.",
 )
-_templates = click.option(
+templates_option = click.option(
     "--templates", type=PATH, metavar="DIR", help="Templates in DIR replace the built-in ones of the same name."
 )
 diff_option = click.option("--diff", is_flag=True, help="Print the differences as a unified diff.")
@@ -124,7 +124,7 @@ def project_options(*options: _Option) -> _Option:
 
 
 specs_alone = project_options(specs_argument, config_option)
-specs_and_packages = project_options(specs_argument, _out, config_option, _templates)
+specs_and_packages = project_options(specs_argument, _out, config_option, templates_option)
 
 
 def _set_format(context: click.Context, _: click.Parameter, value: Format) -> None:

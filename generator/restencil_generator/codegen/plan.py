@@ -215,10 +215,15 @@ def plan(spec: d.Spec) -> list[Module]:
     return _Plan(spec).modules()
 
 
+def entity_modules(spec: d.Spec) -> EntityModules:
+    """The modules that entities are in."""
+    return EntityModules(spec, _homes(spec), _nested(spec))
+
+
 class _Plan:
     def __init__(self, spec: d.Spec) -> None:
         self.spec = spec
-        self.homes = EntityModules(spec, _homes(spec), _nested(spec))
+        self.homes = entity_modules(spec)
         self.exports: dict[str, list[str]] = {}
         self.residents: dict[str, list[d.Entity]] = {}
         for name, home in self.homes.entities.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +31,7 @@ _SUFFIX: Final = ".jinja"
 class Renderer:
     """Renders modules. Making one raises `Failure` if a user's template has no version or another one."""
 
-    def __init__(self, templates: Path | None = None) -> None:
+    def __init__(self, templates: Path | None = None, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
         self._own = None if templates is None else _checked(templates)
         builtin = jinja2.FunctionLoader(_builtin)
         loaders: list[jinja2.BaseLoader] = [] if templates is None else [jinja2.FileSystemLoader(templates)]
@@ -44,12 +44,13 @@ class Renderer:
             auto_reload=False,
             autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
         )
-        filters: Any = self._environment.filters
-        filters["docstring"] = layout.docstring
-        filters["head"] = _head
-        filters["import_line"] = _import_line
-        filters["signature"] = _signature
-        filters["statement"] = _statement
+        known: Any = self._environment.filters
+        known["docstring"] = layout.docstring
+        known["head"] = _head
+        known["import_line"] = _import_line
+        known["signature"] = _signature
+        known["statement"] = _statement
+        known.update(filters or {})
 
     @property
     def custom(self) -> bool:
@@ -58,24 +59,28 @@ class Renderer:
 
     def render(self, module: Module) -> str:
         """The text of a module. Raises `Failure` that shows the line of the template where a user's own fails."""
+        return self.fill(module.template, module.path, module=module)
+
+    def fill(self, template: str, path: str, **values: object) -> str:
+        """The text of the file at a path, from a template and its variables. Raises `Failure` as `render` does."""
         try:
-            return self._environment.get_template(module.template).render(module=module)
+            return self._environment.get_template(template).render(values)
         except jinja2.TemplateSyntaxError as error:
             place = f"{error.filename or error.name}:{error.lineno}"
             raise Failure(f"{place}: {error.message}{_excerpt(error.source, error.lineno)}") from error
         except Exception as error:
             if self._own is None:
                 raise
-            raise Failure(self._explained(module, error)) from error
+            raise Failure(self._explained(template, path, error)) from error
 
-    def _explained(self, module: Module, error: Exception) -> str:
+    def _explained(self, template: str, path: str, error: Exception) -> str:
         what = str(error) if isinstance(error, jinja2.TemplateError) else f"{type(error).__name__}: {error}"
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(_SUFFIX)]
         if not frames:
-            return f"template {module.template} (for {module.path}): {what}"
+            return f"template {template} (for {path}): {what}"
         frame = frames[-1]
         line = f"\n    {frame.lineno} | {frame.line}" if frame.line else ""
-        return f"{frame.filename}:{frame.lineno}: {what} (rendering {module.path}){line}"
+        return f"{frame.filename}:{frame.lineno}: {what} (rendering {path}){line}"
 
 
 def _checked(templates: Path) -> Path:

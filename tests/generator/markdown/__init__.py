@@ -1,0 +1,1 @@
+"""Tests of the reference of a package in Markdown."""
