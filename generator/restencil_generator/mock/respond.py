@@ -39,6 +39,7 @@ from restencil_generator.spec.model import (
     Type,
     UnionOf,
     ValuesOf,
+    list_in,
     values_list,
 )
 from restencil_generator.spec.type_info import bare, first_entity, holds_many
@@ -184,12 +185,16 @@ class Shape:
 
     def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page[Any] | None) -> Json:
         """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
-        main = next((member for member in type_.members if holds_many(member.type)), None)
+        values = None if self.pages.paging is None else values_list(type_)
+        lists = (
+            one for one in type_.members if holds_many(one.type) or (values is not None and values is list_in(one.type))
+        )
+        main = next(lists, None)
         if main is not None and page is None and self.outcome.added is None:
-            of, values = first_entity(main.type), values_list(type_)
+            of = first_entity(main.type)
             if of is not None:
                 page = self._page(of)
-            elif values is not None and self.pages.paging is not None:
+            elif values is not None:
                 page = self._page_of_values(values, main.name, _member(example, main))
         wrapped: dict[str, Json] = {}
         for member in type_.members:

@@ -118,6 +118,8 @@ class PageStyle(ABC):
     """Whether the spec has to say by `next` where the next page is named."""
     is_url: ClassVar[bool] = False
     """Whether the next page is named by its URL."""
+    response_headers: ClassVar[tuple[str, ...]] = ()
+    """The headers in which responses name pages, for exported documents."""
 
     @abstractmethod
     def guess(self, signs: Signs) -> Guess | None:
@@ -253,6 +255,7 @@ class Link(_Numbered):
     name = "link"
     help = "the URL with `rel=next` in the `Link` header"
     is_url = True
+    response_headers = ("Link",)
 
     def guess(self, signs: Signs) -> Guess | None:
         """By the header of the response."""

@@ -14,6 +14,7 @@ from restencil_generator.openapi.export.types import Schema, Types, Version
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
 from restencil_generator.spec import model as d
+from restencil_generator.spec.page_styles import STYLES
 
 VERSIONS: Final[Mapping[Version, str]] = {"3.0": "3.0.4", "3.1": "3.1.1"}
 """What a document of each version calls itself."""
@@ -284,7 +285,8 @@ class _Export:
             schema = _within(endpoint.response.envelope, self.types.of(type))
             ok["content"] = {"application/json": {"schema": schema}}
         if not found:
-            found["200"] = ok
+            headers = _page_headers(endpoint.pagination)
+            found["200"] = {**ok, "headers": headers} if headers else ok
         for status, shape in endpoint.errors.items():
             schemas = [self.types.of(d.ObjectRef(name)) for name in shape]
             schema = {} if not schemas else schemas[0] if len(schemas) == 1 else {"oneOf": schemas}
@@ -348,6 +350,15 @@ def _scheme(scheme: d.Scheme) -> Schema:
 def _scopes(scheme: d.Scheme) -> list[str]:
     is_flow = scheme.oauth2 is not None and scheme.oauth2.grant == "client_credentials"
     return list(scheme.oauth2.scopes) if is_flow and scheme.oauth2 is not None else []
+
+
+def _page_headers(pagination: d.Pagination | None) -> dict[str, Schema]:
+    """The headers in which a response names the next page."""
+    if pagination is None:
+        return {}
+    following = pagination.next
+    named = following.path if following is not None and following.kind == "header" else ()
+    return {name: {"schema": {"type": "string"}} for name in (*STYLES[pagination.style].response_headers, *named)}
 
 
 def _within(steps: Sequence[str], schema: Schema) -> Schema:

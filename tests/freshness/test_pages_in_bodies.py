@@ -1,0 +1,205 @@
+"""Lists that are read by POST, with positions in their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import pytest
+from tests.freshness.driver import Session
+from tests.freshness.programs import Step, World
+from tests.freshness.server import NOTHING, Response
+from tests.freshness.small import small
+
+SPEC = """
+entities:
+  Flow: {fields: {id: integer, name: string}}
+resources:
+  flows:
+    path: /flows/:id
+    schema: Flow
+    members: [get, partial_update, delete]
+    endpoints:
+      search:
+        method: POST
+        path: /flows/filter
+        side_effect: false
+        request: {in_key: true, optional: true}
+        body: {name: string?, limit: integer?, offset: integer?, last: integer?}
+        schema: {collection: [Flow]}
+        pagination_field: offset
+        pagination: {style: offset, in: body}
+        members: [get_page]
+        options: {retries: 2}
+      create: {method: POST, path: /flows, body: {name: string}, schema: Flow}
+"""
+SIZE = 2
+
+
+class Flows:
+    """A server with five flows, named `a` and `b` in turn; each list request is noted with its body."""
+
+    def __init__(self) -> None:
+        self.rows = {pk: {"id": pk, "name": "ab"[pk % 2]} for pk in range(1, 6)}
+        self.bodies: list[Any] = []
+        self.fails: list[int] = []
+
+    def answer(self, method: str, target: str, body: Any) -> Any:
+        if target == "/flows/filter":
+            self.bodies.append(body)
+            if self.fails:
+                return Response(self.fails.pop(0), {"error": "no"})
+            given = cast("dict[str, Any]", body or {})
+            rows = [row for row in self.rows.values() if given.get("name") in (None, row["name"])]
+            start = given.get("offset") or 0
+            return rows[start : start + (given.get("limit") or SIZE)]
+        if target == "/flows":
+            pk = max(self.rows) + 1
+            self.rows[pk] = {"id": pk, **body}
+            return self.rows[pk]
+        pk = int(target.rpartition("/")[2])
+        if method == "DELETE":
+            del self.rows[pk]
+            return NOTHING
+        self.rows[pk].update(body or {})
+        return self.rows.get(pk)
+
+
+Made = tuple[Flows, Session]
+
+
+@pytest.fixture(params=[False, True], ids=["sync", "async"])
+def made(request: pytest.FixtureRequest) -> Iterator[Made]:
+    """The server and a client of either kind."""
+    server = Flows()
+    with small(SPEC, server.answer, World(asynchronous=request.param)) as session:
+        yield server, session
+
+
+def ids(found: Any) -> list[int]:
+    return [flow.id for flow in found]
+
+
+def test_iterate_sends_positions_in_the_body(made: Made) -> None:
+    """Filters are sent with each page, and a run without a body begins without one."""
+    server, session = made
+    assert ids(session.call("flows.search.iterate", body={"name": "b"})) == [1, 3, 5]
+    assert server.bodies == [{"name": "b"}, {"name": "b", "offset": 2}, {"name": "b", "offset": 3}]
+    server.bodies.clear()
+    assert ids(session.call("flows.search.iterate")) == [1, 2, 3, 4, 5]
+    assert server.bodies[1:] == [{"offset": 2}, {"offset": 4}, {"offset": 5}]
+
+
+def test_a_position_is_no_part_of_the_list(made: Made) -> None:
+    """A page is added to the list with the same filters, and to no other."""
+    _, session = made
+    session.call("flows.search", body={"name": "b"})
+    session.call("flows.search", body={"name": "a"})
+    assert ids(session.call("flows.search.get_page", body={"name": "b", "offset": 2})) == [5]
+    cached = session.bound("flows.search").cached
+    assert ids(cached(body={"name": "b"})) == [1, 3, 5]
+    assert ids(cached(body={"name": "a"})) == [2, 4]
+
+
+def test_a_call_with_a_position_is_the_page(made: Made) -> None:
+    """The list itself gives the page that its body names, and does not take it for the list."""
+    server, session = made
+    assert ids(session.call("flows.search", body={"offset": 2})) == [3, 4]
+    assert session.bound("flows.search").cached() is None
+    assert ids(session.call("flows.search")) == [1, 2]
+    assert len(server.bodies) == 2
+
+
+def test_the_first_position_is_the_list(made: Made) -> None:
+    """Position 0, no position, and an empty body are one list, requested once."""
+    server, session = made
+    assert ids(session.call("flows.search", body={"offset": 0, "name": "b"})) == [1, 3]
+    assert ids(session.call("flows.search", body={"name": "b"})) == [1, 3]
+    assert ids(session.call("flows.search", body={})) == ids(session.call("flows.search")) == [1, 2]
+    assert server.bodies == [{"offset": 0, "name": "b"}, {}]
+
+
+def test_another_size_is_another_list(made: Made) -> None:
+    """A list of three items does not answer a call for one."""
+    _, session = made
+    assert ids(session.call("flows.search", body={"limit": 3})) == [1, 2, 3]
+    assert ids(session.call("flows.search", body={"limit": 1})) == [1]
+    assert ids(session.call("flows.search", body={"limit": 3})) == [1, 2, 3]
+
+
+def test_pages_under_way_are_not_taken_for_each_other(made: Made) -> None:
+    """Two pages have one URL, and are two requests."""
+    server, session = made
+    first = session.begin(Step("start", 1, "flows.search.get_page", {"body": {"offset": 2}}))
+    second = session.begin(Step("start", 2, "flows.search.get_page", {"body": {"offset": 4}}))
+    same = session.begin(Step("start", 3, "flows.search.get_page", {"body": {"offset": 4}}))
+    for number in (2, 1, 3):
+        for _ in range(3):
+            session.step_held(number, deliver=True)
+    assert (ids(first.task.result()), ids(second.task.result()), ids(same.task.result())) == ([3, 4], [5], [5])
+    assert sorted(body["offset"] for body in server.bodies) == [2, 4]
+
+
+def test_what_is_created_makes_the_list_ask(made: Made) -> None:
+    """The filters are the server's, so a created record joins no list, and the next read requests each."""
+    server, session = made
+    session.call("flows.search", body={"limit": 10})
+    session.call("flows.search", body={"name": "b", "limit": 10})
+    created = session.call("flows.create", body={"name": "b"})
+    server.bodies.clear()
+    assert ids(session.call("flows.search", body={"limit": 10})) == [1, 2, 3, 4, 5, created.id]
+    assert ids(session.call("flows.search", body={"name": "b", "limit": 10})) == [1, 3, 5, created.id]
+    assert len(server.bodies) == 2
+    assert ids(session.call("flows.search.iterate")) == [1, 2, 3, 4, 5, created.id]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda session: session.call("flows.partial_update", id=3, body={"name": "a"}),
+        lambda session: session.call("flows.delete", id=3),
+    ],
+    ids=["changed", "deleted"],
+)
+def test_what_is_changed_makes_the_list_ask(made: Made, change: Callable[[Session], Any]) -> None:
+    """After each change a read gives what the server has."""
+    server, session = made
+    body = {"name": "b", "limit": 10}
+    assert ids(session.call("flows.search", body=body)) == [1, 3, 5]
+    change(session)
+    assert ids(session.call("flows.search", body=body)) == [1, 5]
+    assert ids(session.call("flows.search.iterate", body={"name": "b"})) == [1, 5]
+    assert server.bodies[0] == body
+
+
+def test_a_list_by_post_is_retried(made: Made) -> None:
+    """It changes nothing, so a page that fails is requested again."""
+    server, session = made
+    session.call("flows.search")
+    server.fails = [503, 503]
+    page = session.begin(Step("do", 0, "flows.search.get_page", {"body": {"offset": 2}}))
+    session.clock.advance(120_000)
+    assert ids(page.task.result()) == [3, 4]
+    assert len(server.bodies) == 4
+
+
+@pytest.mark.parametrize("bound", [1, 3])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_bounded_store_takes_no_item_away(bound: int, asynchronous: bool) -> None:
+    """Every item is given, however small the store is."""
+    server = Flows()
+    with small(SPEC, server.answer, World(asynchronous=asynchronous, bound=bound)) as session:
+        assert ids(session.call("flows.search.iterate")) == [1, 2, 3, 4, 5]
+        assert [item.id for page in session.call("flows.search.pages") for item in page.items] == [1, 2, 3, 4, 5]
+
+
+def test_iterate_joins_a_list_by_post_that_is_under_way(made: Made) -> None:
+    """The response of a call under way is the first page."""
+    server, session = made
+    session.begin(Step("start", 1, "flows.search", {"body": {"name": "b"}}))
+    run = session.begin(Step("start", 2, "flows.search.iterate", {"body": {"name": "b"}}))
+    for _ in range(5):
+        for number in (1, 2):
+            session.step_held(number, deliver=True)
+    assert ids(run.task.result()) == [1, 3, 5]
+    assert server.bodies == [{"name": "b"}, {"name": "b", "offset": 2}, {"name": "b", "offset": 3}]
