@@ -1,6 +1,6 @@
 """The text of an imported spec: one writer, which reads well and always gives the same bytes.
 
-Block style; a mapping or list that is short stands in one line. What people read one by one (fields of an entity,
+Block style; a mapping or list that is short is in one line. What people read one by one (fields of an entity,
 resources, endpoints) always has lines of its own, and so has what holds a comment, so that each comment stands behind
 the line of its own node. Texts of several lines, and long ones, are literal blocks.
 """

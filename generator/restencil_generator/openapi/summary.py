@@ -43,7 +43,7 @@ def text_of(made: Made, file: str) -> str:
 
 
 def data_of(made: Made, file: str, place_of: Callable[[Where], Place]) -> dict[str, Any]:
-    """What an import says as data. `place_of` finds the line of what stands in a document."""
+    """What an import says as data. `place_of` finds the line of what is in a document."""
     document, counts, found = made.document, made.inferred.counts, made.inferred.found
     return {
         "file": file,
