@@ -1,23 +1,13 @@
-"""How much is tried: all of it in `make nightly` (profile `explore`), a part of it, always the same, in `make test`."""
+"""How much is tried: what the tests list in `make test`, and more of it in `make nightly` (profile `explore`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar
-
 from hypothesis import settings
-
-T = TypeVar("T")
 
 IS_NIGHT = not settings().derandomize
 """Whether this run may take its time."""
 
 
-def tries(full: int, /, part: int = 4) -> int:
-    """So many examples: all of them at night, one in `part` else."""
-    return full if IS_NIGHT else max(1, full // part)
-
-
-def some(cases: Iterable[T], /, part: int = 4) -> list[T]:
-    """These cases: all of them at night, every `part`-th else."""
-    return [*cases] if IS_NIGHT else [*cases][::part]
+def examples(count: int, /, nightly: int = 4) -> int:
+    """How many examples are tried: `count` of them, and `nightly` times as many at night."""
+    return count * nightly if IS_NIGHT else count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.effort import tries
+from tests.effort import examples
 from tests.freshness.driver import run
 from tests.freshness.run import random_program, shown, shrunk
 
@@ -14,7 +14,7 @@ MODES = ("memory", "memory-async", "bounded", "bounded-async")
 @pytest.mark.parametrize("mode", MODES)
 def test_programs_fresh_values_are_what_the_server_says(mode: str) -> None:
     """Fifty programs in each mode, the same ones each time, and more at night."""
-    try_programs(mode, tries(300, 6))
+    try_programs(mode, examples(50, 6))
 
 
 @pytest.mark.slow

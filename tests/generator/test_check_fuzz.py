@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.mutations import FILES, TEXTS, VALUES, WORDS, mutated, text_of
 
 from restencil_generator.diagnostics.format import Format, render
@@ -38,21 +38,21 @@ def holds(loaded: Loaded) -> None:
     lint(loaded, import_hooks=False)
 
 
-@settings(max_examples=tries(150))
+@settings(max_examples=examples(37, 5))
 @given(mutated())
 def test_a_spec_that_is_nearly_right_gives_an_answer(spec: dict[str, Any]) -> None:
     """A valid spec with a few changes loads or says what is wrong, in every format."""
     holds(load_text(text_of(spec)))
 
 
-@settings(max_examples=tries(150))
+@settings(max_examples=examples(37, 5))
 @given(st.dictionaries(st.sampled_from(WORDS), _trees, max_size=8))
 def test_a_mapping_of_anything_gives_an_answer(spec: dict[str, Any]) -> None:
     """Known words in unknown places load or say what is wrong."""
     holds(load_text(text_of({"restencil": 1, "package": "p", **spec})))
 
 
-@settings(max_examples=tries(200))
+@settings(max_examples=examples(50))
 @given(st.text(max_size=60))
 @example("a: &a [*a]")
 @example("? {a: b}\n: c")
@@ -70,7 +70,7 @@ def test_a_text_of_anything_gives_an_answer(text: str) -> None:
     holds(load_text(text))
 
 
-@settings(max_examples=tries(100))
+@settings(max_examples=examples(25))
 @given(
     st.sampled_from(FILES),
     st.integers(0, 6000),

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.effort import tries
+from tests.effort import examples
 
 from restencil_generator.cli.main import run
 from restencil_generator.codegen.header import HEADER
@@ -231,7 +231,7 @@ def test_check_answers_whatever_stands_in_the_package(capsys: pytest.CaptureFixt
     package = Path("src/blog")
     right = {path.name: path.read_bytes() for path in package.iterdir()}
     chance = random.Random(11)
-    for _ in range(tries(60)):
+    for _ in range(examples(15)):
         for name, content in right.items():
             cut = chance.randrange(len(content) + 1)
             noise = chance.randbytes(chance.randrange(9))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.specs_at_random import loaded, specs
 
 from restencil.cache.validators import Concurrency
@@ -75,7 +75,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.path.remove(str(folder))
 
 
-@settings(max_examples=tries(30))
+@settings(max_examples=examples(7, 5))
 @given(specs())
 def test_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[str, Any]) -> None:
     """For specs at random, the imported endpoints have the declared settings and names of body members."""

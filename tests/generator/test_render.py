@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.specs_at_random import HOSTILE, hostile, loaded, specs
 
 from restencil_generator.codegen.format import format_all, format_statements, format_text
@@ -182,7 +182,7 @@ def test_what_the_templates_give_needs_no_formatting(path: Path) -> None:
     assert format_all(rendered) == rendered
 
 
-@settings(max_examples=tries(25))
+@settings(max_examples=examples(6, 5))
 @given(specs())
 def test_any_spec_renders_to_code_that_needs_no_formatting(data: dict[str, Any]) -> None:
     """For specs at random: modules parse, are what was meant, compile, and black changes none whose lines fit."""
@@ -198,7 +198,7 @@ def test_any_spec_renders_to_code_that_needs_no_formatting(data: dict[str, Any])
             assert format_text(text) == text
 
 
-@settings(max_examples=tries(10))
+@settings(max_examples=examples(2, 5))
 @given(specs(), st.text("abcdefgh", min_size=70, max_size=90))
 def test_statements_are_formatted_as_their_files_are(data: dict[str, Any], word: str) -> None:
     """Formatting the statements alone that hold a line which does not fit gives what black makes of the whole."""

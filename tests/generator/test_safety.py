@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.specs_at_random import hostile, loaded
 
 from restencil_generator.output.pipeline import build
@@ -79,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.path.remove(str(folder))
 
 
-@settings(max_examples=tries(60), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(hostile)
 @example(EVIL)
 @example("'''" + EVIL + "'''")
@@ -128,7 +128,7 @@ def words(text: str | None) -> list[str]:
     st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40),
     st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20),
 )
-@settings(max_examples=tries(60))
+@settings(max_examples=examples(15))
 def test_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
     """What goes into URLs, headers and JSON names is one string constant in the code."""
     spec = loaded(

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 from hypothesis import given, settings
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.cases import cases
 from tests.generator.mutations import BASES, json_of, mutated, text_of
 
@@ -108,7 +108,7 @@ def test_valid_specs_are_valid(spec: dict[str, Any]) -> None:
     assert load_text(text_of(spec)).problems == ()
 
 
-@settings(max_examples=tries(150))
+@settings(max_examples=examples(37, 5))
 @given(mutated())
 def test_schema_and_check_agree(spec: dict[str, Any]) -> None:
     """What the schema refuses the check refuses; what only the check refuses it refuses for a reason in the table."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 from tests.openapi.histories import Change, Edit, Editor, base_tree, upstream
 
 from restencil_generator.openapi.merge.merge import Merged, merge
@@ -197,7 +197,7 @@ def check(seed: int) -> None:
         assert (again.files, again.conflicts) == (first.files, ())
 
 
-@settings(max_examples=tries(30))
+@settings(max_examples=examples(7, 5))
 @given(st.integers(0, 2**32))
 def test_edits_and_changes_of_the_document_are_all_there(seed: int) -> None:
     """Each edit is there or in a conflict, each change of an unedited node is there, other lines have their bytes.

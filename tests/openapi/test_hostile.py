@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 from tests.openapi.small import made, operation, record, ref
 
 from restencil_generator.cli.main import run
@@ -187,7 +187,7 @@ def holds(imported: Imported) -> None:
     json.dumps(data)
 
 
-@settings(max_examples=tries(40), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tree=mutated())
 def test_any_document_becomes_a_spec_or_a_sentence(tree: Any, tmp_path: Path) -> None:
     """No mutation makes the import raise anything but what it says, and a spec always passes the check."""

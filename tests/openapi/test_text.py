@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 
 from restencil_generator.openapi.document.parse import Unreadable, places, read_text
 from restencil_generator.openapi.document.pointer import pointer
@@ -127,7 +127,7 @@ def parts_of(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[s
 
 
 @given(_VALUES, st.sampled_from([None, 2]))
-@settings(max_examples=tries(60))
+@settings(max_examples=examples(15))
 def test_every_part_of_a_json_text_is_found(tree: Any, indent: int | None) -> None:
     """The text at a place is the scalar, or the key that the pointer ends in."""
     text = json.dumps({"root": tree}, indent=indent)

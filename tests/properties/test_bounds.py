@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 import pytest
-from tests.effort import tries
+from tests.effort import examples
 from tests.properties.library import Driver, Schemas, unlike
 from tests.properties.model import Kind, Listed, Many, Mapped, Members, Naive, One, Removed, Shape
 
@@ -144,7 +144,7 @@ class History:
 @pytest.mark.parametrize("limit", [3, 8, 20])
 def test_what_was_evicted_never_shortens_a_list(limit: int) -> None:
     """With `max_entities` a read gives what an unbounded store gives, or it is due for a fetch."""
-    for seed in range(tries(25, 2)):
+    for seed in range(examples(12, 3)):
         history = History(seed, limit)
         for _ in range(30):
             history.choose.choice([history.write, history.write, history.remove, history.hold])()
@@ -154,7 +154,7 @@ def test_what_was_evicted_never_shortens_a_list(limit: int) -> None:
 
 def test_what_was_collected_never_shortens_a_list() -> None:
     """After a collection a read gives what a store that keeps everything gives, or it is due for a fetch."""
-    for seed in range(tries(60, 3)):
+    for seed in range(examples(20, 3)):
         history = History(seed, None)
         for _ in range(30):
             history.choose.choice([history.write, history.write, history.remove, history.collect])()
@@ -164,7 +164,7 @@ def test_what_was_collected_never_shortens_a_list() -> None:
 @pytest.mark.parametrize("limit", [3, 8])
 def test_what_is_held_is_never_evicted(limit: int) -> None:
     """A read that someone holds, and that nothing new was written to, keeps its data whatever else comes."""
-    for seed in range(tries(25, 2)):
+    for seed in range(examples(12, 3)):
         history = History(seed, limit)
         history.write()
         while not history.held:

@@ -15,7 +15,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from tests.effort import tries
+from tests.effort import examples
 
 from restencil import Entity, schema
 from restencil.base.values import Sentinel
@@ -385,7 +385,7 @@ def _settings(**more: Any) -> settings:
     )
 
 
-@_settings(max_examples=tries(500), derandomize=True)
+@_settings(max_examples=examples(125), derandomize=True)
 @given(cases(), st.booleans())
 def test_compiled_equals_interpreted(case: tuple[str, Any, list[tuple[Json, int]]], together: bool) -> None:
     """Compiled functions leave the tables as the interpreter does, hand out what it does, and raise as it does."""

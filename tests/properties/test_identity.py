@@ -14,7 +14,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from tests.effort import tries
+from tests.effort import examples
 from tests.properties.library import Driver, Schemas, pairs, unlike
 from tests.properties.model import (
     Aborted,
@@ -449,7 +449,7 @@ def _settings(**more: Any) -> settings:
 def test_reads_are_those_of_the_naive_store() -> None:
     """After every action each read equals the naive result, and only what depends on the change is rebuilt."""
     run_state_machine_as_test(
-        Stores, settings=_settings(max_examples=tries(60, 2), stateful_step_count=20, derandomize=True)
+        Stores, settings=_settings(max_examples=examples(30, 2), stateful_step_count=20, derandomize=True)
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.effort import tries
+from tests.effort import examples
 
 from restencil import Api, AsyncController, Auth, Controller, Entity, NetworkError, create_resource
 from restencil.testing import Answer, MockServer, Request
@@ -298,14 +298,14 @@ def same_in_both(steps: list[Step], asynchronous: bool = False) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=tries(150))
+@settings(max_examples=examples(37, 5))
 def test_views_show_what_clients_apart_show(steps: list[Step]) -> None:
     """Short histories, as many as a test run can wait for."""
     same_in_both(steps)
 
 
 @given(PLAIN_STEPS)
-@settings(max_examples=tries(50))
+@settings(max_examples=examples(12, 5))
 def test_awaited_views_show_what_clients_apart_show(steps: list[Step]) -> None:
     """The same for asyncio, where what crosses a request would have to be awaited within its answer."""
     same_in_both(steps, asynchronous=True)

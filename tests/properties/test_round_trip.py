@@ -13,7 +13,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, Phase, given, settings
-from tests.effort import tries
+from tests.effort import examples
 from tests.properties.library import Driver, Schemas, pairs, unlike
 from tests.properties.model import (
     Built,
@@ -187,7 +187,7 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Kind], Shape, Json, Any]:
 
 
 _SETTINGS = settings(
-    max_examples=tries(120),
+    max_examples=examples(30),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from tests.conformance.worlds import StoreCase
-from tests.effort import some
 
 from restencil import RestencilError
 
@@ -145,7 +144,7 @@ def _compare(seed: int) -> None:
         assert one == other, f"seed {seed}, step {place}: {steps[place]}"
 
 
-@pytest.mark.parametrize("seed", some(range(60), 3))
+@pytest.mark.parametrize("seed", range(20))
 def test_both_worlds_do_the_same(seed: int) -> None:
     """Every step of a random history says the same in both worlds."""
     _compare(seed)

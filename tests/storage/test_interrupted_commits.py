@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.effort import IS_NIGHT, tries
+from tests.effort import IS_NIGHT, examples
 
 import restencil
 from restencil import Controller, Entity, SQLiteStorage, Store, create_resource
@@ -204,7 +204,7 @@ def test_signals_leave_no_lock(tmp_path: Path, write_behind: float) -> None:
 
     before = signal.signal(signal.SIGALRM, strike)
     done = 0
-    wanted = tries(1_500, part=15)
+    wanted = examples(100, 15)
     try:
         scene = Scene(tmp_path, write_behind)
         for at in range(wanted):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from tests.effort import tries
+from tests.effort import examples
 from tests.generator.diff.edits import BEFORE, BEFORE_WIDE, EDITS, WIDE
 from tests.generator.specs_at_random import loaded, specs
 
@@ -23,7 +23,7 @@ from restencil_generator.spec.load import load_spec, load_text
 ROOT = Path(__file__).parents[3]
 
 
-@settings(max_examples=tries(25))
+@settings(max_examples=examples(6, 5))
 @given(specs())
 def test_a_spec_is_no_change_of_itself(data: dict[str, Any]) -> None:
     """Whatever a spec holds, nothing is found between it and itself."""
@@ -41,7 +41,7 @@ def test_none_of_our_specs_is_a_change_of_itself(path: Path) -> None:
     assert compare(first, second) == []
 
 
-@settings(max_examples=tries(15))
+@settings(max_examples=examples(3, 5))
 @given(specs(), specs())
 def test_any_two_specs_can_be_compared(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Never an error, and the same findings every time, each once."""
