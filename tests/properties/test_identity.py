@@ -236,7 +236,7 @@ class Stores(RuleBasedStateMachine):
     def page_answered(self, args: dict[str, Json], back: int, response: Json) -> None:
         """A page arrives: it goes to the end of its list, whatever started first.
 
-        Where the list itself was never answered, a page makes it partial, which `tests/runtime/test_pages.py` tells.
+        Without a response to the list itself, a page makes it partial (`tests/runtime/client/test_pages.py`).
         """
         place = ({**args, "cursor": 2},)
         if listed.key(args) not in self.base.results:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TYPING = ROOT / "tests" / "typing"
 SOURCES = [str(ROOT / "runtime"), str(ROOT / "tests" / "golden")]
 

@@ -110,4 +110,4 @@ def test_a_client_makes_each_of_its_resources_once() -> None:
     assert one.things is one.things is not other.things
     assert one.things.controller is one
     assert "things" in dir(Client())
-    assert repr(Client.things) == "lazy_resource('.test_package:Things')"
+    assert repr(Client.things) == "lazy_resource('.test_lazy_packages:Things')"

@@ -66,7 +66,7 @@ def measured(reply: Reply, *, limit: int, world: str, form: str) -> tuple[str, i
         return reply if request.target == "/large" else Reply()
 
     with Server(handler) as server:
-        program = str(Path(__file__).with_name("memory_of_a_body.py"))
+        program = str(Path(__file__).parents[1] / "memory_of_a_body.py")
         run = subprocess.run(
             [sys.executable, program, server.url, str(limit), world, form],
             stdin=subprocess.DEVNULL,

@@ -19,7 +19,7 @@ from restencil import Controller, Entity, NetworkError, Record, RestEndpoint, cr
 
 pytestmark = pytest.mark.network
 
-MODULE = "tests.runtime.test_error_types"
+MODULE = "tests.runtime.endpoint.test_error_classes"
 
 
 class Problem(Record):
@@ -127,7 +127,7 @@ def test_without_a_class_of_its_own_the_library_s_is_raised() -> None:
 def test_a_class_that_is_none_of_the_library_s_is_told() -> None:
     """With its place and what was expected."""
     with pytest.raises(
-        TypeError, match=r"test_error_types.ServerError is .*; expected a subclass of restencil.ServerError"
+        TypeError, match=r"test_error_classes.ServerError is .*; expected a subclass of restencil.ServerError"
     ):
         raised(as_json({}, 500))
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
@@ -193,7 +193,7 @@ def test_the_options_are_inherited_and_replaced() -> None:
 
 def test_a_type_may_be_named_later() -> None:
     """It is looked up at the first error."""
-    error = raised(as_json({"title": "t"}, 404), errors={404: schema.Lazy(".test_error_types:Problem", MODULE)})
+    error = raised(as_json({"title": "t"}, 404), errors={404: schema.Lazy(".test_error_classes:Problem", MODULE)})
     assert isinstance(error.data, Problem)
 
 

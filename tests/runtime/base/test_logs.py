@@ -16,7 +16,7 @@ from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import Api, AsyncController, Auth, Controller, Entity, RestEndpoint, Retries, Store
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 
 
 class Article(Entity):

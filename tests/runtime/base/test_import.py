@@ -12,8 +12,8 @@ from tests.patience import PATIENCE
 
 from restencil.base.lazy_imports import LazyModule
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+RUNTIME = Path(__file__).resolve().parents[3] / "runtime"
 
 HEAVY = (
     "asyncio",

@@ -28,7 +28,7 @@ from restencil import (
     schema,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CLIENTS = pytest.mark.parametrize("client", [Blog(), AsyncBlog()], ids=["sync", "async"])
 
 
