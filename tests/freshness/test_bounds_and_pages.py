@@ -224,3 +224,38 @@ resources:
         assert list(session.call("parents.get", id=1).children) == []
         session.call("children.create", body={"parent": 1})
         assert [one.id for one in session.call("parents.get", id=1).children] == [1]
+
+
+@pytest.mark.parametrize("place", ["query", "body"])
+def test_page_is_stale_after_a_delete_of_a_record_before_it(place: str) -> None:
+    """A page that was asked for by its position shows other items once one before it is gone."""
+    items = [{"id": number} for number in range(5)]
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "DELETE":
+            del items[1]
+            return NOTHING
+        return items[2:4]
+
+    by_body = "method: POST, body: {offset: integer}, request: {in_key: true}, side_effect: false"
+    by_query = "search_params: {offset: integer}"
+    spec = f"""
+resources:
+  items:
+    path: /items/:id
+    schema: {{entity: Item, fields: {{id: integer}}}}
+    members: [get, delete]
+    endpoints:
+      find:
+        path: /items/found
+        schema: {{collection: [Item]}}
+        members: [get_page]
+        pagination_field: offset
+        pagination: {{style: offset, in: {place}}}
+"""
+    own = "\n".join(f"        {part}" for part in (by_body if place == "body" else by_query).split(", "))
+    arguments: dict[str, Any] = {"body": {"offset": 2}} if place == "body" else {"offset": 2}
+    with small(f"{spec}{own}\n", answer) as session:
+        assert [item.id for item in session.call("items.find", **arguments)] == [2, 3]
+        session.call("items.delete", id=1)
+        assert [item.id for item in session.call("items.find", **arguments)] == [3, 4]

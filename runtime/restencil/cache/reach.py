@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..schema.all import All
-from ..schema.collection import Collection
+from ..schema.collection import Collection, PagedCollection
 from ..schema.containers import Array, List, Values
 from ..schema.entity import EntitySchema
 
@@ -24,7 +24,7 @@ class Reach(NamedTuple):
     collections: Mapping[str, tuple[str, ...]]
     """By table of collections: the tables of their items."""
     plain_lists: frozenset[str]
-    """The tables of entities in lists that are no collections."""
+    """The tables of entities in lists that are no collections, and in pages."""
 
     @property
     def tables(self) -> Iterable[str]:
@@ -63,6 +63,8 @@ class _Walk:
             return
         if isinstance(schema, Collection):
             self.collections[schema.table_key] = tables_of(schema.item)
+            if isinstance(schema, PagedCollection):  # what a page showed is a list of its own
+                self.plain_lists.update(tables_of(schema.item))
             self.visit(schema.item)
             return
         if isinstance(schema, List | Array | Values) and not isinstance(schema, All):
