@@ -1057,7 +1057,8 @@ PREFLIGHT = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-H
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://page.test", "http://localhost.page.test", "http://127.0.0.1.page.test", "null"]
+    "origin",
+    ["http://page.test", "http://localhost.page.test", "http://127.0.0.1.page.test", "http://127.0.0.999", "null"],
 )
 def test_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
     """Pages from elsewhere can read nothing, and their preflights fail."""
@@ -1070,14 +1071,16 @@ def test_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
 @pytest.mark.parametrize(
     "browser", [{"Origin": "http://page.test"}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "none"}]
 )
-@pytest.mark.parametrize("kind", ["text/plain", "Text/Plain; charset=UTF-8", ""])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "Text/Plain; charset=UTF-8", "", "application/x-www-form-urlencoded", "multipart/form-data"]
+)
 def test_content_type_json_as_text_from_a_browser_is_rejected(browser: dict[str, str], kind: str) -> None:
     """A page of any origin may send text without a preflight, so it is no JSON here; nothing is changed."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"), auth=False)
     before = api.get("/items")
     headers = browser | ({"Content-Type": kind} if kind else {})
     answer = api("POST", "/items", content='{"id": 77}', headers=headers)
-    sent = "as text/plain" if kind else "without a content type"
+    sent = f"as {kind.partition(';')[0].lower()}" if kind else "without a content type"
     message = f"the body came from a browser {sent}; send it with the header Content-Type: application/json"
     assert (answer.status_code, answer.json()["message"]) == (415, message)
     assert api.get("/items") == before

@@ -62,22 +62,73 @@ def test_a_signal_right_after_the_address_ends_the_server(spec: Path) -> None:
         assert process.wait(timeout=PATIENCE) == 0
 
 
-@pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "api.localhost", "127.0.0.1", "127.1.2.3:80", "[::1]:9"])
-def test_host_loopback_names_are_answered(spec: Path, host: str) -> None:
-    """Each name of this machine leads here, with any port."""
+LOOPBACK = [
+    "localhost:1",
+    "localhost:",
+    "LOCALHOST",
+    "localhost.",
+    "localhost.:80",
+    "api.localhost",
+    "v1.api.localhost:80",
+    "127.0.0.1",
+    "127.1.2.3:80",
+    "[::1]",
+    "[::1]:9",
+    "[0:0:0:0:0:0:0:1]",
+]
+
+
+def test_host_loopback_names_are_answered(spec: Path) -> None:
+    """Each name of this machine leads here, with any port, in any case, and with the dot of the root."""
     with running(spec, "--port", "0") as (_, address):
-        assert httpx.get(f"{address}/items", headers={"Host": host}, timeout=PATIENCE).status_code == 200
+        for host in LOOPBACK:
+            assert httpx.get(f"{address}/items", headers={"Host": host}, timeout=PATIENCE).status_code == 200, host
 
 
-@pytest.mark.parametrize(
-    "host", ["page.test", "localhost.page.test:80", "127.0.0.1.page.test", "10.0.0.1", "x@localhost"]
-)
+FOREIGN = [
+    "localhost.page.test",
+    "127.0.0.1.page.test",
+    "localhost..",
+    "10.0.0.1",
+    "0.0.0.0",
+    "127.1",
+    "127.999.1.1",
+    "x@localhost",
+    "page.test#localhost",
+    "localhost:80:80",
+    "localhost:abc",
+    "[::1]page.test",
+    "[::2]",
+    "::1",
+]
+
+
+def test_host_names_beside_loopback_are_rejected(spec: Path) -> None:
+    """A name that only looks like one of this machine gets 421."""
+    with running(spec, "--port", "0") as (_, address):
+        for host in FOREIGN:
+            answer = httpx.get(f"{address}/items", headers={"Host": host}, timeout=PATIENCE)
+            assert answer.status_code == 421, host
+
+
+def test_host_must_be_given(spec: Path) -> None:
+    """A request of HTTP/1.0 without `Host`, and an empty one, get 421."""
+    with running(spec, "--port", "0") as (_, address):
+        for request in (b"GET /items HTTP/1.0\r\n\r\n", b"GET /items HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"):
+            with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=PATIENCE) as there:
+                there.sendall(request)
+                answer = b"".join(iter(lambda: there.recv(1000), b""))
+            assert answer.startswith(b"HTTP/1.1 421 ")
+            assert b"the request has no header `Host`; send requests to http://localhost" in answer
+
+
+@pytest.mark.parametrize("host", ["page.test", "localhost.page.test:80"])
 def test_host_other_names_are_rejected(spec: Path, host: str) -> None:
     """A name that a page could let point here is answered by 421, and nothing is carried out."""
     with running(spec, "--port", "0") as (process, address):
         answer = httpx.request("DELETE", f"{address}/items/1", headers={"Host": host}, timeout=PATIENCE)
         port = ":80" if host.endswith(":80") else ""
-        message = f"the host {host!r} is no name of this machine; send requests to http://localhost{port}"
+        message = f"the host {host!r} is not a name of this machine; send requests to http://localhost{port}"
         assert (answer.status_code, answer.json()) == (421, {"error": "misdirected_request", "message": message})
         assert httpx.get(f"{address}/items/1", timeout=PATIENCE).status_code == 200
         process.terminate()

@@ -15,16 +15,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.spec.model import Endpoint
 
-_LOOPBACK: Final = r"(?:localhost|[a-z0-9-]+\.localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])"
+_BYTE: Final = r"(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
+_LOOPBACK: Final = rf"(?:(?:[a-z0-9-]+\.)*localhost\.?|127(?:\.{_BYTE}){{3}}|\[(?:::1|(?:0{{1,4}}:){{7}}0{{0,3}}1)\])"
 _ORIGIN: Final = rf"https?://{_LOOPBACK}(?::[0-9]+)?"
 _is_loopback = re.compile(_LOOPBACK, re.IGNORECASE).fullmatch
 
 
-class HostGuard:
-    """Answers requests to loopback names alone, so that no name of an attacker's can lead a browser here.
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]*\]|[^:\[\]]*)(:[0-9]*)?")
+_WITHOUT_PREFLIGHT: Final = ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
 
-    A web page may let the name of its own host point to this machine (DNS rebinding); the header `Host` tells. `more`
-    are further names, such as the address that the server was told to listen on.
+
+class HostGuard:
+    """Rejects requests to other names than loopback ones, so that no name of an attacker leads a browser here.
+
+    A web page may let the name of its own host point to this machine (DNS rebinding), which the header `Host` shows.
+    `more` are further names, such as the address that the server listens on.
     """
 
     def __init__(self, app: ASGIApp, more: Iterable[str] = ()) -> None:
@@ -33,12 +38,13 @@ class HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = Request(scope).headers.get("host", "") if scope["type"] == "http" else ""
-        name = re.sub(r":[0-9]+\Z", "", host).lower()
+        found = _HOST.fullmatch(host.lower())
+        name, port = found.groups() if found is not None else (host, None)
         if scope["type"] != "http" or _is_loopback(name) or name.strip("[]") in self._more:
             await self._app(scope, receive, send)
             return
-        port = host.removeprefix(host[: len(name)])
-        message = f"the host {host!r} is no name of this machine; send requests to http://localhost{port}"
+        what = f"the host {host!r} is not a name of this machine" if host else "the request has no header `Host`"
+        message = f"{what}; send requests to http://localhost{port or ''}"
         refusal = JSONResponse({"error": "misdirected_request", "message": message}, HTTPStatus.MISDIRECTED_REQUEST)
         await refusal(scope, receive, send)
 
@@ -56,12 +62,12 @@ def with_cors(app: ASGIApp) -> ASGIApp:
 
 
 def check_content_type(request: Request, endpoint: Endpoint) -> None:
-    """Rejects JSON that a browser sends as text: a page of any origin may send that without being asked first."""
+    """Rejects JSON that a browser sends as text or as a form: pages of any origin may do so without a preflight."""
     if endpoint.body is None or endpoint.body.kind != "json":
         return
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_browser = "origin" in request.headers or "sec-fetch-site" in request.headers
-    if is_browser and kind in ("", "text/plain"):
+    if is_browser and kind in _WITHOUT_PREFLIGHT:
         sent = f"as {kind}" if kind else "without a content type"
         message = f"the body came from a browser {sent}; send it with the header Content-Type: application/json"
         raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, message)
