@@ -7,7 +7,7 @@ import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,14 +16,20 @@ import pytest
 from tests.freshness.spec import client_class, generated
 from tests.mocked import served
 from tests.openapi.documents import read_tree
+from tests.runtime.endpoint.test_typing import Errors, mypy, pyright
 
+import restencil_generator
 from restencil.endpoint import page_styles as runtime
+from restencil_generator.diff import compare
 from restencil_generator.lint.run import lint
 from restencil_generator.mock.app import create_app
 from restencil_generator.openapi.export.document import export
+from restencil_generator.openapi.export.embed import restored
 from restencil_generator.openapi.infer.build import make
 from restencil_generator.openapi.options import Options
-from restencil_generator.spec.load import load_text
+from restencil_generator.openapi.spec_tree import Tree
+from restencil_generator.openapi.spec_writer import write
+from restencil_generator.spec.load import load_text, written_in
 from restencil_generator.spec.model import Spec
 from restencil_generator.spec.page_styles import STYLES, PageStyle
 
@@ -229,3 +235,62 @@ def test_the_page_on_styles_shows_each_style(style: PageStyle) -> None:
     ):
         example = text.partition("# pages.yaml")[2].partition("```")[0]
         assert re.search(pattern, example), f"the example has no {style.name!r} in the {place}"
+
+
+def uses_of(style: PageStyle) -> list[str]:
+    """Lines of a program that reads the lists of a style; those that are marked are errors."""
+    position = 2 if style.is_counted else '"x"'
+    entity, resource = f"every_style.{style.name.capitalize()}", f"client.{style.name}_items"
+    whole = f"page_{style.name}.items"
+    lines: list[str] = []
+    for wait, loop, kind in (("", "for", "EveryStyle"), ("await ", "async for", "AsyncEveryStyle")):
+        lines += [
+            f"{'async ' if wait else ''}def {kind.lower()}_{style.name}(client: every_style.{kind}) -> None:",
+            f'    {loop} item in {resource}.search.iterate(body={{"name": "x"}}).limit(3):',
+            f"        assert_type(item, {entity})",
+            f"    {loop} page_{style.name} in {resource}.search.pages().start_at(None):",
+            f"        assert_type({whole}, Sequence[{entity}])",
+            f"    {wait}{resource}.search.get_page(body={{{field_of(style)!r}: {position}, 'limit': 5}})",
+            f"    {wait}{resource}.search.get_page({field_of(style)}={position})  # error: it is a member of the body",
+            f"    {wait}{resource}.get_list.get_page({field_of(style)}={position})",
+            f"    {wait}{resource}.search.get_page(body={{{field_of(style)!r}: 1.5}})  # error: no position",
+            f"    {loop} name in {resource}.names.iterate():",
+            "        assert_type(name, str)",
+            f"    {wait}{resource}.names.get_page({field_of(style)}={position})",
+        ]
+    return lines
+
+
+@pytest.mark.parametrize(
+    "checker", [pytest.param(mypy, marks=pytest.mark.slow, id="mypy"), pytest.param(pyright, id="pyright")]
+)
+def test_lists_in_every_style_are_typed(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
+    """Items, pages and positions have their types in both checkers, for blocking code and asyncio."""
+    spec = tmp_path / "every_style.yaml"
+    spec.write_text(spec_of([*STYLES.values()]), "utf-8")
+    restencil_generator.write(spec, tmp_path)
+    head = ["from collections.abc import Sequence", "from typing import assert_type", "import every_style"]
+    lines = [*head, *(line for style in STYLES.values() for line in uses_of(style))]
+    (tmp_path / "uses.py").write_text("\n".join(lines) + "\n", "utf-8")
+    found = checker(tmp_path)
+    errors = found.pop("uses.py", {})
+    assert found == {}
+    assert sorted(errors) == [number for number, line in enumerate(lines, 1) if "# error: " in line], errors
+
+
+@each_style
+def test_export_keeps_pagination_in_the_body(style: PageStyle) -> None:
+    """A document with `x-restencil` gives the same spec again."""
+    text = spec_of([style])
+    document = export(loaded(text), "3.1", plain=False, written=written_in([text]))
+    found = restored(json.loads(json.dumps(document)))
+    assert found is not None
+    assert loaded(write(Tree(found.spec))).digest == loaded(text).digest
+
+
+@each_style
+def test_diff_reports_where_positions_are_sent(style: PageStyle) -> None:
+    """A list whose positions move into the body, or out of it, finds its next page in another way."""
+    before = spec_of([style])
+    changes = compare(loaded(before), loaded(before.replace("in: body, ", "")))
+    assert "pagination-changed" in {change.rule for change in changes}
