@@ -1,5 +1,6 @@
 # make demo      the whole way once: spec, package, server, calls
 # make demo-shared   eight processes that share one cache in Valkey or Redis, and one upstream that counts
+# make quick     the tests of the folders that changed, in seconds: make quick, or make quick SINCE=main
 # make test      lint, types, tests, and `restencil check` on the packages that are checked in
 # make nightly   the tests that take minutes, examples that no one tried before, and all over both HTTP libraries
 # make bench     figures against peers
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # pyright ships in its wheel; it need not look for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo demo-shared test still lint types mypy pyright check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
+.PHONY: demo demo-shared quick test still lint types mypy pyright check tests nightly bench docs docs-test corpus servers servers-python clean setup setup-demo setup-docs
 .DEFAULT_GOAL := test
 
 setup:
@@ -38,6 +39,11 @@ demo: setup-demo
 
 demo-shared: setup
 	@$(PY) tests/demo/shared.py
+
+# The loop of daily work: ruff, and the tests of what changed.
+quick: setup
+	@$(PY) -m ruff check -q
+	@$(PY) -m tests.quick $(SINCE)
 
 # What looks at files alone takes one core at a time, so two of them run beside each other; the tests take both cores.
 test: setup
