@@ -96,9 +96,9 @@ def explain(store: Store, request: Request) -> Explanation:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
     if rules.list_key is not None:
         reasons.append("it is a page: `get_page` always asks for it, whatever is stored; this is its last answer")
-    given = request.endpoint.header_arguments
-    if given:
-        reasons.append(f"it is asked with {', '.join(f'{name}: {shown_text(text)}' for name, text in given.items())}")
+    if request.options is not None and request.options.headers:
+        given = (f"{name}: {shown_text(text)}" for name, text in request.options.headers.items())
+        reasons.append(f"it is asked with {', '.join(given)}")
     if in_flight:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(

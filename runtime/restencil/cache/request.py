@@ -34,25 +34,39 @@ class HasVaryKey(Protocol):
     """What the cache knows of what a view says of its calls."""
 
     @property
-    def mark(self) -> tuple[Hashable, ...]:
+    def vary_key(self) -> tuple[Hashable, ...]:
         """Sets requests apart that are not to share a response, though key and URL are the same."""
         ...
 
 
+class HasHeaders(HasVaryKey, Protocol):
+    """What the cache knows of what one call says beside its arguments."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers that the call gives, by name."""
+        ...
+
+
 class Arguments(tuple[Any, ...]):
-    """Bound arguments to which a view has added search parameters; `own` are those that the call was given."""
+    """Bound arguments of a call that says more: `own` are those that it was given, `options` what it says beside them.
+
+    A view adds search parameters, and headers of the call that are part of its key stand among the others.
+    """
 
     own: tuple[Any, ...]
+    options: HasHeaders | None
 
-    def __new__(cls, args: tuple[Any, ...], own: tuple[Any, ...]) -> Self:
-        """Both are positional and in wire form."""
+    def __new__(cls, args: tuple[Any, ...], own: tuple[Any, ...], options: HasHeaders | None = None) -> Self:
+        """All arguments are positional and in wire form."""
         made = super().__new__(cls, args)
         made.own = own
+        made.options = options
         return made
 
     def replaced(self, args: tuple[Any, ...]) -> Arguments:
         """Other arguments, of which the same ones are the call's own."""
-        return Arguments(args, self.own)
+        return Arguments(args, self.own, self.options)
 
 
 def call_args(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -69,13 +83,8 @@ class EndpointLike(Protocol):
         ...
 
     @property
-    def call_options(self) -> HasVaryKey | None:
+    def view_options(self) -> HasVaryKey | None:
         """What a view says of each of its calls; None where there is no view."""
-        ...
-
-    @property
-    def header_arguments(self) -> Mapping[str, str] | None:
-        """The headers that this call gives, by name."""
         ...
 
     def bind_args(self, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> tuple[Any, ...]:
@@ -336,7 +345,9 @@ class Rules:
         if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
             return args
         found = (self.told(args[0]), *args[1:])
-        return Arguments(found, self.entity_args(args.own)) if isinstance(args, Arguments) else found
+        if isinstance(args, Arguments):
+            return Arguments(found, self.entity_args(args.own), args.options)
+        return found
 
     @cached_property
     def returns(self) -> Schema | None:
@@ -407,9 +418,17 @@ class Request:
 
     @property
     def identity(self) -> Identity:
-        """Key and URL, and a view's mark: requests that have all of these in common can share one response."""
-        options = self.endpoint.call_options
-        return (self.key, self.url) if options is None else (self.key, self.url, *options.mark)
+        """Key, URL and what a view or the call varies: requests that agree in all of these can share one response."""
+        view, options = self.endpoint.view_options, self.options
+        if view is None and options is None:
+            return self.key, self.url
+        varied = (() if view is None else view.vary_key) + (() if options is None else options.vary_key)
+        return (self.key, self.url, *varied)
+
+    @property
+    def options(self) -> HasHeaders | None:
+        """What the call says beside its arguments; None if it says nothing."""
+        return self.args.options if isinstance(self.args, Arguments) else None
 
     def __repr__(self) -> str:
         return f"<Request {self.key or '(inactive)'}>"

@@ -14,7 +14,7 @@ from ..base.scheduler import block
 from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
-from ..endpoint.calls import copied
+from ..endpoint.call import Call
 from .shared_future import LOOP_CHECK, wake_future
 from .timers import set_timer
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..endpoint.endpoint import Endpoint
     from .in_flight import InFlight
 
 _OK: Final = 200
@@ -38,11 +37,11 @@ _SECOND: Final = 1000
 
 def source_of(request: Request) -> Hashable:
     """What an answer stands for: the address, and the headers of the call that may change what is answered."""
-    options: Any = request.endpoint.call_options
-    given = request.endpoint.header_arguments
-    headers: Mapping[str, Any] = {} if options is None else options.headers
-    told = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
-    return source_at(request.url, tuple(sorted(given.items())) if given else (), told)
+    view: Any = request.endpoint.view_options
+    headers: Mapping[str, Any] = {} if view is None else view.headers
+    varied = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
+    given = () if request.options is None else tuple(sorted(request.options.headers.items()))
+    return source_at(request.url, given, varied)
 
 
 def _known(in_flight: InFlight) -> Validators | None:
@@ -95,18 +94,12 @@ def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: flo
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def _has_own_condition(endpoint: Any) -> bool:
-    """Whether a call says by itself what its change is made for."""
-    headers: Any = _init_of(endpoint).get("headers") or ()
-    return any(name.lower() == "if-match" for name in dict(headers))
-
-
 def refuse_unseen(store: Store, request: Request) -> None:
     """Raises ValueError for a change that needs to say what it is made for, where that is not known."""
     rules = request.rules
     if rules.concurrency is None or not rules.concurrency.is_required or rules.method not in _CHANGES:
         return
-    if store.tagged(request)[1] is None and not _has_own_condition(request.endpoint):
+    if store.tagged(request)[1] is None and Call.of(request).header("if-match") is None:
         raise ValueError(
             f"{request.asked}: no ETag of this entity is known, and its concurrency requires one; "
             "call get(...) first, and change what that gave"
@@ -146,16 +139,16 @@ class ConditionalRequests:
                 self._queue = [] if place is None else turns.setdefault(place, [])
                 self._queue.append(in_flight)
 
-    def begin(self, endpoint: Endpoint[..., Any]) -> Generator[Step, Any, Endpoint[..., Any]]:
+    def begin(self, call: Call) -> Generator[Step, Any, Call]:
         """Steps: waits until all changes of the same entity before this one are answered.
 
-        Gives the endpoint with what is left of its timeout then. Raises TimeoutExceededError where nothing is.
+        Gives the call with what is left of its timeout then. Raises TimeoutExceededError if nothing is.
         """
         if self._queue is None:
-            return endpoint
-        timeout = _timeout_of(endpoint, self._in_flight.transport)
+            return call
+        timeout = _timeout_of(call.endpoint, self._in_flight.transport)
         waited = yield from self._turn(self._queue, None if timeout is None else whole_of(timeout))
-        return _within(endpoint, timeout, waited)
+        return _within(call, timeout, waited)
 
     def _turn(self, queue: list[InFlight], limit: float | None) -> Generator[Step, Any, float]:
         """Steps: waits for those before it; gives for how long, in ms. One within another does not wait for that."""
@@ -267,18 +260,16 @@ def _timeout_of(endpoint: Any, transport: Any) -> float | Timeout | None:
     return None
 
 
-def _within(endpoint: Endpoint[..., Any], timeout: float | Timeout | None, waited: float) -> Endpoint[..., Any]:
-    """The endpoint with what is left of its timeout after so many ms."""
+def _within(call: Call, timeout: float | Timeout | None, waited: float) -> Call:
+    """The call with what is left of its timeout after so many ms."""
     whole = None if timeout is None else whole_of(timeout)
     if whole is None or not waited:
-        return endpoint
+        return call
     rest = max(1.0, whole - waited)
     left: float | Timeout = rest
     if isinstance(timeout, Timeout):
         left = Timeout(rest, timeout.connect, timeout.read, timeout.write, timeout.pool)
-    init = {name: value for name, value in _init_of(endpoint).items() if name != "timeout"}
-    made: Endpoint[..., Any] = copied(endpoint, timeout=left, request_init=init)
-    return made
+    return call.with_timeout(left)
 
 
 def _init_of(endpoint: Any) -> Mapping[str, Any]:

@@ -468,7 +468,7 @@ class Controller(AnyController, Blocking):
         cannot be sent.
         """
         return self._core.ask(
-            _undescribed(self._form, self._core, self._api, method, path, query, headers, body, timeout)
+            _ad_hoc_request(self._form, self._core, self._api, method, path, query, headers, body, timeout)
         )
 
     def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -646,7 +646,7 @@ class AsyncController(AnyController, Awaiting):
         cannot be sent.
         """
         return await self._core.ask(
-            _undescribed(self._form, self._core, self._api, method, path, query, headers, body, timeout)
+            _ad_hoc_request(self._form, self._core, self._api, method, path, query, headers, body, timeout)
         )
 
     async def fetch_if_stale(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -725,7 +725,7 @@ def _located(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return endpoint.request(endpoint.bind_args(args, kwargs), located=True)
 
 
-def _undescribed(
+def _ad_hoc_request(
     form: Callable[[Any], Any],
     core: Core,
     api: Api | None,
@@ -737,18 +737,19 @@ def _undescribed(
     timeout: Duration | Timeout | None,
 ) -> Request:
     """The request of a call that no endpoint describes."""
-    from ..endpoint.ad_hoc import UNDESCRIBED, address_of, check_headers, check_query, told
+    from ..endpoint.ad_hoc import AD_HOC, ad_hoc_endpoint, address_of, check_headers, check_query
 
     prefix = "" if api is None else api.url_prefix
-    endpoint = form(UNDESCRIBED)
+    endpoint = form(AD_HOC)
     parameters, carriers = ((), ()) if api is None else (api.credential_parameters, api.credential_headers)
     args = endpoint.bind_args((check_query(query, parameters), body), {})
     address = address_of(path, prefix, core.address(prefix))
-    one = told(endpoint, method, address, check_headers(headers, carriers), timeout)
+    options: dict[str, Any] = {}
     if api is not None and api.error_classes is not None:
-        one = one.extend(errors=api.errors, error_classes=api.error_classes)
+        options.update(errors=api.errors, error_classes=api.error_classes)
     if api is not None and api.redirects is not None:
-        one = one.extend(redirects=api.redirects)
+        options["redirects"] = api.redirects
+    one = ad_hoc_endpoint(endpoint, method, address, check_headers(headers, carriers), timeout, **options)
     request: Request = one.request(args, located=True)
     return request
 

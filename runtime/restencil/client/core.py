@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..base.steps import Step, Steps
     from ..cache.reading import Reading
     from ..cache.request import EndpointLike, Request
-    from ..endpoint.calls import CallOptions
+    from ..endpoint.call_options import ViewOptions
     from ..endpoint.endpoint import Endpoint
     from ..http.auth import Preparation
     from .manager import Manager
@@ -192,7 +192,7 @@ class Core(ABC):
 
     def transport_of(self, in_flight: InFlight) -> Any:
         """What the request goes through."""
-        options: CallOptions | None = in_flight.endpoint.call_options
+        options: ViewOptions | None = in_flight.endpoint.view_options
         return self.transport if options is None or options.transport is None else options.transport
 
     # what is open
@@ -231,7 +231,7 @@ class Core(ABC):
         store = self.store
         store.check_hook("fetch")
         endpoint: Any = request.endpoint
-        options: CallOptions | None = endpoint.call_options
+        options: ViewOptions | None = endpoint.view_options
         if options is not None and options.core is not self and options.core is not None:
             raise RuntimeError(
                 f"endpoint {request.endpoint.name!r} is that of a view of another client, whose answers do not belong "

@@ -16,6 +16,7 @@ from ..base.logs import RETRY, STORE, debug
 from ..base.steps import drive, drive_async, in_use, receiver
 from ..base.values import UNCHANGED, UNDEFINED, Repeated
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
+from ..endpoint.call import Call
 from ..http.cancellation import cancellable
 from .coalescing import Coalescing
 from .conditional_requests import ConditionalRequests, is_ordered, place_of, renewed, said_by, terms_of, told_by
@@ -140,14 +141,13 @@ class NetworkManager(Manager):
 
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
         """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
-        endpoint = in_flight.endpoint
         in_flight.transport = transport
         told, token = receiver.set(in_flight), in_use.set(transport)
         try:
             if in_flight.sharing is not None or self._may_repeat(in_flight):
                 return drive(self._sending(in_flight), transport)
             try:
-                response = endpoint.perform(in_flight.request.args, transport, in_flight.identity[1])
+                response = Call.of(in_flight.request).perform(transport)
             except BaseException as error:
                 if self._write_error(in_flight, error):
                     raise in_flight.told(error)  # noqa: B904 - itself or its twin
@@ -159,7 +159,6 @@ class NetworkManager(Manager):
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
         """The request until its response is in the store, as a task; no error is raised but those that end a task."""
-        endpoint = in_flight.endpoint
         try:
             in_flight.task = asyncio.current_task()
             in_flight.cancellation = cancellable()
@@ -171,7 +170,7 @@ class NetworkManager(Manager):
                 return
             in_use.set(transport)
             try:
-                response = await endpoint.perform_async(in_flight.request.args, transport, in_flight.identity[1])
+                response = await Call.of(in_flight.request).perform_async(transport)
             except BaseException as error:
                 if self._write_error(in_flight, error):
                     raise
@@ -412,12 +411,13 @@ class NetworkManager(Manager):
         """Steps: sends the request as often as its retries allow; what it brings, of which nothing is stored yet."""
         store = in_flight.store
         endpoint: Endpoint[..., Any] = in_flight.endpoint
+        call = Call.of(in_flight.request)
         retries = self._retries(endpoint, core)
         if retries is not None:
             from .retry import repeatable
 
-            if not repeatable(endpoint):
-                endpoint = _with_idempotency_key(endpoint)
+            if not repeatable(endpoint) and call.header("idempotency-key") is None:
+                call = call.with_header("Idempotency-Key", str(uuid.uuid4()))
             if retries.budget is not None:
                 retries.budget.earn()
         args = in_flight.request.args
@@ -425,12 +425,12 @@ class NetworkManager(Manager):
         attempt = 0
         refreshed = refreshing.get()
         conditions = ConditionalRequests(in_flight)
-        endpoint = yield from conditions.begin(endpoint)
+        call = yield from conditions.begin(call)
         while True:
             started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                return (yield from self._asked(in_flight, endpoint, conditions, core))
+                return (yield from self._asked(in_flight, call, conditions, core))
             except NetworkError as error:
                 error.attempts = in_flight.attempts
                 conditions.failed(error)
@@ -452,12 +452,11 @@ class NetworkManager(Manager):
                 return _SETTLED
 
     def _asked(
-        self, in_flight: InFlight, endpoint: Endpoint[..., Any], conditions: ConditionalRequests, core: _Core
+        self, in_flight: InFlight, call: Call, conditions: ConditionalRequests, core: _Core
     ) -> Generator[Step, Any, Any]:
         """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
-        args = in_flight.request.args
         conditions.attempt()
-        response = yield from endpoint.steps(args)
+        response = yield from call.steps()
         if response is not UNCHANGED:
             return response
         if conditions.known is not None and self._renew(in_flight, conditions.known, core):
@@ -466,7 +465,7 @@ class NetworkManager(Manager):
             return _SETTLED  # it was reset or answered meanwhile: no one waits for the whole
         conditions.asks_whole = True
         conditions.attempt()
-        return (yield from endpoint.steps(args))
+        return (yield from call.steps())
 
     def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
         asked: int | Retries | None = endpoint.retries
@@ -509,14 +508,6 @@ def _rewound(start: BodyStart, error: NetworkError) -> bool:
     if obstacle is not None:
         say_not_repeated(error, obstacle)
     return obstacle is None
-
-
-def _with_idempotency_key(endpoint: Endpoint[..., Any]) -> Endpoint[..., Any]:
-    init: dict[str, Any] = getattr(endpoint, "request_init", None) or {}
-    headers: dict[str, str] = init.get("headers") or {}
-    if any(name.lower() == "idempotency-key" for name in headers):
-        return endpoint  # the user knows better what is one and the same
-    return endpoint.extend(request_init={**init, "headers": {**headers, "Idempotency-Key": str(uuid.uuid4())}})
 
 
 _managers: Final[WeakSet[NetworkManager]] = WeakSet()

@@ -106,7 +106,7 @@ class Options:
         """Whose partition it is, where that is not the client's own principal."""
         conditions = tuple((name, header.value) for name, header in in_order if name in CONDITIONS)
         mark = (timeout, repeated, conditions, quiet_secret)
-        self.mark: tuple[Hashable, ...] = mark if any(part not in (None, ()) for part in mark) else ()
+        self.vary_key: tuple[Hashable, ...] = mark if any(part not in (None, ()) for part in mark) else ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from ..base.errors import NetworkError
 from ..base.lazy_imports import logger
 from ..base.transport import public_url
 from ..base.values import described, kind_of, same_json
-from ..endpoint.headers import HeaderedArguments, headed
 from ..endpoint.lists import page_params, with_page_params
 from ..endpoint.page_runs import AsyncItems, AsyncPageRun, Items, PageRun
 from ..endpoint.page_styles import PageUrl, pagination_of
@@ -43,8 +42,6 @@ class Pages:
     def __init__(
         self, core: Core, endpoint: Endpoint[..., Any], args: tuple[Any, ...], *, asks_always: bool = False
     ) -> None:
-        if isinstance(args, HeaderedArguments):
-            endpoint, args = headed(endpoint, args), args.plain
         self._core = core
         self._asks_always = asks_always
         """The first page is requested too, whatever the store has."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..cache.reading import Reading
     from ..cache.request import Request
     from ..cache.tables import Cell
-    from ..endpoint.calls import CallOptions
+    from ..endpoint.call_options import ViewOptions
     from .core import Core
 
 
@@ -106,7 +106,7 @@ def _get_of(request: Request, cell: Cell) -> Request | None:
     """The request of `get` for a record that a result refers to, with the options of its call."""
     siblings = request.rules.siblings
     found = None if siblings is None else siblings.get_request(*cell)
-    options: CallOptions | None = cast("Any", request.endpoint).call_options
+    options: ViewOptions | None = cast("Any", request.endpoint).view_options
     if found is None or options is None:
         return found
     made: Request = options.of(found.endpoint).request(found.args)

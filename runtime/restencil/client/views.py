@@ -18,7 +18,7 @@ from weakref import WeakSet, WeakValueDictionary
 from ..base.logs import STORE, debug
 from ..cache.peers import Peers
 from ..endpoint.bound import AnyBoundEndpoint
-from ..endpoint.calls import OPERATIONS, CallOptions
+from ..endpoint.call_options import OPERATIONS, ViewOptions
 from ..endpoint.typing import Binder
 from .options import NO_OPTIONS, Hidden, Options, merged, own_token
 
@@ -123,7 +123,7 @@ class Views:
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
         view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
-        told = _call_options(core, options)
+        told = _view_options(core, options)
         _View._tie(view, self, options, told)  # pyright: ignore[reportPrivateUsage] - a name that no resource has
         _rebind(client, view)
         return view
@@ -220,19 +220,19 @@ def _family(store: Store) -> Peers:
     return (store.member or Peers(store).first).family
 
 
-def _call_options(core: Core, options: Options) -> CallOptions | None:
+def _view_options(core: Core, options: Options) -> ViewOptions | None:
     """What each call of a view is told; None where its partition is all that is different."""
     quiet_token = options.quiet_token
-    if not (options.headers or options.query or options.mark):
+    if not (options.headers or options.query or options.vary_key):
         return None
-    return CallOptions(
+    return ViewOptions(
         core,
         headers=options.sent,
         query=options.searched(varies=True),
         quiet=options.searched(varies=False),
         timeout=options.timeout,
         retries=options.retries,
-        mark=options.mark,
+        vary_key=options.vary_key,
         transport=None if quiet_token is None else core.transport_with(quiet_token, own_cookies=False),
     )
 
@@ -272,12 +272,11 @@ class _View:
 
     # Names that no class of a user has: a view has all attributes of its client beside these.
 
-    def _tie(self, views: Views, options: Options, told: CallOptions | None) -> None:
+    def _tie(self, views: Views, options: Options, told: ViewOptions | None) -> None:
         """Makes a view of these options of what has all that its client has."""
         self.__views = views
         self.__options = options
         self.__told = told
-        self.__forms: dict[Any, Any] = {}
         self.__bound: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
@@ -286,18 +285,13 @@ class _View:
     def _form(self, endpoint: Any) -> Any:
         """An endpoint as this view calls it."""
         told, plain = self.__told, endpoint.plain
-        if endpoint.call_options is told and (told is None or plain is not None):
+        if endpoint.view_options is told and (told is None or plain is not None):
             return endpoint
         if plain is not None:
             endpoint = plain
         if told is None:
             return endpoint
-        form = self.__forms.get(endpoint)
-        if form is None:
-            if len(self.__forms) >= _ENDPOINTS:
-                self.__forms.clear()
-            form = self.__forms.setdefault(endpoint, told.of(endpoint))
-        return form
+        return told.of(endpoint)
 
     def bind(self, endpoint: Any, /) -> Any:
         """The endpoint with the operations of this view on it; the identical one each time."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.calls import refuse_header, refuse_parameter
 from ..base.transport import has_scheme, joined, origin_of, origin_text
 from ..base.values import described, is_mapping
+from .call_options import overlaid
 from .path import search_string
 from .rest import RestEndpoint
 
@@ -34,8 +35,8 @@ class AdHocEndpoint(RestEndpoint[..., Any]):
         return self.place + (f"{'&' if '?' in self.place else '?'}{text}" if text else "")
 
 
-UNDESCRIBED: Final = AdHocEndpoint(path="/", name="request", place="", method="POST")
-"""What all such requests are made of."""
+AD_HOC: Final = AdHocEndpoint(path="/", name="request", place="", method="POST")
+"""The endpoint that all such requests are made from."""
 
 
 def address_of(path: Any, prefix: str, home: str) -> str:
@@ -56,12 +57,13 @@ def address_of(path: Any, prefix: str, home: str) -> str:
     return address
 
 
-def told(
-    endpoint: Any,
+def ad_hoc_endpoint(
+    base: Any,
     method: Any,
     address: str,
     headers: Mapping[str, str | None],
     timeout: Duration | Timeout | None,
+    **options: Any,
 ) -> Any:
     """The endpoint of one request: the options of the call over those of its view.
 
@@ -69,13 +71,13 @@ def told(
     """
     if not isinstance(method, str) or not _METHOD(method):
         raise ValueError(f"the method of a request is {method!r}; expected a word such as 'GET'")
-    init: dict[str, Any] = dict(endpoint.request_init)
+    init: dict[str, Any] = dict(base.request_init)
     if headers:
-        names = {name.lower() for name in headers}
-        kept = {name: value for name, value in dict(init.get("headers") or {}).items() if name.lower() not in names}
-        init["headers"] = {**kept, **{name: value for name, value in headers.items() if value is not None}}
-    options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
-    return endpoint.extend(method=method, place=address, request_init=init, **options)
+        whole = overlaid(init.get("headers"), cast("Mapping[str, str]", headers))
+        init["headers"] = {name: value for name, value in whole.items() if value is not None}
+    if timeout is not None:
+        options["timeout"] = timeout
+    return base.extend(method=method, place=address, request_init=init, **options)
 
 
 def check_headers(headers: Any, credentials: Collection[str]) -> Mapping[str, str | None]:

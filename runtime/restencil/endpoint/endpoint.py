@@ -9,13 +9,13 @@ import contextlib
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
 from ..base.lazy_imports import inspect, json
 from ..base.package import check_reference, find
-from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
+from ..base.steps import Outcome, Steps, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
 from ..cache.request import PAGE, Request, Rules
@@ -24,8 +24,9 @@ from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import body_digest, model_of
-from .calls import copied
-from .headers import HeaderedArguments, bind_headers, headed, key_suffix, split
+from .call import Call
+from .call_options import options_of
+from .headers import bind_headers, key_suffix, refuse_partition, split
 from .lists import is_page_of, page_request
 from .options import (
     HOOKS,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..cache.validators import Concurrency
     from .bound import AsyncBoundEndpoint, BoundEndpoint
-    from .calls import CallOptions
+    from .call_options import ViewOptions
     from .typing import Awaiting, Binder, Blocking
 
 _TAKES_KEYWORDS: Final = 8
@@ -184,12 +185,10 @@ class Endpoint(Generic[P, R]):
     update: Any
     refresh: Any
 
-    call_options: CallOptions | None = None
-    """What a view says of each of its calls; None where there is no view."""
-    header_arguments: Mapping[str, str] | None = None
-    """The headers that a call gives, where this is the endpoint as that call makes it."""
+    view_options: ViewOptions | None = None
+    """What a view says of each of its calls; None if there is no view."""
     plain: Endpoint[..., Any] | None = None
-    """The endpoint of which this is what a view calls."""
+    """The endpoint of which this is a view's form."""
     plan: Plan
     """What of the endpoint is overridden."""
 
@@ -249,7 +248,6 @@ class Endpoint(Generic[P, R]):
         members["_is_told"] = any(
             told is not None for told in (self.deprecated, self.deprecated_params, self.header_params)
         )
-        members.pop("_bare", None)
         members["plan"] = Plan()
         self._resolve_name(options, base)
         check_shorthand(self.schema)
@@ -355,15 +353,15 @@ class Endpoint(Generic[P, R]):
         place of its own beside its list, also where the list of a package is asked for it.
         """
         if self._asks_apart and args:
-            if isinstance(args, HeaderedArguments):
-                made: Request = headed(self, args).request(args.plain, located=located)
-                return made
+            options = options_of(args)
+            if options is not None:
+                refuse_partition(self, options)
             page = page_request(self, args, located=located) if self._gives_pages and is_page_of(self, args) else None
             if page is not None:
                 return page
         if self.remove_cursor is not None and (located or args != (None,)):
             key, url = self.address(args)
-            place = url if self.call_options is None else self.call_options.place(self, args, url)
+            place = url if self.view_options is None else self.view_options.place(self, args, url)
             if self.page_member is not None and len(args) > 1:
                 place += f" body={body_digest(args[-1], self.name)}"
             return Request(self, self.rules, args, key + PAGE + place, url)
@@ -412,15 +410,19 @@ class Endpoint(Generic[P, R]):
         if self._is_told:
             _warn(self, args, kwargs)
             if self.header_params is not None:
-                return _bound_apart(self, self.header_params, args, kwargs)
-        if not kwargs and (args or not self._defaults):
+                return self._bind_with_headers(self.header_params, args, kwargs)
+        return self._bind(args, kwargs, self._defaults)
+
+    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Parameters and body of a call in the positional form."""
+        if not kwargs and (args or not defaults):
             return self._bound_body(args) if args and self.has_body else args
         if args:
             raise TypeError(
                 f"endpoint {self.name!r} was given positional and keyword arguments; "
                 "use keywords alone, or a dict of parameters (and a body)"
             )
-        given = {**self._defaults, **kwargs} if self._defaults else kwargs
+        given = {**defaults, **kwargs} if defaults else kwargs
         if self.search_types is not None or self.formats is not None:
             given = _formatted(_with_names(given, self.wire or {}, self.search_types or {}), self.formats or {})
         params, body = _wire_params(given, self.wire), given.get("body")
@@ -429,6 +431,18 @@ class Endpoint(Generic[P, R]):
         if body is not None:
             raise TypeError(f"endpoint {self.name!r} takes no body; a parameter called body needs the positional form")
         return (params,)
+
+    def _bind_with_headers(
+        self, params: Mapping[str, HeaderParam], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        """Bound arguments of a call that may give headers, which are no part of URL or body."""
+        args, rest, given = split(params, args, kwargs)
+        defaults = {name: value for name, value in self._defaults.items() if name not in params}
+        values = {} if args else {name: value for name, value in self._defaults.items() if name in params}
+        values.update(given)
+        if self.formats is not None:
+            values = _formatted(values, self.formats)
+        return bind_headers(self, self._bind(args, rest, defaults), values)
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """The arguments with the body, which is the last one, in wire form."""
@@ -466,25 +480,13 @@ class Endpoint(Generic[P, R]):
             value = yield Outcome(self.name, "fetch", value)
         return value
 
-    def perform(self, args: tuple[Any, ...], transport: BlockingTransport, url: str | None = None) -> Any:
-        """The result of a call with these bound arguments; blocks where it waits. `url` is `request_url`, if known."""
-        return drive(self.steps(args), transport)
-
-    def perform_async(
-        self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None
-    ) -> Coroutine[Any, Any, Any]:
-        """The result of a call with these bound arguments, to be awaited. `url` is `request_url`, if known."""
-        return drive_async(self.steps(args), transport)
-
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Performs the operation and returns its value; touches no cache.
 
         With an asynchronous client as `client` it returns an awaitable; without a client it opens one for this call.
         """
         bound = self.bind_args(args, kwargs)
-        asked: Endpoint[P, R] = self
-        if self._is_told and isinstance(bound, HeaderedArguments):
-            asked, bound = headed(self, bound, alone=True), bound.plain
+        call = Call(self, bound, options_of(bound))
         client = self.client
         # A transport over the user's own client is kept; one that serves this call alone is not.
         kept = self.__dict__.get("_direct")
@@ -495,12 +497,12 @@ class Endpoint(Generic[P, R]):
             if client is not None:
                 self.__dict__["_direct"] = client, transport
         if isinstance(transport, AwaitingTransport):
-            return asked.perform_async(bound, transport)
+            return call.perform_async(transport)
         if client is not None:
-            return asked.perform(bound, transport)
+            return call.perform(transport)
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
-            value = asked.perform(bound, transport)
+            value = call.perform(transport)
             if transport.closed_by_stream:
                 stack.pop_all()  # a streamed response closes it
         return value
@@ -576,27 +578,6 @@ def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
     for name, reason in told.items():
         if given.get(name) is not None:
             _warn_deprecated(f"the parameter {name!r} of {endpoint.name}", reason)
-
-
-def _bound_apart(
-    endpoint: Endpoint[..., Any],
-    params: Mapping[str, HeaderParam],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> tuple[Any, ...]:
-    """Bound arguments of a call that may give headers, which are no part of URL or body."""
-    defaults: dict[str, Any] = endpoint._defaults  # pyright: ignore[reportPrivateUsage] - of this module
-    bare = endpoint.__dict__.get("_bare")
-    if bare is None:
-        kept = {name: value for name, value in defaults.items() if name not in params}
-        told = {"header_params": None, "deprecated": None, "deprecated_params": None, "_is_told": False}
-        bare = endpoint.__dict__["_bare"] = copied(endpoint, **told, _defaults=kept)
-    args, rest, given = split(params, args, kwargs)
-    made = {name: value for name, value in defaults.items() if name in params and not args}
-    values = {**made, **given}
-    if endpoint.formats is not None:
-        values = _formatted(values, endpoint.formats)
-    return bind_headers(endpoint, bare.bind_args(args, rest), values)
 
 
 def _with_names(given: Mapping[str, Any], wire: Mapping[str, str], types: Mapping[str, Any]) -> Mapping[str, Any]:

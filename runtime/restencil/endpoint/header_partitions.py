@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..base.arguments import HeaderParam, header_text
 from ..base.values import is_mapping
 from ..schema.record import to_wire
-from .calls import OPERATIONS
+from .call_options import OPERATIONS
 
 _OPERATIONS: Final = (*OPERATIONS, "__call__", "key", "pages", "url")
 _OWN_ARGUMENTS: Final = {"resolve": 2, "set_error": 1, "set_response": 1}

@@ -2,13 +2,13 @@
 
 What a call gives is split from its arguments when they are bound. Those headers that are part of keys stay beside the
 other parameters, under their names in Python, where keys and identities of collections find them; all of them are
-written into a copy of the endpoint, as what a view says is, once a request is made of the arguments.
+options of the call, which go over the headers of the endpoint when its request is sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 from ..base.arguments import ArgumentText, HeaderParam, header_text
 from ..base.calls import CONDITIONS, INERT_HEADERS
@@ -16,32 +16,7 @@ from ..base.lazy_imports import urls, uuid
 from ..base.values import is_mapping
 from ..cache.request import Arguments
 from ..schema.record import to_wire
-from .calls import CallOptions, copied
-
-if TYPE_CHECKING:
-    from typing import Self
-
-_KEPT: Final = 256
-"""So many copies of an endpoint are kept, one for each set of headers."""
-
-
-class HeaderedArguments(Arguments):
-    """Bound arguments of a call that gives headers: `headers` by name. `made` are those that nobody gave."""
-
-    headers: Mapping[str, ArgumentText]
-    made: frozenset[str]
-    parting: tuple[str, ...]
-
-    def replaced(self, args: tuple[Any, ...]) -> Self:
-        """Other arguments, with the same headers."""
-        new = type(self)(args, self.own)
-        new.headers, new.made, new.parting = self.headers, self.made, self.parting
-        return new
-
-    @property
-    def plain(self) -> Arguments:
-        """The arguments without the headers that are sent."""
-        return Arguments(tuple(self), self.own)
+from .call_options import CallOptions
 
 
 def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -52,7 +27,7 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
     headers: dict[str, ArgumentText] = {}
     keyed: dict[str, str] = {}
     made: set[str] = set()
-    parting: list[str] = []
+    partitions: list[str] = []
     params: Mapping[str, HeaderParam] = endpoint.header_params
     for keyword, param in params.items():
         value = given.get(keyword)
@@ -65,14 +40,20 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
         what = f"the header parameter {keyword!r} of endpoint {endpoint.name!r}"
         text = headers[param.name] = header_text(to_wire(value), what, secret=param.secret)
         if param.parts:
-            parting.append(keyword)
+            partitions.append(keyword)
         elif param.keyed:
             keyed[keyword] = str(text)
     if not headers or (len(own) == 1 and own[0] is None and not endpoint.has_body):
         return own
-    new = HeaderedArguments(_with_keyed(own, keyed, has_body=endpoint.has_body) if keyed else own, own)
-    new.headers, new.made, new.parting = headers, frozenset(made), tuple(parting)
-    return new
+    varied = tuple(
+        sorted(
+            (name.lower(), text)
+            for name, text in headers.items()
+            if name not in made and name.lower() not in INERT_HEADERS - CONDITIONS
+        )
+    )
+    options = CallOptions(headers, None, (varied,) if varied else (), tuple(partitions))
+    return Arguments(_with_keyed(own, keyed, has_body=endpoint.has_body) if keyed else own, own, options)
 
 
 def _with_keyed(own: tuple[Any, ...], keyed: Mapping[str, str], *, has_body: bool) -> tuple[Any, ...]:
@@ -107,62 +88,12 @@ def key_suffix(params: Mapping[str, HeaderParam], given: Any) -> str:
     return f" {urls.urlencode(sorted(found.items()))}" if found else ""
 
 
-def headed(endpoint: Any, args: HeaderedArguments, *, alone: bool = False) -> Any:
-    """The endpoint as a call with these headers makes it; `alone`: without a store.
-
-    Raises RuntimeError for one of those that have a store of their own, where the call was not made through it.
-    """
-    if args.parting and not alone:
-        keyword = args.parting[0]
+def refuse_partition(endpoint: Any, options: CallOptions) -> None:
+    """Raises RuntimeError for a header that has a store of its own, if the call was not made through that store."""
+    if options.partitions:
+        keyword = options.partitions[0]
         name = endpoint.header_params[keyword].name
         raise RuntimeError(
             f"the parameter {keyword!r} of endpoint {endpoint.name!r} has a store of its own for each value: call the "
             f"endpoint on its resource (client.resource.member(…)), or give the header {name!r} to with_options"
         )
-    kept = not args.made and not any(text.secret for text in args.headers.values())
-    place = ("headers", *args.headers.items())
-    derived: dict[Any, Any] = endpoint._derived
-    found = derived.get(place) if kept else None
-    if found is None:
-        found = _headed(endpoint, args)
-        if kept:
-            if len(derived) >= _KEPT:
-                derived.clear()
-            derived[place] = found
-    return found
-
-
-def _headed(endpoint: Any, args: HeaderedArguments) -> Any:
-    before: CallOptions | None = endpoint.call_options
-    lower = {name.lower() for name in args.headers}
-    init: Mapping[str, Any] = endpoint.request_init or {}
-    headers = {name: value for name, value in dict(init.get("headers") or {}).items() if name.lower() not in lower}
-    headers.update(args.headers)
-    told = {"request_init": {**init, "headers": headers}}
-    telling = tuple(
-        sorted(
-            (name.lower(), text)
-            for name, text in args.headers.items()
-            if name not in args.made and name.lower() not in INERT_HEADERS - CONDITIONS
-        )
-    )
-    options = CallOptions(
-        None if before is None else before.core,
-        headers={},
-        query={},
-        quiet={} if before is None else before.quiet,
-        timeout=None,
-        retries=None,
-        mark=(*(() if before is None else before.mark), telling) if telling else () if before is None else before.mark,
-        transport=None if before is None else before.transport,
-    )
-    return copied(
-        endpoint,
-        rules=endpoint.rules,
-        _derived={},
-        _options={**endpoint._options, **told},
-        plain=endpoint.plain or endpoint,
-        call_options=options,
-        header_arguments=args.headers,
-        **told,
-    )

@@ -1,7 +1,7 @@
 """The lifecycle of an HTTP request, as named steps: prepare, send, parse, process.
 
 Each step is a hook that users may override, and the hook of the library does nothing but take the step. `lifecycle`
-goes through the hooks and lets its driver await what they return; `straight` and `straight_async` take the same steps
+goes through the hooks and lets its driver await what they return; `exchange` and `exchange_async` take the same steps
 one after the other, for endpoints whose plan says that no hook is overridden.
 """
 
@@ -21,6 +21,7 @@ from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable,
 from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import UNCHANGED, Repeated, copy_in
 from .bodies import check_no_null, is_json_body, json_text
+from .call_options import overlaid
 from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import presumed
@@ -30,6 +31,7 @@ from .styles import styled_form
 if TYPE_CHECKING:
     from ..base.durations import Timeout
     from ..base.transport import AwaitingTransport
+    from .call_options import CallOptions
     from .plan import Plan
 
 _JSON_TYPE: Final = ImpliedHeader("application/json")
@@ -124,20 +126,30 @@ def _outcome(endpoint: Lifecycle, hook: str, value: Any) -> Steps:
     return value
 
 
-def straight(endpoint: Lifecycle, args: tuple[Any, ...], transport: BlockingTransport, url: str | None) -> Any:
-    """From bound arguments to the result where no hook is overridden; for "direct call"."""
-    if url is None:
-        url = endpoint.request_url(args)
-    return parse(endpoint, send(endpoint, transport, url, prepare_plain(endpoint, args)))
-
-
-async def straight_async(
-    endpoint: Lifecycle, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None
+def exchange(
+    endpoint: Lifecycle,
+    args: tuple[Any, ...],
+    options: CallOptions | None,
+    transport: BlockingTransport,
+    url: str | None,
 ) -> Any:
-    """From bound arguments to the awaited result where no hook is overridden; for "direct call, async"."""
+    """From bound arguments to the value where no hook is overridden. (Benchmark: direct call.)"""
     if url is None:
         url = endpoint.request_url(args)
-    return parse(endpoint, await send(endpoint, transport, url, prepare_plain(endpoint, args)))
+    return parse(endpoint, send(endpoint, transport, url, prepare_standard(endpoint, args, options), options))
+
+
+async def exchange_async(
+    endpoint: Lifecycle,
+    args: tuple[Any, ...],
+    options: CallOptions | None,
+    transport: AwaitingTransport,
+    url: str | None,
+) -> Any:
+    """From bound arguments to the awaited value where no hook is overridden. (Benchmark: direct call, async.)"""
+    if url is None:
+        url = endpoint.request_url(args)
+    return parse(endpoint, await send(endpoint, transport, url, prepare_standard(endpoint, args, options), options))
 
 
 def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
@@ -147,8 +159,8 @@ def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
 # --- prepare ---------------------------------------------------------------------------------------------------------
 
 
-def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
-    """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
+def prepare(endpoint: Lifecycle, body: Any = None, options: CallOptions | None = None) -> Any:
+    """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers, also of the call.
 
     A JSON body is encoded to text. Raises TypeError for a body that has no JSON form, ValueError for None in a form.
     """
@@ -165,6 +177,8 @@ def prepare(endpoint: Lifecycle, body: Any = None) -> Any:
                 body = Form(styled_form(body, endpoint.form_styles))
         init["body"] = json_text(body, endpoint.name) if as_json else body
     own = request_init.get("headers")
+    if options is not None and options.headers:
+        own = overlaid(own, options.headers)
     headers: dict[str, str] = {"Content-Type": _JSON_TYPE} if as_json else {}
     if endpoint.content_type is not None and not isinstance(body, Form | Multipart):
         headers = {"Content-Type": ImpliedHeader(endpoint.content_type)}
@@ -188,10 +202,10 @@ async def _with_headers(init: dict[str, Any], headers: Any) -> dict[str, Any]:
     return init
 
 
-def prepare_plain(endpoint: Lifecycle, args: tuple[Any, ...]) -> Mapping[str, Any]:
+def prepare_standard(endpoint: Lifecycle, args: tuple[Any, ...], options: CallOptions | None) -> Mapping[str, Any]:
     """`prepare` where no hook is overridden: what is the same for all calls is made once, as nobody can change it."""
-    if endpoint.has_body or endpoint.request_init or endpoint.signal is not None:
-        init: Mapping[str, Any] = prepare(endpoint, _body(endpoint, args))
+    if options is not None or endpoint.has_body or endpoint.request_init or endpoint.signal is not None:
+        init: Mapping[str, Any] = prepare(endpoint, _body(endpoint, args), options)
         return init
     plan = endpoint.plan
     made = plan.init
@@ -203,11 +217,14 @@ def prepare_plain(endpoint: Lifecycle, args: tuple[Any, ...]) -> Mapping[str, An
 # --- send ------------------------------------------------------------------------------------------------------------
 
 
-def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any]) -> Any:
-    """The response, or an awaitable of it where the transport is one of asyncio."""
+def send(endpoint: Lifecycle, transport: Any, url: str, init: Mapping[str, Any], options: CallOptions | None) -> Any:
+    """The response, or an awaitable of it if the transport is one of asyncio."""
     if init is not endpoint.plan.init:
         init = on_the_wire(endpoint, init)
-    return transport.send(url, init, timeout=endpoint.timeout, stream=endpoint.content == "stream")
+    timeout = endpoint.timeout
+    if options is not None and options.timeout is not None:
+        timeout, init = options.timeout, {name: value for name, value in init.items() if name != "timeout"}
+    return transport.send(url, init, timeout=timeout, stream=endpoint.content == "stream")
 
 
 def on_the_wire(endpoint: Lifecycle, init: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -278,7 +295,7 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
         return None
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
-        if len(content) >= LONG and endpoint.plan.straight:
+        if len(content) >= LONG and endpoint.plan.is_standard:
             told = receiver.get()
             if told is not None and told.recognizes(content):
                 return Repeated(content)

@@ -10,6 +10,7 @@ from ..base.bodies import Form, Multipart
 from ..base.values import described, is_mapping
 from ..schema.collection import Collection, find_collection, paginated_schema, with_collections
 from .bodies import body_digest
+from .call_options import with_options
 
 if TYPE_CHECKING:
     from ..cache.request import Request
@@ -142,10 +143,10 @@ def page_params(listing: PagedEndpoint, args: tuple[Any, ...]) -> Mapping[str, A
 def with_page_params(listing: PagedEndpoint, args: tuple[Any, ...], params: Mapping[str, Any]) -> tuple[Any, ...]:
     """The arguments of a call with others in place of `page_params`."""
     if listing.page_member is None:
-        return (params, *(args if listing.has_body and len(args) == 1 else args[1:]))
+        return with_options(args, (params, *(args if listing.has_body and len(args) == 1 else args[1:])))
     body = args[-1] if args else None
     kind: type[dict[str, Any]] = type(body) if isinstance(body, Form | Multipart) else dict
-    return (args[0] if len(args) > 1 else {}, kind(params))
+    return with_options(args, (args[0] if len(args) > 1 else {}, kind(params)))
 
 
 def is_page_of(listing: Any, args: tuple[Any, ...]) -> bool:
@@ -172,7 +173,7 @@ def page_request(listing: Any, args: tuple[Any, ...], *, located: bool) -> Reque
         page = None
     else:
         rest = {name: value for name, value in params.items() if name != field}
-        page = listing.request((rest, *args[1:]), located=located)
+        page = listing.request(with_options(args, (rest, *args[1:])), located=located)
     return page
 
 

@@ -351,17 +351,13 @@ RESERVED: Final = frozenset(
         "assign",
         "bind_args",
         "bind_for",
-        "call_options",
         "extend",
         "get_page",
         "has_body",
-        "header_arguments",
         "lasting_test",
         "move",
         "paginated",
-        "perform",
         "path_names",
-        "perform_async",
         "plain",
         "plan",
         "push",
@@ -371,6 +367,7 @@ RESERVED: Final = frozenset(
         "rules",
         "steps",
         "unshift",
+        "view_options",
     }
 )
 """Members that no option may hide."""

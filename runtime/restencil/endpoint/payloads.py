@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ..base.lazy_imports import urls
 from ..base.response_details import url_of
@@ -16,29 +16,45 @@ from ..schema.notation import schema_of
 from ..schema.record import Record, to_wire
 
 if TYPE_CHECKING:
-    from .endpoint import Endpoint
+    from ..cache.request import ResourceInfo, Rules
+
+
+class PayloadEndpoint(Protocol):
+    """What an optimistic response is made from, besides the arguments of the call."""
+
+    @property
+    def rules(self) -> Rules: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def strict(self) -> bool | None: ...
+    @property
+    def siblings(self) -> ResourceInfo | None: ...
+    @property
+    def has_body(self) -> bool: ...
+
 
 Payload: TypeAlias = Callable[..., Any]
 """Called with the endpoint, a snapshot and the bound arguments."""
 
 
-def url_params(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+def url_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     """The URL parameters among bound arguments."""
     params = args[0] if args else None
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
-def _told(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+def _told(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     """The parameters that name the record, under the names of its fields: of the URL, else of the body."""
     params = url_params(endpoint, args)
     return params_of_record(endpoint.rules, args) if is_mapping(params) else params
 
 
-def _body(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Any:
+def _body(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     return args[-1] if args and endpoint.has_body else None
 
 
-def _fitting_body(endpoint: Endpoint[..., Any], snapshot: Any, args: tuple[Any, ...]) -> Any:
+def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Any:
     """The body without members of another shape than the entity's fields have: these fields stay as they were."""
     body, model = _body(endpoint, args), entity_model(endpoint.schema)
     if model is None or not endpoint.strict:
@@ -53,12 +69,12 @@ def _fitting_body(endpoint: Endpoint[..., Any], snapshot: Any, args: tuple[Any, 
     return fitting_members(model, body, is_known) if is_mapping(body) else body
 
 
-def _as_record(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Mapping[str, Any]:
+def _as_record(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """URL parameters as members of a record: those of the path have Python names, the fields may not."""
     return cast("Mapping[str, Any]", to_wire(_told(endpoint, args), entity_model(endpoint.schema)))
 
 
-def _merged(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """The parameters with the body over them."""
     params, body = _as_record(endpoint, args), _fitting_body(endpoint, snapshot, args)
     if is_sequence(body):
@@ -84,25 +100,24 @@ def _over(params: Mapping[str, Any], body: Any) -> dict[str, Any]:
     return {**params, **body, **{name: {**params[name], **body[name]} for name in both}}
 
 
-def _item_key(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> str | None:
+def _item_key(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> str | None:
     """The key of `get` under the same path arguments; None where there is none."""
-    key: str | None = None if endpoint.siblings is None else endpoint.siblings.item_key(args)
-    return key
+    return None if endpoint.siblings is None else endpoint.siblings.item_key(args)
 
 
-def _held(endpoint: Endpoint[..., Any], snapshot: Any, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
+def _held(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
     """The record that is held as result of `get` under the same path arguments; None where there is none."""
     key = _item_key(endpoint, args)
     held: Callable[..., Mapping[str, Any] | None] | None = getattr(snapshot, "held", None)  # users' doubles have none
     return None if key is None or held is None else held(endpoint.schema, key)
 
 
-def _entries(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+def _entries(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """The body alone: what is assigned are its members; parameters beside them would be entries of the map."""
     return _body(endpoint, args) or {}
 
 
-def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """What the store has, with parameters and body over it. Raises AbortOptimistic where it has nothing."""
     params = _told(endpoint, args)
     current = snapshot.get(endpoint.schema, params)
@@ -117,7 +132,7 @@ def _patched(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
     return _over({**_as_record(endpoint, args), **known}, _fitting_body(endpoint, snapshot, args))
 
 
-def _params(endpoint: Endpoint[..., Any], snapshot: Any, *args: Any) -> Any:
+def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """The parameters alone. Raises AbortOptimistic where they name nothing that is known."""
     params = _told(endpoint, args)
     node = schema_of(endpoint.schema)

@@ -40,12 +40,12 @@ class Plan:
         "error_types",
         "exact_key_match",
         "init",
+        "is_standard",
         "key_is_address",
         "keywords_are_params",
         "lasting_test",
         "own_fetch",
         "own_process",
-        "straight",
         "template",
         "without",
     )
@@ -64,7 +64,7 @@ class Plan:
     ) -> None:
         decided = own is not None
         own = own or frozenset()
-        self.straight = decided and not streams and not presumes and not opens and not own & STEPS
+        self.is_standard = decided and not streams and not presumes and not opens and not own & STEPS
         """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
         self.own_fetch = "fetch" in own
         """A `fetch` of the user's own stands in place of the lifecycle."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, cast, overload
 
 from ..base.arguments import HeaderParam
 from ..base.steps import Steps, drive, drive_async
-from ..base.transport import AwaitingTransport, BlockingTransport
+from ..base.transport import BlockingTransport
 from ..base.values import copy_in, described, is_mapping, kind_of
 from ..cache.request import CONTENT
 from .bodies import body_digest, body_to_wire, is_wire_form, model_of
+from .call import current_options
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
-from .lifecycle import has_schema, lifecycle, parse, prepare, send, straight, straight_async
+from .lifecycle import has_schema, lifecycle, parse, prepare, send
 from .lists import changer, keyed_body, paged, pager, searched_schema
 from .options import ANY, BODILESS, OPTIONS, check_options, http_side_effect_of, is_in_body, method_of
 from .path import PathTemplate, kinds_of, path_template, search_string
@@ -289,7 +290,7 @@ class RestEndpoint(Endpoint[P, R]):
         Raises what `url` raises, and ValueError for `""` where a required parameter is a whole segment of the path.
         """
         params: Any = args[0] if args and (len(args) != 1 or not self.has_body) else None
-        options = self.call_options
+        options = self.view_options
         if options is not None and options.quiet and (params is None or is_mapping(params)):
             params = {**options.quiet, **(params or {})}
         if self.first_page is not None and not self.side_effect and (params is None or is_mapping(params)):
@@ -312,7 +313,7 @@ class RestEndpoint(Endpoint[P, R]):
     def address(self, args: tuple[Any, ...]) -> tuple[str, str]:
         """`key` and `request_url` of a call with these bound arguments: together, the identity of a request."""
         url = self.request_url(args)
-        options = self.call_options
+        options = self.view_options
         is_address = self.plan.key_is_address and self.first_page is None and (options is None or not options.quiet)
         return (f"{self.method} {url}", url) if is_address else super().address(args)
 
@@ -332,26 +333,12 @@ class RestEndpoint(Endpoint[P, R]):
             return drive(lifecycle(self, args), transport)
         return drive_async(lifecycle(self, args), transport)
 
-    def perform(self, args: tuple[Any, ...], transport: BlockingTransport, url: str | None = None) -> Any:
-        """The result of a call with these bound arguments; blocks where it waits. `url` is `request_url`, if known."""
-        if not self.plan.straight:
-            return drive(self.steps(args), transport)
-        return straight(self, args, transport, url)
-
-    def perform_async(
-        self, args: tuple[Any, ...], transport: AwaitingTransport, url: str | None = None
-    ) -> Coroutine[Any, Any, Any]:
-        """The result of a call with these bound arguments, to be awaited. `url` is `request_url`, if known."""
-        if not self.plan.straight:
-            return drive_async(self.steps(args), transport)
-        return straight_async(self, args, transport, url)
-
     def get_request_init(self, body: Any = None) -> Any:
         """What is sent: `request_init` overlaid with `method`, `signal` and `body`, and the headers.
 
         A JSON body is encoded to text. Raises TypeError for a body that has no JSON form.
         """
-        return prepare(self, body)
+        return prepare(self, body, current_options(self))
 
     def get_headers(self, headers: dict[str, str]) -> Any:
         """The headers that go out, from those of the request so far; identity by default."""
@@ -363,7 +350,7 @@ class RestEndpoint(Endpoint[P, R]):
         Raises NetworkError for a final status outside 200–299 and for failures on the way, AbortError where the
         signal is aborted, ValueError for a relative URL without a base URL.
         """
-        return send(self, transport_of_call(self.name, "fetch_response"), url, init)
+        return send(self, transport_of_call(self.name, "fetch_response"), url, init, current_options(self))
 
     def parse_response(self, response: Any) -> Any:
         """The value of a response: JSON, text, bytes or None, as status, content type and options say.

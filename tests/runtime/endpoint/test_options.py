@@ -20,24 +20,24 @@ def _own(*args: Any) -> Any:
 def test_an_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
     """No step, key or test of its own: every shortcut is open."""
     plan = RestEndpoint(path="/a/:id").plan
-    assert plan.straight and plan.decodes and plan.key_is_address and plan.lasting_test and plan.keywords_are_params
+    assert plan.is_standard and plan.decodes and plan.key_is_address and plan.lasting_test and plan.keywords_are_params
     assert plan.template is not None and not plan.own_fetch and not plan.own_process
 
 
 @pytest.mark.parametrize("step", HTTP_OPTION_STEPS)
-def test_a_step_that_an_option_overrides_closes_the_straight_way(step: str) -> None:
+def test_a_step_that_an_option_overrides_is_no_standard_lifecycle(step: str) -> None:
     """Extending the endpoint with None for it opens the way again."""
     endpoint = RestEndpoint(path="/a/:id", **{step: _own})
-    assert not endpoint.plan.straight
-    assert endpoint.extend(**{step: None}).plan.straight
+    assert not endpoint.plan.is_standard
+    assert endpoint.extend(**{step: None}).plan.is_standard
 
 
 @pytest.mark.parametrize("step", sorted(STEPS))
-def test_a_step_that_a_class_overrides_closes_the_straight_way(step: str) -> None:
+def test_a_step_that_a_class_overrides_is_no_standard_lifecycle(step: str) -> None:
     """Methods and properties alike."""
     own = property(_own) if step == "has_body" else lambda self, *args, **kwargs: None
     kind = type("Own", (RestEndpoint,), {step: own})
-    assert not kind(path="/a/:id").plan.straight
+    assert not kind(path="/a/:id").plan.is_standard
 
 
 def test_each_fact_follows_from_what_is_overridden() -> None:
@@ -48,10 +48,10 @@ def test_each_fact_follows_from_what_is_overridden() -> None:
 
     assert plan(process=_own).own_process and not plan(process=_own).decodes
     assert plan(fetch=_own).own_fetch and not plan(fetch=_own).decodes
-    assert not plan(key=_own).key_is_address and plan(key=_own).straight
-    assert not plan(test_key=_own).lasting_test and plan(test_key=_own).straight
+    assert not plan(key=_own).key_is_address and plan(key=_own).is_standard
+    assert not plan(test_key=_own).lasting_test and plan(test_key=_own).is_standard
     assert plan(url=_own).template is None and RestEndpoint(path=":id").plan.template is None
-    assert not plan(content="stream").straight and plan(content="json").straight
+    assert not plan(content="stream").is_standard and plan(content="json").is_standard
     for special in ({"deprecated": ""}, {"wire": {"a": "b"}}, {"method": "POST"}):
         assert not plan(**special).keywords_are_params
 

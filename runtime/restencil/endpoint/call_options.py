@@ -1,14 +1,16 @@
-"""An endpoint as a view calls it: with its headers, search parameters, timeout and retries.
+"""What a call says of its request beside its arguments, and what a view says of all its calls.
 
-What `with_options` was given is written into a copy of the endpoint, once; a call of the copy is then a call like any
-other. The copy has the rules of the original, so that both find the same in a store.
+What `with_options` was given is written into the view's form of an endpoint, made once for each endpoint that the view
+calls. It has the rules of the original, so that both find the same in a store.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from ..base.values import is_mapping
 from ..cache.request import Arguments
@@ -40,17 +42,56 @@ OPERATIONS: Final = (
 )
 """What controllers do with an endpoint that they are given, and bound endpoints with their own."""
 
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
-class CallOptions:
+
+class CallOptions(NamedTuple):
+    """What one call says of its request beside its arguments; it is the same for all attempts to send it.
+
+    `headers` go over those of the endpoint, and `timeout` is what is left of its own. Only requests with the same
+    `vary_key` share a response. `partitions` are keywords of headers for each value of which there is a store.
+    """
+
+    headers: Mapping[str, str] = NO_HEADERS
+    timeout: float | Timeout | None = None
+    vary_key: tuple[Hashable, ...] = ()
+    partitions: tuple[str, ...] = ()
+
+
+NO_CALL_OPTIONS: Final = CallOptions()
+
+
+def options_of(args: tuple[Any, ...]) -> CallOptions | None:
+    """What the call with these bound arguments says beside them."""
+    return cast("CallOptions | None", args.options) if isinstance(args, Arguments) else None
+
+
+def with_options(args: tuple[Any, ...], changed: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Other arguments for the same call, with what it says beside them."""
+    options = options_of(args)
+    return changed if options is None else Arguments(changed, changed, options)
+
+
+def overlaid(headers: Any, over: Mapping[str, str]) -> dict[str, Any]:
+    """Headers with others over them, whose names may be written in another case."""
+    names = {name.lower() for name in over}
+    return {**{name: value for name, value in dict(headers or {}).items() if name.lower() not in names}, **over}
+
+
+_KEPT_FORMS: Final = 4_096
+"""So many endpoints a view keeps in its own form."""
+
+
+class ViewOptions:
     """What a view says of each of its calls.
 
     `headers` are by their names in lower case, as the name and the value to send; None takes one away. `query` are
-    search parameters that count as those of the call, `quiet` those that stand in the URL alone. Requests share a
-    response only with those of the same `mark`. `core` stands behind the controller whose calls these are; `transport`
-    is the one to send them through, if it is another than that of the core.
+    search parameters that count as those of the call, `quiet` those that stand in the URL alone. Only requests with the
+    same `vary_key` share a response. `core` stands behind the controller whose calls these are; `transport` sends them,
+    if it is another than that of the core.
     """
 
-    __slots__ = ("core", "headers", "mark", "query", "quiet", "retries", "timeout", "transport")
+    __slots__ = ("_forms", "core", "headers", "query", "quiet", "retries", "timeout", "transport", "vary_key")
 
     def __init__(
         self,
@@ -61,7 +102,7 @@ class CallOptions:
         quiet: Mapping[str, Any],
         timeout: float | Timeout | None,
         retries: int | RetryPolicy | None,
-        mark: tuple[Hashable, ...],
+        vary_key: tuple[Hashable, ...],
         transport: Any,
     ) -> None:
         self.core = core
@@ -70,17 +111,25 @@ class CallOptions:
         self.quiet = quiet
         self.timeout = timeout
         self.retries = retries
-        self.mark = mark
+        self.vary_key = vary_key
         self.transport = transport
+        self._forms: dict[Any, Any] = {}
 
     def of(self, endpoint: E) -> E:
-        """An endpoint as it is called with these options; the endpoint itself is unchanged.
+        """An endpoint as the view calls it, made once; the endpoint itself is unchanged.
 
-        Raises TypeError where its class computes what is to be set.
+        Raises TypeError if its class computes what is to be set.
         """
-        whole: Any = endpoint
+        found = self._forms.get(endpoint)
+        if found is None:
+            if len(self._forms) >= _KEPT_FORMS:
+                self._forms.clear()
+            found = self._forms.setdefault(endpoint, self._form(endpoint))
+        return cast("E", found)
+
+    def _form(self, whole: Any) -> Any:
         rules = whole.rules  # both have them, so that a read finds what lies ready, whoever asked for it
-        told: dict[str, Any] = {"call_options": self}
+        told: dict[str, Any] = {"view_options": self}
         if self.timeout is not None:
             told["timeout"] = self.timeout
         if self.retries is not None:
@@ -88,19 +137,26 @@ class CallOptions:
         init: Mapping[str, Any] | None = getattr(whole, "request_init", None)
         if init is not None and (self.headers or (self.timeout is not None and "timeout" in init)):
             told["request_init"] = self._init(init)
-        made = copied(whole, rules=rules, _derived={}, _options={**whole._options, **told}, plain=whole, **told)
+        made: Any = object.__new__(whole.__class__)
+        options = {**whole._options, **told}
+        made.__dict__.update(whole.__dict__, rules=rules, _derived={}, _options=options, plain=whole, **told)
         if self.query or self.quiet:
             self._add_query(made, whole, is_http=init is not None)
         for name, value in told.items():
             if getattr(made, name) is not value:
                 raise TypeError(f"endpoint {whole.name!r} computes its {name}, so with_options cannot set it")
-        return cast("E", made)
+        return made
 
     def place(self, endpoint: Any, args: tuple[Any, ...], url: str) -> str:
         """The part of the URL of a call that says what is meant, and not only how it is asked for."""
         if not self.quiet:
             return url
-        found: str = copied(endpoint, call_options=None).request_url(args)
+        derived: dict[str, Any] = endpoint._derived
+        bare = derived.get("without view")
+        if bare is None:
+            bare = derived["without view"] = copy.copy(endpoint)
+            bare.__dict__["view_options"] = None
+        found: str = bare.request_url(args)
         return found
 
     def _init(self, init: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,13 +175,6 @@ class CallOptions:
             made.__dict__["bind_args"] = partial(_refuse_query, plain.name, min(of_path, default=""))
         elif self.query:
             made.__dict__["bind_args"] = partial(_bound, plain, self.query)
-
-
-def copied(endpoint: Any, **members: Any) -> Any:
-    """An endpoint that is as another one but for these members; nothing is derived anew."""
-    made: Any = object.__new__(endpoint.__class__)
-    made.__dict__.update(endpoint.__dict__, **members)
-    return made
 
 
 def _refuse_query(name: str, parameter: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -150,5 +199,5 @@ def _bound(plain: Any, query: Mapping[str, Any], args: tuple[Any, ...], kwargs: 
         params, rest = (own[0], own[1:]) if own else ({}, ())
     if params is not None and not is_mapping(params):
         return own
-    told = ({**query, **(params or {})}, *rest)
-    return own.replaced(told) if isinstance(own, Arguments) else Arguments(told, own)
+    whole = ({**query, **(params or {})}, *rest)
+    return own.replaced(whole) if isinstance(own, Arguments) else Arguments(whole, own)

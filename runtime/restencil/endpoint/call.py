@@ -1,0 +1,93 @@
+"""One call of an endpoint: its bound arguments, and what this call alone says of its request."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Coroutine, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+
+from ..base.steps import Steps, drive, drive_async
+from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions
+from .lifecycle import exchange, exchange_async
+
+if TYPE_CHECKING:
+    from ..base.durations import Timeout
+    from ..base.transport import AwaitingTransport, BlockingTransport
+    from ..cache.request import Request
+    from .lifecycle import Lifecycle
+    from .plan import Plan
+
+
+class Callee(Protocol):
+    """What a call needs of its endpoint."""
+
+    @property
+    def plan(self) -> Plan: ...
+    def steps(self, args: tuple[Any, ...], /) -> Steps: ...
+
+
+class Call(NamedTuple):
+    """A call of an endpoint with bound arguments: prepares the request, sends it and reads the response."""
+
+    endpoint: Callee
+    args: tuple[Any, ...]
+    options: CallOptions | None = None
+    url: str | None = None
+    """Where the request goes, if that is known."""
+
+    @classmethod
+    def of(cls, request: Request) -> Call:
+        """The call that a request of a store is made by."""
+        options = cast("CallOptions | None", request.options)
+        return cls(cast("Callee", request.endpoint), request.args, options, request.identity[1])
+
+    def with_header(self, name: str, value: str) -> Call:
+        """This call with one more header."""
+        options = self.options or NO_CALL_OPTIONS
+        return self._replace(options=options._replace(headers={**options.headers, name: value}))
+
+    def with_timeout(self, timeout: float | Timeout) -> Call:
+        """This call with so much time for each attempt, in milliseconds."""
+        return self._replace(options=(self.options or NO_CALL_OPTIONS)._replace(timeout=timeout))
+
+    def header(self, name: str) -> str | None:
+        """The header of this name that the call or its endpoint sends, in whatever case it is written."""
+        init: Mapping[str, Any] = getattr(self.endpoint, "request_init", None) or {}
+        own: Mapping[str, str] = self.options.headers if self.options is not None else NO_HEADERS
+        given = {**dict(init.get("headers") or {}), **own}
+        return next((value for one, value in given.items() if one.lower() == name), None)
+
+    def perform(self, transport: BlockingTransport) -> Any:
+        """Sends the request and gives the value of its response; blocks while it waits."""
+        if self.endpoint.plan.is_standard:
+            return exchange(cast("Lifecycle", self.endpoint), self.args, self.options, transport, self.url)
+        return drive(self.steps(), transport)
+
+    def perform_async(self, transport: AwaitingTransport) -> Coroutine[Any, Any, Any]:
+        """Sends the request and gives the value of its response, to be awaited."""
+        if self.endpoint.plan.is_standard:
+            return exchange_async(cast("Lifecycle", self.endpoint), self.args, self.options, transport, self.url)
+        return drive_async(self.steps(), transport)
+
+    def steps(self) -> Steps:
+        """The steps from the arguments to the value, each through the hook that a user may override."""
+        return self.endpoint.steps(self.args) if self.options is None else self._with_options()
+
+    def _with_options(self) -> Steps:
+        token = _current.set(self)
+        try:
+            return (yield from self.endpoint.steps(self.args))
+        finally:
+            with contextlib.suppress(ValueError):  # a coroutine that was given up is closed in another context
+                _current.reset(token)
+
+
+_current: Final[ContextVar[Call | None]] = ContextVar("restencil_call", default=None)
+"""The call whose steps are taken now, for hooks of its endpoint that the library calls with less than that."""
+
+
+def current_options(endpoint: object) -> CallOptions | None:
+    """What the call that is under way says of a request of this endpoint."""
+    call = _current.get()
+    return None if call is None or call.endpoint is not endpoint else call.options
