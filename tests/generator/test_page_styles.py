@@ -62,7 +62,7 @@ def spec_of(styles: list[PageStyle], *, plain: bool = False) -> str:
     """A spec with a resource for each style: a list by GET, one by POST, and one of plain values."""
     text = "restencil: 1\npackage: every_style\nurl_prefix: https://styles.example\nresources:\n"
     for style in styles:
-        name, type = style.name, "integer" if style.is_counted else "string"
+        name, type = style.name, "integer" if style.is_integer else "string"
         held = schema_of(style, f"{{collection: [{name.capitalize()}]}}")
         body = f"{{{field_of(style)}: {type}?, limit: integer?, name: string?}}"
         text += f"""
@@ -239,7 +239,7 @@ def test_the_page_on_styles_shows_each_style(style: PageStyle) -> None:
 
 def uses_of(style: PageStyle) -> list[str]:
     """Lines of a program that reads the lists of a style; those that are marked are errors."""
-    position = 2 if style.is_counted else '"x"'
+    position = 2 if style.is_integer else '"x"'
     entity, resource = f"every_style.{style.name.capitalize()}", f"client.{style.name}_items"
     whole = f"page_{style.name}.items"
     lines: list[str] = []

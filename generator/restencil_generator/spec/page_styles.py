@@ -111,7 +111,9 @@ class PageStyle(ABC):
     implied_by: ClassVar[tuple[str, ...]] = ()
     """The names of a `pagination_field` that have this style where no `pagination` is written."""
     is_counted: ClassVar[bool] = False
-    """Whether the parameter is an integer, so that `start` has a meaning."""
+    """Whether positions count pages or items, so that `start` has a meaning."""
+    is_integer: ClassVar[bool] = False
+    """Whether the parameter is an integer."""
     start: ClassVar[int] = 1
     """The first number where the spec writes no `start`."""
     needs_next: ClassVar[bool] = False
@@ -170,6 +172,7 @@ class PageNumber(_Numbered):
     parameters = ("page", "page_number", "pagenumber")
     implied_by = ("page",)
     is_counted = True
+    is_integer = True
 
     def guess(self, signs: Signs) -> Guess | None:
         """By the name of the parameter; from 0 where the document says so."""
@@ -185,6 +188,7 @@ class Offset(PageStyle):
     parameters = ("offset", "skip", "start", "start_index", "start_at")
     implied_by = ("offset", "skip")
     is_counted = True
+    is_integer = True
     start = 0
 
     def guess(self, signs: Signs) -> Guess | None:

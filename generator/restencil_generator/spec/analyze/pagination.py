@@ -87,14 +87,14 @@ def _page_type(
     tables: Declarations, name: str, written: WrittenPagination | None, endpoint: d.Endpoint | None
 ) -> d.Type:
     style = None if written is None else written.style
-    if style is not None and style.is_counted:
+    if style is not None and style.is_integer:
         return d.Scalar("integer")
     if style is not None and style.needs_next and not style.is_url and written is not None and endpoint is not None:
         types = {facts(type).bare: None for type in _cursor_types(tables, written.next or "", endpoint)}
         known = [type for type in types if facts(type).in_path]
         return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
     implied = implied_style(wire_name(name, "snake_case").rpartition("_")[2])
-    if implied is not None and implied.is_counted:
+    if implied is not None and implied.is_integer:
         return d.Scalar("integer")
     return ANY_TEXT if style is None else d.Scalar("string")
 
