@@ -34,8 +34,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     "generator/restencil_generator/cache_inspect": ("tests/generator/test_cache_inspect.py",),
     "generator/restencil_generator/cli": ("tests/generator/test_cli.py", "tests/generator/test_progress.py"),
     "generator/restencil_generator/codegen": (
-        "tests/generator/test_plan.py",
-        "tests/generator/test_render.py",
+        "tests/generator/codegen",
         "tests/generator/test_golden.py",
     ),
     "generator/restencil_generator/diagnostics": ("tests/generator/test_problems.py",),
@@ -57,7 +56,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
         "tests/generator/test_language.py",
         "tests/generator/test_load.py",
     ),
-    "templates/restencil_templates": ("tests/generator/test_golden.py", "tests/generator/test_templates.py"),
+    "templates/restencil_templates": ("tests/generator/test_golden.py", "tests/generator/codegen/test_templates.py"),
     "specs": ("tests/generator/test_golden.py",),
 }
 """The tests of each folder of code, which `make quick` runs; `make test` runs all of them."""

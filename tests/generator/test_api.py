@@ -124,7 +124,7 @@ def test_templates_of_ones_own_are_named_by_their_folder() -> None:
     """A template in it replaces the built-in one of its name."""
     Path("templates").mkdir()
     Path("templates/base.py.jinja").write_text(
-        '{# restencil-context: 2 #}\n{% extends "builtin/base.py.jinja" %}\n'
+        '{# restencil-context: 3 #}\n{% extends "builtin/base.py.jinja" %}\n'
         "{% block header %}\n# mine\n{% endblock %}\n"
     )
     files = generate(BLOG, templates="templates")

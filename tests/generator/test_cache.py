@@ -152,7 +152,7 @@ def test_every_file_that_a_template_reads_counts(how: str) -> None:
         use = "{% from 'deep/part.txt' import said %}{{ said() }}"
     builtin = "{% extends 'builtin/resource.py.jinja' %}"
     (own / "resource.py.jinja").write_text(
-        f"{{# restencil-context: 2 #}}{builtin}{{% block imports %}}{{{{ super() }}}}\n{use}\n{{% endblock %}}"
+        f"{{# restencil-context: 3 #}}{builtin}{{% block imports %}}{{{{ super() }}}}\n{use}\n{{% endblock %}}"
     )
     assert run(["generate", "blog.yaml", "--templates", "own"]) == 0
     assert "# one" in Path("blog/posts.py").read_text()
@@ -177,7 +177,7 @@ def test_a_pipe_in_a_folder_of_a_spec_is_named() -> None:
 def test_a_device_in_a_folder_of_templates_is_not_read() -> None:
     """A template that is a pipe is refused, any other pipe or device is passed over."""
     Path("own").mkdir()
-    Path("own/resource.py.jinja").write_text("{# restencil-context: 2 #}{% extends 'builtin/resource.py.jinja' %}")
+    Path("own/resource.py.jinja").write_text("{# restencil-context: 3 #}{% extends 'builtin/resource.py.jinja' %}")
     os.mkfifo("own/pipe")
     Path("own/zero").symlink_to("/dev/zero")
     Path("own/again").symlink_to(".")

@@ -11,7 +11,7 @@ from tests.effort import examples
 
 from restencil_generator.cli.main import run
 from restencil_generator.codegen.header import HEADER
-from restencil_generator.output.drift import Cause, compare, way_out
+from restencil_generator.output.drift import Cause, compare, remedy
 from restencil_generator.output.manifest import MANIFEST, Package, assemble
 from restencil_generator.output.write import Refused, publish
 from restencil_generator.spec.load import load_text
@@ -117,7 +117,7 @@ def test_a_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[s
     assert run(["generate"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"restencil: src/blog/posts.py:{number}: merge conflict: a merge that failed left its markers here",
-        "nothing was written. Once the specs are merged, --force writes these files anew, whatever stands in them",
+        "nothing was written. Once the specs are merged, --force writes these files anew, whatever is in them",
     ]
     assert run(["generate", "--force"]) == 0
     assert posts.read_text() == before
@@ -214,13 +214,13 @@ def test_folders_that_are_no_packages_are_no_orphans() -> None:
     assert run(["check"]) == 0
 
 
-def test_the_way_out_of_a_conflict_is_force() -> None:
+def test_the_remedy_of_a_conflict_is_force() -> None:
     """Unless it is the manifest alone."""
     posts = Path("src/blog/posts.py")
     conflicting(posts, posts.read_text().splitlines()[0])
     from restencil_generator.api import check
 
-    assert way_out(check("specs/blog.yaml", "src")) == "`restencil generate --force` writes them"
+    assert remedy(check("specs/blog.yaml", "src")) == "`restencil generate --force` writes them"
 
 
 # ---------------------------------------------------------------------------------------------------------------- fuzz

@@ -185,8 +185,8 @@ def test_only_what_differs_is_written_for_an_endpoint() -> None:
     text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
     made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
     assert made.count("errors=") == 3
-    assert "@restencil.rest(errors={404: NotFound, 409: typing.Any})" in made
-    assert "@restencil.rest(errors=None)" in made
+    assert "errors={404: NotFound, 409: typing.Any}," in made
+    assert '@restencil.rest(method="DELETE", path="/orders/:id", errors=None)' in made
 
 
 def test_an_object_of_the_name_of_a_class_is_no_clash_without_errors() -> None:

@@ -149,7 +149,7 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
       restencil check specs/blog.yaml --out src --diff
       restencil check --format sarif > drift.sarif
     """
-    from restencil_generator.output.drift import way_out
+    from restencil_generator.output.drift import remedy
     from restencil_generator.project.packages import make, orphans
 
     asked = project()
@@ -160,13 +160,13 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
     console.differences(found)
     if console.form == "text":
         for directory, differences in left.items():
-            console.say(f"{directory}: {way_out(differences)}")
+            console.say(f"{directory}: {remedy(differences)}")
     for one in made:
         differences = found[one.directory]
         if console.form == "text" and differences:
             console.say(
                 f"{one.directory}: {len(differences)} of {files(one.count)} differ from {one.source}; "
-                f"{way_out(differences)}"
+                f"{remedy(differences)}"
             )
         elif console.form == "text":
             console.up_to_date(one)

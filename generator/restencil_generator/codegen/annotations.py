@@ -1,12 +1,12 @@
 """Types of the spec as annotations: what a read gives, and what a body takes.
 
-An annotation is made as the list of its alternatives, so that what a union holds, and whether it holds None, is known
-without reading it back.
+An annotation is made as the list of its alternatives, so that the members of a union, and whether it allows None, are
+known without parsing it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from restencil_generator.codegen.imports import ENUMS, OBJECTS, Scope
@@ -26,7 +26,7 @@ def annotation(type: d.Type, scope: Scope) -> str:
 def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False, partial: bool = False) -> str:
     """The type of what a body takes: TypedDicts for entities and objects; inside others also instances.
 
-    A `partial` body of an entity may lack what others must hold.
+    A `partial` body of an entity may lack fields that others must hold.
     """
     if partial and (names := [*d.entities_in(type)]) and isinstance(type, d.EntityRef | d.UnionOf):
         return " | ".join(dict.fromkeys(_partial(name, scope) for name in names))
@@ -35,11 +35,13 @@ def body_annotation(type: d.Type, scope: Scope, *, nested: bool = False, partial
 
 def _partial(name: str, scope: Scope) -> str:
     body = scope.spec.entities[name].partial_body_name
-    return scope.sibling(scope.homes.entities[name], body) if body else body_annotation(d.EntityRef(name), scope)
+    return (
+        scope.sibling(scope.entity_modules.entities[name], body) if body else body_annotation(d.EntityRef(name), scope)
+    )
 
 
 def field_annotation(field: d.Field, scope: Scope) -> str:
-    """The type of what a body takes for a field: where that is sent as a key, the entity or its key."""
+    """The type of what a body takes for a field: the entity or its key if the key is sent."""
     return " | ".join(_keyed(field.type, scope)) if field.sends_key else body_annotation(field.type, scope, nested=True)
 
 
@@ -56,51 +58,40 @@ def scalar(type: d.Scalar, scope: Scope) -> str:
     return scope.builtin(text) if module is None else f"{scope.use(module)}.{text}"
 
 
-def object_types(type: d.Type | None) -> Iterator[d.ObjectType]:
+def object_types(type: d.Type | None) -> list[d.ObjectType]:
     """The object types in a type, inner ones first, so that they can be declared in this order."""
-    match type:
-        case d.ObjectType(members):
-            for member in members:
-                yield from object_types(member.type)
-            yield type
-        case d.Optional(of) | d.ListOf(of) | d.ValuesOf(of):
-            yield from object_types(of)
-        case d.OneOf(alternatives):
-            for one in alternatives:
-                yield from object_types(one)
-        case d.CollectionOf(of) | d.PageOf(of):
-            yield from object_types(of)
-        case d.AdderOf(of):
-            yield from object_types(of)
-        case d.QueryOf(of, _, returns):
-            yield from object_types(of)
-            yield from object_types(returns)
-        case _:
-            return
+    return [] if type is None else [part for part in d.walk(type, order="post") if isinstance(part, d.ObjectType)]
 
 
 def _read(type: d.Type, scope: Scope) -> Alternatives:
     match type:
-        case d.Optional(of) | d.InvalidateOf(of):
-            return _or_none(_read(of, scope), scope)
-        case d.ListOf(of) | d.AllOf(of):
-            return (scope.list_of(annotation(of, scope)),)
-        case d.ValuesOf(of):
-            return (scope.dict_of(annotation(of, scope)),)
-        case d.UnionOf(choices):
-            return _either(_read(d.EntityRef(choice.entity), scope) for choice in choices)
-        case d.CollectionOf(of) | d.PageOf(of):
-            return _read(of, scope)
-        case d.QueryOf(_, _, returns):
-            return _read(returns or d.Scalar("any"), scope)
-        case d.AdderOf(of, how):
-            return _read(of.of if how == "assign" else of.of.item, scope)
         case d.AnyOf(alternatives):
             return _either(_read(one, scope) for one in sorted(alternatives, key=_after_integer))
         case d.OneOf(alternatives):
             return _either(_read(one, scope) for one in alternatives)
+        case d.UnionOf(choices):
+            return _either(_read(d.EntityRef(choice.entity), scope) for choice in choices)
         case _:
-            return (_named(type, scope),)
+            return _composed(type, scope, lambda part: _read(part, scope)) or (_named(type, scope),)
+
+
+def _composed(type: d.Type, scope: Scope, part: Callable[[d.Type], Alternatives]) -> Alternatives | None:
+    """A type that holds others, which `part` makes; None for any other type."""
+    match type:
+        case d.Optional(of) | d.InvalidateOf(of):
+            return _or_none(part(of), scope)
+        case d.ListOf(of) | d.AllOf(of):
+            return (scope.list_of(" | ".join(part(of))),)
+        case d.ValuesOf(of):
+            return (scope.dict_of(" | ".join(part(of))),)
+        case d.CollectionOf(of) | d.PageOf(of):
+            return part(of)
+        case d.QueryOf(_, _, returns):
+            return part(returns or type.unwrap())
+        case d.AdderOf():
+            return part(type.unwrap())
+        case _:
+            return None
 
 
 def _named(type: d.Type, scope: Scope) -> str:
@@ -115,7 +106,7 @@ def _named(type: d.Type, scope: Scope) -> str:
         case d.ObjectRef(name):
             return scope.sibling(OBJECTS, name)
         case d.EntityRef(name):
-            return scope.sibling(scope.homes.entities[name], name)
+            return scope.sibling(scope.entity_modules.entities[name], name)
         case d.ObjectType(_, name):
             return scope.sibling(scope.module, name)
         case d.Scalar():
@@ -126,7 +117,7 @@ def _named(type: d.Type, scope: Scope) -> str:
 
 def _sent(type: d.Type, scope: Scope, nested: bool) -> Alternatives:
     match type:
-        case d.EntityRef(name):
+        case d.EntityRef():
             return _sent_entity(type, scope, nested)
         case d.ObjectRef(name):
             body = scope.spec.objects[name].body_name
@@ -136,49 +127,38 @@ def _sent(type: d.Type, scope: Scope, nested: bool) -> Alternatives:
             return _either(_sent(d.EntityRef(choice.entity), scope, nested) for choice in choices)
         case d.OneOf(alternatives):
             return _either(_sent(one, scope, True) for one in alternatives)
-        case d.Optional(of):
-            return _or_none(_sent(of, scope, True), scope)
-        case d.ListOf(of):
-            return (scope.list_of(body_annotation(of, scope, nested=True)),)
-        case d.ValuesOf(of):
-            return (scope.dict_of(body_annotation(of, scope, nested=True)),)
-        case d.CollectionOf(of):
-            return _sent(of, scope, True)
+        case d.Optional() | d.ListOf() | d.ValuesOf() | d.CollectionOf():
+            return _composed(type, scope, lambda part: _sent(part, scope, True)) or ()
         case _:
             return _read(type, scope)
 
 
 def _sent_entity(type: d.EntityRef, scope: Scope, nested: bool) -> Alternatives:
-    home, body = scope.homes.entities[type.name], scope.spec.entities[type.name].body_name
+    home, body = scope.entity_modules.entities[type.name], scope.spec.entities[type.name].body_name
     if body and not nested:
         return (scope.sibling(home, body),)
-    named = body is not None and type.name in scope.homes.nested
+    named = body is not None and type.name in scope.entity_modules.nested
     part = scope.sibling(home, body) if body and named else scope.dict_of(scope.typing("Any"))
-    return part, *_read(type, scope), *_key_types(scope.spec.entities[type.name], scope)
-
-
-def _key_types(entity: d.Entity, scope: Scope) -> Alternatives:
-    """The type of the key that stands for an entity; none where several fields are its key."""
-    key = entity.field(entity.pk[0]) if len(entity.pk) == 1 else None
-    return () if key is None else tuple(part for part in _read(key.type, scope) if part != "None")
+    return part, *_keyed(type, scope)
 
 
 def _keyed(type: d.Type, scope: Scope) -> Alternatives:
+    """An entity or its key, in whatever holds it."""
     match type:
-        case d.Optional(of):
-            return _or_none(_keyed(of, scope), scope)
-        case d.ListOf(of):
-            return (scope.list_of(" | ".join(_keyed(of, scope))),)
-        case d.ValuesOf(of):
-            return (scope.dict_of(" | ".join(_keyed(of, scope))),)
-        case d.CollectionOf(of):
-            return _keyed(of, scope)
         case d.EntityRef(name):
             return *_read(type, scope), *_key_types(scope.spec.entities[name], scope)
         case d.UnionOf(choices):
             return _either(_keyed(d.EntityRef(choice.entity), scope) for choice in choices)
+        case d.Optional() | d.ListOf() | d.ValuesOf() | d.CollectionOf():
+            return _composed(type, scope, lambda part: _keyed(part, scope)) or ()
         case _:
             return _read(type, scope)
+
+
+def _key_types(entity: d.Entity, scope: Scope) -> Alternatives:
+    """The type of the key that identifies an entity; none if its key has several fields."""
+    key = entity.field(entity.pk[0]) if len(entity.pk) == 1 else None
+    return () if key is None else tuple(part for part in _read(key.type, scope) if part != "None")
 
 
 def _or_none(found: Alternatives, scope: Scope) -> Alternatives:

@@ -1,43 +1,44 @@
-"""What a package says of the arguments of its clients: headers and search parameters of all requests, and servers."""
+"""The arguments of generated clients: headers and search parameters of all requests, and servers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from restencil_generator.codegen.annotations import annotation
+from restencil_generator.codegen.context import Parameter
 from restencil_generator.codegen.imports import Scope
-from restencil_generator.codegen.pyexpr import Call, Expression, Parameter, Table, items, literal, string
+from restencil_generator.codegen.pyexpr import Options, call, items, literal, string, table
 from restencil_generator.spec import model as d
 
 
-def params_of(spec: d.Spec, scope: Scope) -> Table | None:
-    """The `params` of the API; None where its clients have none."""
-    pairs: list[tuple[str, Expression]] = []
+def params_of(spec: d.Spec, scope: Scope) -> str | None:
+    """The `params` of the API; None if its clients have none."""
+    pairs: dict[str, str] = {}
     for param in given_to_client(spec):
-        hidden: list[tuple[str, Expression]] = [("secret", "True")] if param.secret else []
-        pairs.append((string(param.field.python), _param("header", param.field, scope, hidden)))
+        options = {"secret": "True"} if param.secret else {}
+        pairs[string(param.field.python)] = _param("header", param.field, scope, options)
     for field in spec.search_params:
-        style: list[tuple[str, Expression]] = [] if field.style is None else [("style", string(field.style))]
-        pairs.append((string(field.python), _param("query", field, scope, style)))
-    return Table(tuple(pairs)) if pairs else None
+        options = {} if field.style is None else {"style": string(field.style)}
+        pairs[string(field.python)] = _param("query", field, scope, options)
+    return table(pairs) if pairs else None
 
 
-def servers_of(spec: d.Spec, scope: Scope) -> Table | None:
-    """The `servers` of the API; None where the spec names none."""
-    pairs: list[tuple[str, Expression]] = []
+def servers_of(spec: d.Spec, scope: Scope) -> str | None:
+    """The `servers` of the API; None if the spec names none."""
+    pairs: dict[str, str] = {}
     for server in spec.servers:
-        options: list[tuple[str, Expression]] = []
+        options: dict[str, str] = {}
         if server.variables:
-            named = ((string(field.python), _param("variable", field, scope, ())) for field in server.variables)
-            options.append(("variables", Table(tuple(named))))
+            named = {string(field.python): _param("variable", field, scope, {}) for field in server.variables}
+            options["variables"] = table(named)
         if server.deprecated is not None:
-            options.append(("deprecated", string(server.deprecated)))
-        pairs.append((string(server.name), Call(scope.restencil("Server"), (string(server.url),), tuple(options))))
-    return Table(tuple(pairs)) if pairs else None
+            options["deprecated"] = string(server.deprecated)
+        pairs[string(server.name)] = call(scope.restencil("Server"), [string(server.url)], options)
+    return table(pairs) if pairs else None
 
 
 def client_parameters(spec: d.Spec, scope: Scope) -> Iterator[Parameter]:
-    """The arguments of a client for them, for type checkers."""
+    """The keyword parameters of a client for these arguments."""
     for field in (*(param.field for param in given_to_client(spec)), *spec.search_params):
         yield _parameter(field, scope, needed=field.required and field.env is None)
     if spec.servers:
@@ -50,7 +51,7 @@ def client_parameters(spec: d.Spec, scope: Scope) -> Iterator[Parameter]:
 
 
 def given_to_client(spec: d.Spec) -> tuple[d.HeaderParam, ...]:
-    """The headers that are arguments of the client; those that are made for each call are not."""
+    """The headers that are arguments of the client, without those that are made for each call."""
     return tuple(param for param in spec.header_params if param.auto is None)
 
 
@@ -60,23 +61,23 @@ def _parameter(field: d.Field, scope: Scope, *, needed: bool) -> Parameter:
     return Parameter(field.python, annotation(d.Optional(field.type), scope), "None")
 
 
-def _param(kind: str, field: d.Field, scope: Scope, more: Iterable[tuple[str, Expression]]) -> Call:
-    options: list[tuple[str, Expression]] = []
+def _param(kind: str, field: d.Field, scope: Scope, more: Options) -> str:
+    options: dict[str, str] = {}
     if field.written_default and field.default is not None and field.default is not d.MISSING:
-        options.append(("default", _default(field.default)))
+        options["default"] = _default(field.default)
     if field.env is not None:
-        options.append(("env", string(field.env)))
+        options["env"] = string(field.env)
     if field.required:
-        options.append(("required", "True"))
-    options += more
+        options["required"] = "True"
+    options |= more
     if field.deprecated is not None:
-        options.append(("deprecated", string(field.deprecated)))
-    given = () if kind == "variable" else (string(field.wire),)
-    return Call(f"{scope.restencil('ClientParam')}.{kind}", given, tuple(options))
+        options["deprecated"] = string(field.deprecated)
+    given = [] if kind == "variable" else [string(field.wire)]
+    return call(f"{scope.restencil('ClientParam')}.{kind}", given, options)
 
 
-def _default(value: d.Json) -> Expression:
+def _default(value: d.Json) -> str:
     if isinstance(value, list):
-        return items([_default(item) for item in value])
+        return items(_default(item) for item in value)
     assert not isinstance(value, dict)
     return literal(value)

@@ -1,8 +1,8 @@
 """The names of one generated module: what it declares, and what it imports.
 
-Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may name its own
-things as it likes; but for `schema`, `Sequence` and `Mapping`. Where a name of the spec is also that of an import, the
-import gets a leading underscore, which no name of a spec can have.
+Everything from elsewhere is imported qualified (`datetime.datetime`, `users.User`), so that a spec may choose its names
+freely; only `schema`, `Sequence` and `Mapping` are imported by name. If a name of the spec is also that of an import,
+the import gets a leading underscore, which no name of a spec can have.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from restencil_generator.codegen.pyexpr import Call, Expression, Lambda, imported, natural, string
+from restencil_generator.codegen.context import Import
+from restencil_generator.codegen.pyexpr import call, imported, natural, string
 from restencil_generator.spec import model as d
 
 CLIENT: Final = "_client"
@@ -22,15 +23,6 @@ OBJECTS: Final = "_objects"
 RUNTIME: Final = "restencil"
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Import:
-    """`import module as alias`, or `from module import names` where there are any (a pair: `name as alias`)."""
-
-    module: str
-    names: tuple[tuple[str, str | None], ...] = ()
-    alias: str | None = None
-
-
 def module_of(resource: d.Resource) -> str:
     """The module of a resource: its name in lower case, as modules are called."""
     return resource.python.lower()
@@ -38,9 +30,9 @@ def module_of(resource: d.Resource) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class EntityModules:
-    """In which module of the package each entity stands; everything else follows from its kind.
+    """The module of the package that each entity is in; that of everything else follows from its kind.
 
-    `nested` are the entities whose TypedDict may stand in that of another body.
+    `nested` are the entities whose TypedDict may be part of that of another body.
     """
 
     spec: d.Spec
@@ -50,8 +42,8 @@ class EntityModules:
 
 @dataclasses.dataclass(slots=True)
 class _Uses:
-    """What a module needs from elsewhere: modules, names that are imported from modules, and classes of the package,
-    with whether they are needed at run time.
+    """What a module imports: modules, names of modules, and classes of the package with whether they are needed at run
+    time.
     """
 
     modules: set[str] = dataclasses.field(default_factory=set[str])
@@ -61,30 +53,30 @@ class _Uses:
 
 
 class Scope:
-    """What one module declares and imports. `members` are the names in its classes: fields, endpoints, resources."""
+    """Names that one module declares and imports. `members` are those in its classes: fields, endpoints, resources."""
 
-    def __init__(self, module: str, homes: EntityModules, members: Iterable[str]) -> None:
+    def __init__(self, module: str, entity_modules: EntityModules, members: Iterable[str]) -> None:
         self.module = module
-        self.spec = homes.spec
-        self.homes = homes
+        self.spec = entity_modules.spec
+        self.entity_modules = entity_modules
         self._members = frozenset(members)
         self._uses = _Uses()
         self.defined: set[str] = set()
-        """Classes of this module that stand above the place that is being planned."""
+        """Classes of this module that are defined above the one that is being planned."""
 
     # ------------------------------------------------------------------------------------------------------------ names
 
     def use(self, module: str) -> str:
-        """The name under which a module stands here; it is imported from now on."""
+        """The name of a module here; it is imported from now on."""
         self._uses.modules.add(module)
-        return self._standing(module)
+        return self._name_of(module)
 
-    def _standing(self, module: str) -> str:
+    def _name_of(self, module: str) -> str:
         head = module.partition(".")[0]
         return module if self._outside(head) == head else f"_{module.replace('.', '_')}"
 
     def builtin(self, name: str) -> str:
-        """A built-in name, qualified where the spec uses it for something of its own."""
+        """A built-in name, qualified if the spec uses it for something else."""
         return f"{self.use('builtins')}.{name}" if self._outside(name) != name else name
 
     def sibling(self, module: str, name: str, *, real: bool = False) -> str:
@@ -102,8 +94,8 @@ class Scope:
         return f"{self.use('typing')}.{name}"
 
     def is_any(self, text: str) -> bool:
-        """Whether a type says nothing."""
-        return text == f"{self._standing('typing')}.Any"
+        """Whether a type is `Any`."""
+        return text == f"{self._name_of('typing')}.Any"
 
     def restencil(self, name: str) -> str:
         """A public name of the runtime."""
@@ -113,29 +105,29 @@ class Scope:
         """A schema kind of the runtime."""
         return f"{self._part(RUNTIME, 'schema')}.{name}"
 
-    def hook(self, reference: d.Reference) -> Call:
-        """Hand-written code, imported when it is first called."""
-        return Call(self.restencil("lazy_function"), (string(f"{reference.module}:{reference.name}"),))
+    def hook(self, reference: d.Reference) -> str:
+        """A hand-written function, imported when it is first called."""
+        return call(self.restencil("lazy_function"), [string(f"{reference.module}:{reference.name}")])
 
     def hand_written(self, reference: d.Reference) -> str:
         """A hand-written class, imported with the module."""
         return f"{self.use(reference.module)}.{reference.name}"
 
     def _part(self, module: str, name: str) -> str:
-        """The name here of a part of a module that is imported by itself: one that is read often."""
+        """The name here of a part of a module that is imported by itself, as it is used often."""
         self._uses.parts.add((module, name))
         return self._outside(name)
 
     def _inside(self, name: str) -> str:
-        """The name here of something that the package exports: such names differ from each other, not from members."""
+        """The name here of an export of the package: such names differ from each other, not from members."""
         return f"_{name}" if name in self._members else name
 
     def _outside(self, name: str) -> str:
-        """The name here of something from outside of the package."""
+        """The name here of something from outside the package."""
         return f"_{name}" if name in self._members or name in self.spec.namespace else name
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a class of this module is used where a member of its name hides it, so that it needs another one."""
+        """Whether a class of this module is used where a member of its name hides it, so that it needs another name."""
         return name in self._uses.hidden
 
     # ---------------------------------------------------------------------------------------------------------- imports
@@ -166,35 +158,35 @@ class Scope:
     # ------------------------------------------------------------------------------------------------------------ forms
 
     def mapping(self) -> str:
-        """The type of a mapping with text keys and anything in it."""
+        """The type of a mapping from strings to anything."""
         return f"{self._part('collections.abc', 'Mapping')}[{self.builtin('str')}, {self.typing('Any')}]"
 
     def list_of(self, item: str) -> str:
-        """The type of a list, which is read-only where it is a result and may be any sequence where it is sent."""
+        """The type of a list: read-only as a result, any sequence as an argument."""
         return f"{self._part('collections.abc', 'Sequence')}[{item}]"
 
     def dict_of(self, item: str) -> str:
-        """The type of a dict with text keys."""
+        """The type of a dict with string keys."""
         return f"{self.builtin('dict')}[{self.builtin('str')}, {item}]"
 
-    def lazily(self, name: str) -> Expression:
-        """An entity class where a schema is wanted: itself where it is defined above, else looked up at first use."""
-        home = self.homes.entities[name]
+    def lazily(self, name: str) -> str:
+        """An entity class as a schema: itself if it is defined above, else looked up at first use."""
+        home = self.entity_modules.entities[name]
         if home != self.module:
-            return Call(self.schema("Lazy"), (string(f".{home}:{name}"), "__name__"))
+            return call(self.schema("Lazy"), [string(f".{home}:{name}"), "__name__"])
         return self._here(name)
 
-    def object_lazily(self, name: str) -> Expression:
-        """The class of an object where a schema is wanted: itself, or beside it where it may be defined below."""
+    def object_lazily(self, name: str) -> str:
+        """The class of an object as a schema: itself, but looked up at first use in its own module."""
         if self.module != OBJECTS:
             return self.sibling(OBJECTS, name, real=True)
         return self._here(name)
 
-    def _here(self, name: str) -> Expression:
-        """A class of this very module: itself where it is defined above, else looked up at first use."""
-        # A lambda does not see the members of the class that it stands in.
+    def _here(self, name: str) -> str:
+        """A class of this very module: itself if it is defined above, else looked up at first use."""
+        # A lambda does not see the members of the class around it.
         plain = name in self.defined and name not in self._members
-        return name if plain else Call(self.schema("Lazy"), (Lambda(name),))
+        return name if plain else call(self.schema("Lazy"), [f"lambda: {name}"])
 
 
 STANDARD: Final = ("builtins", "collections.abc", "datetime", "decimal", "importlib", "typing", "uuid", "warnings")

@@ -7,53 +7,52 @@ import re
 from typing import Final
 
 from restencil_generator.codegen.imports import OBJECTS, Scope
-from restencil_generator.codegen.pyexpr import Call, Expression, Table, items, literal, string
+from restencil_generator.codegen.pyexpr import call, items, literal, string, table
 from restencil_generator.spec import model as d
-from restencil_generator.spec.validate_value import validation_errors
+from restencil_generator.spec.validate_value import fits
 
 _INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def json_value(value: d.Json) -> Expression:
-    """JSON data as Python code."""
+def json_value(value: d.Json, *, brief: bool = False) -> str:
+    """JSON data as Python code; with `brief` only the first item of each list, and `...` for the others."""
     if isinstance(value, list):
-        return items([json_value(part) for part in value])
+        shown = [json_value(part, brief=brief) for part in (value[:1] if brief else value)]
+        return items([*shown, "..."] if brief and len(value) > 1 else shown)
     if isinstance(value, dict):
-        return Table(tuple((string(key), json_value(part)) for key, part in value.items()))
+        return table({string(key): json_value(part, brief=brief) for key, part in value.items()})
     return literal(value)
 
 
-def default(type: d.Type, value: d.Json, scope: Scope) -> Expression:
+def default(type: d.Type, value: d.Json, scope: Scope) -> str:
     """A default (JSON under Python names) as a Python value."""
     if value is None:
         return "None"
-    match type:
-        case d.Optional(item):
-            return default(item, value, scope)
+    match concrete(type, value, scope):
         case d.Scalar(name):
             return _scalar(name, value, scope)
-        case d.OneOf(alternatives):
-            return default(_default_of(alternatives, value, scope), value, scope)
         case d.ObjectRef(name) if isinstance(value, dict):
             fields = {field.name: field for field in scope.spec.objects[name].fields}
-            given = tuple((fields[key].python, default(fields[key].type, part, scope)) for key, part in value.items())
-            return Call(scope.sibling(OBJECTS, name, real=True), (), given)
-        case d.ListOf(item) | d.CollectionOf(d.ListOf(item)) if isinstance(value, list):
-            return items([default(item, part, scope) for part in value])
-        case d.ValuesOf(item) | d.CollectionOf(d.ValuesOf(item)) if isinstance(value, dict):
-            return Table(tuple((string(key), default(item, part, scope)) for key, part in value.items()))
+            given = {fields[key].python: default(fields[key].type, part, scope) for key, part in value.items()}
+            return call(scope.sibling(OBJECTS, name, real=True), (), given)
+        case d.ListOf(item) if isinstance(value, list):
+            return items(default(item, part, scope) for part in value)
+        case d.ValuesOf(item) if isinstance(value, dict):
+            return table({string(key): default(item, part, scope) for key, part in value.items()})
         case _:
             return json_value(value)
 
 
-def _default_of(alternatives: tuple[d.Type, ...], value: d.Json, scope: Scope) -> d.Type:
-    """The first of several types that a default fits."""
-    return next(
-        (one for one in alternatives if not any(validation_errors(scope.spec, one, value, "default"))), d.Scalar("any")
-    )
+def concrete(type: d.Type, value: d.Json, scope: Scope) -> d.Type:
+    """The type of a default: without `?`, and of several types the first that it fits."""
+    bare = type.unwrap()
+    if not isinstance(bare, d.OneOf):
+        return bare
+    fitting = (one for one in bare.alternatives if fits(scope.spec, one, value, "default"))
+    return next(fitting, d.Scalar("any")).unwrap()
 
 
-def _scalar(name: str, value: d.Json, scope: Scope) -> Expression:
+def _scalar(name: str, value: d.Json, scope: Scope) -> str:
     if name == "decimal":
         text = str(value)
         return f"{scope.use('decimal')}.Decimal({text if _INTEGER.fullmatch(text) else string(text)})"

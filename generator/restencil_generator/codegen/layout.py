@@ -1,26 +1,33 @@
-"""Expressions and docstrings as lines: what fits stays on one line, else one item a line with a comma behind each.
+"""Breaks lines of rendered code that are too long: one item per line, with a comma behind each.
 
-That is how black lays out code that has such commas, at every line length from 88 up, so what comes from here needs no
-formatting. The widths in this module are those of black's default.
+Templates write a statement on one line. Code that is laid out here is code that black leaves alone (tests prove it), in
+a tiny part of the time. What stays too long is left to black. The widths are those of black's defaults.
 """
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-from restencil_generator.codegen.pyexpr import Call, Example, Expression, Items, Lambda, Parameter, Table, doc_text
+from restencil_generator.codegen.pyexpr import doc_text
 
 WIDTH: Final = 88
 _STEP: Final = "    "
-QUOTE: Final = '"'
+_QUOTE: Final = '"'
+
+_STRING: Final = r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
+_LITERAL: Final = re.compile(
+    rf'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|{_STRING}|#[^\n]*', re.DOTALL
+)
+_TOKEN: Final = re.compile(rf"{_STRING}|[()\[\]{{}},:#]|\blambda\b| = ")
 
 
 def width(text: str) -> int:
     """The columns that a line takes at most: characters beyond ASCII may take two.
 
-    Which of them do is not the same everywhere; taking all of them for wide only breaks a line somewhat early.
+    Which of them do is not the same everywhere; counting each as two only breaks a line somewhat early.
     """
     return len(text) if text.isascii() else len(text) + sum(char > "\x7f" for char in text)
 
@@ -30,58 +37,142 @@ def fits(text: str) -> bool:
     return all(width(line) <= WIDTH for line in text.split("\n"))
 
 
-def statement(before: str, expression: Expression, after: str = "", indent: int = 0) -> str:
-    """`before expression after` at an indentation of so many columns, over as many lines as it needs.
+def lay_out(text: str) -> str:
+    """A module with each line broken at its brackets that is too long and holds a whole statement."""
+    lines = text.split("\n")
+    long = [number for number, line in enumerate(lines) if width(line) > WIDTH]
+    if not long:
+        return text
+    inside = _lines_of_literals(text)
+    for number in long:
+        if number not in inside:
+            line = lines[number]
+            bare = line.lstrip(" ")
+            lines[number] = "\n".join(break_line(bare, len(line) - len(bare)))
+    return "\n".join(lines)
 
-    The first line comes without its indentation, which stands in the template.
+
+def _lines_of_literals(text: str) -> set[int]:
+    """The numbers of the lines, from 0, that belong to a string of several lines, such as a docstring."""
+    found: set[int] = set()
+    number, position = 0, 0
+    for match in _LITERAL.finditer(text):
+        number += text.count("\n", position, match.start())
+        height = match[0].count("\n")
+        if height:
+            found.update(range(number, number + height + 1))
+        number, position = number + height, match.end()
+    return found
+
+
+class _Shape(NamedTuple):
+    """Where a line can be broken: behind its assignment, and at pairs of brackets of the outermost level."""
+
+    value: int
+    brackets: list[tuple[int, int]]
+
+
+def break_line(text: str, indent: int = 0) -> list[str]:
+    """The lines of a statement, or of one item of it, at an indentation of so many columns."""
+    margin = " " * indent
+    if indent + width(text) <= WIDTH:
+        return [margin + text]
+    shape = _shape(text)
+    if shape is None:
+        return [margin + text]
+    if text.startswith("from ") and not shape.brackets and " import " in text:
+        before, _, names = text.partition(" import ")
+        return _broken(f"{before} import (", names.split(", "), ")", margin)
+    defines = text.startswith("def ")
+    brackets = shape.brackets if defines else [each for each in shape.brackets if each[0] >= shape.value]
+    if not brackets or (not shape.value and not defines and _is_annotation(text)):
+        return [margin + text]
+    start, end = brackets[0] if defines else brackets[-1]
+    parts = list(_items(text[start + 1 : end]))
+    subscript = text[start] == "[" and text[start - 1 : start].isalnum()
+    if not parts or (subscript and len(parts) == 1):
+        return [margin + text]
+    if shape.value and text[start - 1 : start].isalnum() and indent + width(text[: start + 1]) > WIDTH:
+        return [margin + text[: shape.value] + "(", *break_line(text[shape.value :], indent + 4), margin + ")"]
+    return _broken(text[: start + 1], parts, text[end:], margin)
+
+
+def _broken(opening: str, parts: Sequence[str], closing: str, margin: str) -> list[str]:
+    inner = [line for part in parts for line in break_line(f"{part},", len(margin) + len(_STEP))]
+    return [margin + opening, *inner, margin + closing]
+
+
+_ANNOTATION: Final = re.compile(r"\w+: [\w.]+\[")
+
+
+def _is_annotation(text: str) -> bool:
+    """Whether a line declares a name without a value: commas in its brackets would change the type."""
+    return _ANNOTATION.match(text) is not None
+
+
+def _shape(text: str) -> _Shape | None:
+    """Where a line can be broken; None where it is no whole statement, or ends in a comment."""
+    value, depth, start = 0, 0, 0
+    brackets: list[tuple[int, int]] = []
+    for match in _TOKEN.finditer(text):
+        mark = match[0]
+        if mark in "([{":
+            if not depth:
+                start = match.start()
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+            if not depth:
+                brackets.append((start, match.start()))
+            elif depth < 0:
+                return None
+        elif mark == "#":
+            return None
+        elif mark == " = " and not depth and not value:
+            value = match.end()
+    return _Shape(value, brackets) if not depth else None
+
+
+def _items(text: str) -> Iterator[str]:
+    """The parts between the commas of the outermost level."""
+    depth, start, parameters = 0, 0, False
+    for match in _TOKEN.finditer(text):
+        mark = match[0]
+        if mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth -= 1
+        elif depth:
+            continue
+        elif mark == "lambda":
+            parameters = True
+        elif mark == ":":
+            parameters = False
+        elif mark == "," and not parameters:
+            yield text[start : match.start()].strip()
+            start = match.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+# ----------------------------------------------------------------------------------------------------------- docstrings
+
+
+def docstring(text: str, indent: int = 0, code: Sequence[tuple[str, str | None]] = ()) -> str:
+    """A docstring: on one line if it fits, else with the closing quotes on a line of their own.
+
+    Long lines are wrapped, and a space separates a quote at either end from the quotes of the literal; nothing else of
+    the text changes. `code` holds headings with an expression each, which is shown below its heading as code that can
+    be pasted; nothing is shown for None.
     """
-    flat = before + on_one_line(expression) + after
-    if indent + width(flat) <= WIDTH:
-        return flat
-    if isinstance(expression, Call) and before.endswith(" = ") and not after:
-        head = f"{before}{expression.function}("
-        if indent + width(head) > WIDTH:
-            margin = " " * indent
-            return f"{before}(\n{margin}{_STEP}{statement('', expression, '', indent + len(_STEP))}\n{margin})"
-    return before + _broken(expression, indent) + after
-
-
-def head(before: str, parts: Sequence[str | tuple[str, Expression]], after: str, indent: int = 0) -> str:
-    """`before(part, …)after`: the head of a class or function; a pair is a keyword with its value."""
-    flat = f"{before}({', '.join(_flat_part(part) for part in parts)}){after}"
-    if indent + width(flat) <= WIDTH or not parts:
-        return flat
-    return before + _bracketed("(", [_part(part, indent + 4) for part in parts], ")", indent) + after
-
-
-def signature(before: str, receiver: str, parameters: Sequence[Parameter], after: str, indent: int = 0) -> str:
-    """`before(receiver, *, parameter, …)after`: the head of a method whose parameters are keywords."""
-    parts: list[str] = [receiver]
-    if parameters:
-        parts.append("*")
-    for parameter in parameters:
-        default = "" if parameter.default is None else f" = {on_one_line(parameter.default)}"
-        parts.append(f"{parameter.name}: {parameter.type}{default}")
-    return head(before, parts, after, indent)
-
-
-def import_names(before: str, names: Sequence[str], indent: int = 0) -> str:
-    """`from module import name, …`, in brackets where it does not fit on a line."""
-    flat = before + ", ".join(names)
-    return flat if indent + width(flat) <= WIDTH else before + _bracketed("(", names, ")", indent)
-
-
-def docstring(text: str, indent: int = 0, example: Example | None = None) -> str:
-    """A docstring: on one line where it fits, else with the closing quotes on a line of their own.
-
-    Long lines are wrapped, and a space keeps a quote at either end from the quotes of the literal; nothing else of the
-    text changes. The example stands below it as code that can be pasted.
-    """
-    lines = _doc_lines(text, WIDTH - indent) + ([] if example is None else _example_lines(example, indent))
-    if lines[0].startswith('"'):
+    lines = _doc_lines(text, WIDTH - indent)
+    for heading, expression in code:
+        if expression is not None:
+            lines += ["", *_doc_lines(heading, WIDTH - indent), "", *_code_lines(expression, indent)]
+    if lines[0].startswith(_QUOTE):
         lines[0] = " " + lines[0]
     if len(lines) == 1:
-        return f'"""{lines[0]}{" " if lines[0].endswith(QUOTE) else ""}"""'
+        return f'"""{lines[0]}{" " if lines[0].endswith(_QUOTE) else ""}"""'
     first, *rest = lines
     margin = " " * indent
     body = "".join(f"\n{margin}{line}" if line else "\n" for line in rest)
@@ -89,7 +180,7 @@ def docstring(text: str, indent: int = 0, example: Example | None = None) -> str
 
 
 def _doc_lines(text: str, width: int) -> list[str]:
-    """The lines of a docstring: those of the text, long ones wrapped, margins and empty lines at the ends gone."""
+    """The lines of a docstring: those of the text, long ones wrapped, without margins and empty lines at the ends."""
     given = [line.rstrip() for line in doc_text(text.replace("\r\n", "\n").replace("\r", "\n")).strip().split("\n")]
     if len(given) == 1:
         if len(given[0]) + 6 <= width:
@@ -103,17 +194,9 @@ def _doc_lines(text: str, width: int) -> list[str]:
     return found
 
 
-def _example_lines(example: Example, indent: int) -> list[str]:
-    lines = ["", "Example:", "", *_code_lines(example.call, indent)]
-    if example.answer is not None:
-        lines += ["", "The server answers:", "", *_code_lines(example.answer, indent)]
-    return lines
-
-
-def _code_lines(expression: Expression, indent: int) -> list[str]:
+def _code_lines(expression: str, indent: int) -> list[str]:
     """An expression as lines of a docstring whose margin is so many columns wide."""
-    first, *others = statement("", expression, "", indent + len(_STEP)).split("\n")
-    return [doc_text(line) for line in (_STEP + first, *(line[indent:] for line in others))]
+    return [doc_text(line[indent:]) for line in break_line(expression, indent + len(_STEP))]
 
 
 def _wrap(line: str, width: int) -> list[str]:
@@ -129,59 +212,3 @@ def _wrap(line: str, width: int) -> list[str]:
         replace_whitespace=False,
         expand_tabs=False,
     )
-
-
-# ---------------------------------------------------------------------------------------------------------- expressions
-
-
-def on_one_line(expression: Expression) -> str:
-    """The expression on one line."""
-    match expression:
-        case str():
-            return expression
-        case Call(function, arguments, keywords, after):
-            parts = [on_one_line(argument) for argument in arguments]
-            parts += [f"{name}={on_one_line(value)}" for name, value in keywords]
-            return f"{function}({', '.join(parts)}){after}"
-        case Items(inside, before, brackets):
-            comma = "," if brackets == "()" and len(inside) == 1 else ""
-            return f"{before}{brackets[0]}{', '.join(map(on_one_line, inside))}{comma}{brackets[1]}"
-        case Table(pairs):
-            return "{" + ", ".join(f"{key}: {on_one_line(value)}" for key, value in pairs) + "}"
-        case Lambda(body, parameters):
-            return f"lambda {parameters}: {on_one_line(body)}" if parameters else f"lambda: {on_one_line(body)}"
-
-
-def _broken(expression: Expression, indent: int) -> str:
-    """The expression with its outermost brackets broken; what has none stays as it is."""
-    inner = indent + 4
-    match expression:
-        case Call(function, arguments, keywords, after) if arguments or keywords:
-            parts = [_line("", argument, inner) for argument in arguments]
-            parts += [_line(f"{name}=", value, inner) for name, value in keywords]
-            return function + _bracketed("(", parts, f"){after}", indent)
-        case Items(inside, before, brackets) if inside:
-            return before + _bracketed(brackets[0], [_line("", item, inner) for item in inside], brackets[1], indent)
-        case Table(pairs) if pairs:
-            return _bracketed("{", [_line(f"{key}: ", value, inner) for key, value in pairs], "}", indent)
-        case _:
-            return on_one_line(expression)
-
-
-def _line(before: str, expression: Expression, indent: int) -> str:
-    """One item on a line of its own, with room for the comma behind it."""
-    return statement(before, expression, ",", indent)[:-1]
-
-
-def _part(part: str | tuple[str, Expression], indent: int) -> str:
-    return part if isinstance(part, str) else _line(f"{part[0]}=", part[1], indent)
-
-
-def _flat_part(part: str | tuple[str, Expression]) -> str:
-    return part if isinstance(part, str) else f"{part[0]}={on_one_line(part[1])}"
-
-
-def _bracketed(opening: str, parts: Sequence[str], closing: str, indent: int) -> str:
-    margin = " " * indent
-    lines = "".join(f"\n{margin}{_STEP}{part}," for part in parts)
-    return f"{opening}{lines}\n{margin}{closing}"

@@ -1,71 +1,44 @@
-"""Code as data: what the plan says and the templates lay out. Nothing here knows about lines or columns."""
+"""Python expressions as flat strings: literals, calls, lists, tuples and dicts. `layout` breaks what is too long."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 Parts: TypeAlias = "list[tuple[int, str]]"
-"""A name taken apart at its numbers, for comparison."""
+"""A name split at its numbers, for comparison."""
+
+Options: TypeAlias = Mapping[str, str]
+"""Keyword arguments: each name with the expression of its value, in the order in which they are written."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Call:
-    """`function(argument, …, keyword=value, …)after`, where `after` is an attribute such as `.push`, or empty."""
-
-    function: str
-    arguments: tuple[Expression, ...] = ()
-    keywords: tuple[tuple[str, Expression], ...] = ()
-    after: str = ""
+def call(function: str, arguments: Iterable[str] = (), options: Options | None = None) -> str:
+    """`function(argument, …, name=value, …)`."""
+    return f"{function}({', '.join([*arguments, *keywords(options or {})])})"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Items:
-    """A list `[…]`, a tuple `(…)`, or with `before` a subscript such as `typing.Literal[…]`."""
-
-    items: tuple[Expression, ...]
-    before: str = ""
-    brackets: str = "[]"
+def keywords(options: Options) -> list[str]:
+    """Each option as `name=value`."""
+    return [f"{name}={value}" for name, value in options.items()]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Table:
-    """A dict `{key: value, …}`; keys are texts of code."""
-
-    pairs: tuple[tuple[str, Expression], ...]
+def items(values: Iterable[str]) -> str:
+    """A list of expressions."""
+    return f"[{', '.join(values)}]"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Lambda:
-    """`lambda parameters: body`."""
-
-    body: Expression
-    parameters: str = ""
+def pair(values: Iterable[str]) -> str:
+    """A tuple of expressions."""
+    found = list(values)
+    return f"({', '.join(found)}{',' if len(found) == 1 else ''})"
 
 
-Expression: TypeAlias = str | Call | Items | Table | Lambda
-"""A piece of code: a text that stays on one line, or something with brackets that may be broken over lines."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Parameter:
-    """A keyword parameter of a function: `name: type = default`."""
-
-    name: str
-    type: str
-    default: Expression | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Example:
-    """A call as a docstring shows it, and what the server answers (None: it is not shown)."""
-
-    call: Call
-    answer: Expression | None = None
+def table(pairs: Mapping[str, str]) -> str:
+    """A dict; its keys are expressions too."""
+    return "{" + ", ".join(f"{key}: {value}" for key, value in pairs.items()) + "}"
 
 
 # ------------------------------------------------------------------------------------------------------------- literals
@@ -76,10 +49,10 @@ _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def string(text: str) -> str:
-    """The text as a Python literal on one line, in the quotes that need the fewest escapes (double ones where equal).
+    """A Python string literal on one line, in the quotes that need the fewest escapes (double ones if equal).
 
-    Characters that do not print, and those that turn the direction of a text, are written as escapes, so that the code
-    reads as it runs.
+    Characters that do not print, and those that change the text direction, are escaped, so that the code reads as it
+    runs.
     """
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
@@ -97,19 +70,19 @@ def literal(value: str | int | float | bool | None) -> str:
 
 
 def integer(value: int) -> str:
-    """A whole number with its thousands set apart, as a person writes durations: `60_000`."""
+    """An integer with separated thousands, as people write durations: `60_000`."""
     return f"{value:_}" if value >= 10_000 else str(value)
 
 
 @functools.lru_cache(maxsize=8192)
 def natural(name: str) -> tuple[bool, bool, Parts]:
-    """The order of names in `__all__`: constants, classes, the rest; `item9` before `item10`."""
+    """The sort key of names in `__all__`: constants, classes, the rest; `item9` before `item10`."""
     constant = len(name) > 1 and name.isupper()
     return not constant, not constant and not name[:1].isupper(), _parts(name)
 
 
 def imported(name: str) -> tuple[bool, bool, Parts, Parts]:
-    """The order of names in an import: that of `__all__`, but case counts last: `Call` before `CBody`."""
+    """The sort key of names in an import: as in `__all__`, but case counts last: `Call` before `CBody`."""
     *kind, parts = natural(name)
     return kind[0], kind[1], _parts(name.lower()), parts
 
@@ -118,25 +91,15 @@ def _parts(name: str) -> Parts:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", name) if part]
 
 
-def items(values: Sequence[Expression]) -> Items:
-    """A list of expressions."""
-    return Items(tuple(values))
-
-
-def pair(values: Sequence[Expression]) -> Items:
-    """A tuple of expressions."""
-    return Items(tuple(values), brackets="()")
-
-
 def doc_text(text: str) -> str:
-    """A text as it stands inside triple double quotes: nothing in it ends the literal or hides from the reader."""
-    if _PLAIN.fullmatch(text):
+    """The text between triple double quotes: nothing in it ends the literal or is invisible."""
+    if _PLAIN.fullmatch(text.replace("\n", "")):
         return text
     return "".join(map(_visible_in_doc, text)).replace('"""', '\\"\\"\\"')
 
 
 def comment(text: str) -> str:
-    """A text as it stands in a comment: on one line, with nothing that hides from the reader."""
+    """The text of a comment: one line, and nothing in it is invisible."""
     return "".join(map(_visible, text))
 
 
@@ -152,7 +115,7 @@ def _visible(char: str) -> str:
 
 
 def _every_python_prints(char: str) -> bool:
-    """Whether no supported Python takes the character for unassigned: what is escaped must not depend on the Python.
+    """Whether every supported Python knows the character: what is escaped must not depend on the Python version.
 
     Every Python has the Unicode of 2002 beside its own; emoji came later.
     """

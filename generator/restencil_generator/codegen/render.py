@@ -1,28 +1,23 @@
 """Modules of a plan as text, through Jinja templates: the built-in ones, or a user's own in their place.
 
 A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` keeps it and
-replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 2 #}`.
+replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 3 #}`.
 """
 
 from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import jinja2
 
-from restencil_generator.codegen import layout
-from restencil_generator.codegen.imports import Import
-from restencil_generator.codegen.plan import CONTEXT_VERSION, Module
-from restencil_generator.codegen.pyexpr import Expression
+from restencil_generator.codegen import layout, pyexpr
+from restencil_generator.codegen.context import CONTEXT_VERSION, Import, Module, Parameter
 from restencil_generator.exceptions import Failure
 from restencil_generator.spec.source.files import read_regular
-
-if TYPE_CHECKING:
-    from restencil_generator.codegen.resource_class import Method
 
 _VERSION: Final = re.compile(r"\{#-?\s*restencil-context:\s*(\d+)\s*-?#\}")
 _SUFFIX: Final = ".jinja"
@@ -45,17 +40,26 @@ class Renderer:
             autoescape=False,  # noqa: S701  # what comes out is Python, and its literals are made by `pyexpr`
         )
         known: Any = self._environment.filters
+        known["comment"] = pyexpr.comment
         known["docstring"] = layout.docstring
-        known["head"] = _head
         known["import_line"] = _import_line
-        known["signature"] = _signature
-        known["statement"] = _statement
+        known["keyword_only"] = _keyword_only
+        known["arguments"] = _arguments
+        known["keywords"] = _keywords
+        known["literal"] = _literal
         known.update(filters or {})
 
     @property
     def custom(self) -> bool:
         """Whether a user's templates take part."""
         return self._own is not None
+
+    def user_template(self, module: Module) -> str:
+        """The template of the user's that a module was rendered with, or all that may have been; empty for none."""
+        if self._own is None:
+            return ""
+        own = sorted(path.relative_to(self._own).as_posix() for path in self._own.rglob(f"*{_SUFFIX}"))
+        return str(self._own / module.template) if module.template in own else f"{self._own} ({', '.join(own)})"
 
     def render(self, module: Module) -> str:
         """The text of a module. Raises `Failure` that shows the line of the template where a user's own fails."""
@@ -130,33 +134,40 @@ def _excerpt(source: str | None, line: int) -> str:
 # ------------------------------------------------------------------------------------------------------------- filters
 
 
-def _statement(expression: Expression, before: str = "", after: str = "", indent: int = 0) -> str:
-    return layout.statement(before, expression, after, indent)
+class _Declaration(Protocol):
+    """What the filter `arguments` takes: a class with its bases and options."""
 
-
-class _HasHead:
-    """What the filter `head` takes: a class with bases and keywords."""
-
-    name: str
     bases: Sequence[str]
-    keywords: Sequence[tuple[str, Expression]]
+    options: pyexpr.Options
 
 
-def _head(thing: _HasHead, word: str) -> str:
-    return layout.head(f"{word} {thing.name}", [*thing.bases, *thing.keywords], ":")
+def _arguments(declaration: _Declaration) -> str:
+    """Bases and options of a class as they are between its brackets: `Base, name=value`."""
+    return ", ".join([*declaration.bases, *pyexpr.keywords(declaration.options)])
 
 
-def _signature(method: Method, indent: int = 0, body: str = "") -> str:
-    after = f" -> {method.returns}:{body}"
-    return layout.signature(f"def {method.name}", method.receiver, method.parameters, after, indent)
+def _keywords(options: pyexpr.Options) -> str:
+    """Options as they are in a call: `name=value, name=value`."""
+    return ", ".join(pyexpr.keywords(options))
 
 
-def _import_line(line: Import, indent: int = 0) -> str:
+def _keyword_only(parameters: Sequence[Parameter]) -> str:
+    """Keyword-only parameters as they follow the receiver: `, *, id: int, name: str = ""`."""
+    found = (f"{one.name}: {one.type}" + ("" if one.default is None else f" = {one.default}") for one in parameters)
+    return ", *, " + ", ".join(found) if parameters else ""
+
+
+def _import_line(line: Import) -> str:
     if not line.names:
         return f"import {line.module}" + (f" as {line.alias}" if line.alias else "")
-    return layout.import_names(f"from {line.module} import ", list(_names(line)), indent)
+    names = (name if alias is None else f"{name} as {alias}" for name, alias in line.names)
+    return f"from {line.module} import {', '.join(names)}"
 
 
-def _names(line: Import) -> Iterator[str]:
-    for name, alias in line.names:
-        yield name if alias is None else f"{name} as {alias}"
+def _literal(value: str | float | bool | Sequence[str] | None) -> str:
+    """A plain value as a Python literal."""
+    return (
+        pyexpr.literal(value)
+        if value is None or isinstance(value, str | int | float)
+        else pyexpr.items(map(pyexpr.string, value))
+    )

@@ -1,281 +1,180 @@
-"""The members of a resource class: which decorator with which options, and the signature that gives the types.
+"""The class of a resource: its options, its members with their signatures, and the options of each member.
 
-The runtime derives much from the resource (`path`, `schema`, method and schema of the standard members, all options of
-the member that another one extends). What is written is only what differs from that, so this module keeps account of
-what each member has without being told.
+The class line has the options that all members share. A member's decorator has its method, its path and every option
+that is not the class's; what a list passes on to `push` and the like is not repeated.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 from restencil_generator.codegen.annotations import annotation, argument_annotation, body_annotation, object_types
-from restencil_generator.codegen.docstrings import endpoint_doc, example_of, own_doc, with_deprecation
+from restencil_generator.codegen.context import Assignment, Constant, Documentation, Method, Parameter, ResourceClass
+from restencil_generator.codegen.docstrings import example_of, place_of
 from restencil_generator.codegen.endpoint_options import (
-    Body,
-    Member,
-    Names,
-    Options,
-    Sibling,
-    body_value,
-    difference,
+    OptionValues,
+    differing,
     endpoint_options,
-    implied_body,
-    list_options,
-    schema_value,
-    sender_of,
+    resource_options,
+    schema_option,
     sent_body,
-    shared_options,
-    written,
 )
-from restencil_generator.codegen.imports import ERRORS, Scope
-from restencil_generator.codegen.json_values import default
-from restencil_generator.codegen.pyexpr import Call, Example, Expression, Parameter
-from restencil_generator.codegen.runtime_schemas import NOTHING
+from restencil_generator.codegen.imports import Scope
+from restencil_generator.codegen.json_values import concrete, default
+from restencil_generator.codegen.pyexpr import call, string, table
+from restencil_generator.codegen.runtime_schemas import NOTHING, runtime_form
 from restencil_generator.spec import model as d
-from restencil_generator.spec.path_template import list_path
 from restencil_generator.spec.type_info import facts
 
-_ROWS: Final[Mapping[str, str]] = {
-    "get": "GET",
-    "get_list": "GET",
-    "update": "PUT",
-    "partial_update": "PATCH",
-    "delete": "DELETE",
-}
-"""The standard members that the runtime knows by name, with their methods."""
+_STANDARD: Final = ("get", "get_list", "update", "partial_update", "delete")
+"""The names that make an endpoint a standard member at run time, unless it says `standard=False`."""
 
-_OF_LIST: Final = ("wire", "schema", "exact_filters", "pagination", "pagination_field", "optimistic")
-"""Options of `push` and the like that are never theirs alone."""
+_OF_LIST: Final = ("wire", "exact_filters", "pagination", "pagination_field", "optimistic")
+"""Options of `push` and the like that are always those of the list."""
 
-_OF_ANSWERS: Final = ("unwrap", "path")
-"""Options of `push` and the like that the list does not give them: how they answer, and where an item is."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a resource: an endpoint (with a decorator), or a function that only gives the types of `push` or the
-    like.
-    """
-
-    name: str
-    receiver: str
-    parameters: tuple[Parameter, ...]
-    returns: str
-    decorator: Call | None = None
-    doc: str = ""
-    example: Example | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Assignment:
-    """A member that is made from another one: `create = restencil.push_of(get_list)`."""
-
-    name: str
-    value: Expression
-    doc: str = ""
-    example: Example | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Default:
-    """`name: type = value`: the default of a parameter."""
-
-    name: str
-    type: str
-    value: Expression
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceClass:
-    """A resource: its class with the options of all members, and the members."""
-
-    name: str
-    bases: tuple[str, ...]
-    keywords: tuple[tuple[str, Expression], ...]
-    doc: str
-    members: tuple[Method | Assignment, ...]
-    defaults: tuple[Default, ...] = ()
-    """Defaults of parameters that are made anew by their code, such as lists: they stand before the class."""
+_OF_RESPONSES: Final = ("unwrap", "path")
+"""Options of `push` and the like that the list does not pass on: where the value is, and the path of an item."""
 
 
 def plan_resource(resource: d.Resource, scope: Scope) -> ResourceClass:
     """The class of a resource."""
-    return _Resource(resource, scope).plan()
+    return _Planner(resource, scope).plan()
 
 
-class _Resource:
+class _Planner:
     def __init__(self, resource: d.Resource, scope: Scope) -> None:
         self.resource = resource
         self.scope = scope
-        self.shared = shared_options(resource)
-        self.objects = scope.spec.objects
-        self.known: dict[str, tuple[d.Endpoint, Options]] = {}
-        """The endpoints that are planned, by dotted name (as in the spec), each with all its options."""
-        self.bodies: dict[str, Body] = {}
-        """What was said about the body of those in `known`; `MISSING`: nothing, so the entity of the schema counts."""
-        self.defaults: dict[str, tuple[d.Type, str, Default]] = {}
-        """Defaults that stand before the class, each with its type and its JSON text."""
+        self.shared = resource_options(resource, scope)
+        self.known: dict[str, tuple[d.Endpoint, OptionValues]] = {}
+        """The endpoints that are planned, by dotted name as in the spec, each with all of its options."""
+        self.defaults: dict[str, tuple[d.Type, str, Constant]] = {}
+        """Defaults that come before the class, each with its type and its JSON text."""
         self.member = ""
         """The name of the member that is being planned."""
 
     def plan(self) -> ResourceClass:
         resource, scope = self.resource, self.scope
-        said = self._said_of_bodies()
-        keywords = {name: value for name, value in self.shared.items() if value is not None or name == "schema"}
-        keywords |= {"singleton": True} if resource.singleton else {}
-        if scope.spec.has_errors:
-            keywords["error_classes"] = Sibling(ERRORS)
-        keywords |= {} if said is d.MISSING else {"body": said}
-        keywords |= {name: value for name, value in list_options(resource).items() if value is not None}
-        head = written(keywords, scope)
         members: list[Method | Assignment] = []
         for endpoint in _in_order(resource.endpoints.values()):
-            members += self._member(endpoint, said)
+            members += self._member(endpoint)
         return ResourceClass(
             resource.class_name,
             (f"{scope.restencil('Resource')}[{scope.restencil('ControllerType')}]",),
-            head,
-            with_deprecation(resource.description, resource.deprecated).strip(),
+            {name: value or "None" for name, value in self.shared.items() if value or name == "schema"},
             tuple(members),
+            place_of(resource),
+            resource.description.strip(),
+            resource.deprecated,
             tuple(made for _, _, made in self.defaults.values()),
         )
 
-    def _said_of_bodies(self) -> Body:
-        """What the class line says of the bodies of all members."""
-        if self.resource.path is None:
-            return d.MISSING
-        wanted = body_value(self.resource.body)
-        return d.MISSING if wanted == implied_body(self.resource.schema) else wanted
-
     # ---------------------------------------------------------------------------------------------------- one member
 
-    def _member(self, endpoint: d.Endpoint, said: Body) -> list[Method | Assignment]:
+    def _member(self, endpoint: d.Endpoint) -> list[Method | Assignment]:
         self.member = endpoint.python
-        wanted = endpoint_options(endpoint, self.resource, self.objects)
-        inherited, basis = self._inherited(endpoint)
+        wanted = endpoint_options(endpoint, self.resource, self.scope)
         self.known[endpoint.name] = endpoint, wanted
-        given: Options = {} if basis is None else {"extends": self._python_path(basis)}
-        if basis is None and not endpoint.standard and endpoint.name in _ROWS:
-            given["standard"] = False
-        given |= difference(wanted, inherited, endpoint)
-        if basis is None and given.get("side_effect") is True and "method" not in given:
-            given["method"] = endpoint.method  # without it, it would be POST
-        if basis is not None:
-            said = self.bodies[basis]
-        given |= self._given_body(sender_of(endpoint) or endpoint, said)
-        self.bodies[endpoint.name] = _said(given, said)
-        # What hangs on a deprecated list is deprecated with it.
-        passed_on: Options = {"deprecated": wanted["deprecated"]}
         for name, extender in endpoint.extenders.items():
-            options = passed_on | endpoint_options(extender, self.resource, self.objects)
-            for known in _known_as(endpoint, name):
-                self.known[known] = extender, options
-                self.bodies[known] = self.bodies[endpoint.name]
+            operation = extender, endpoint_options(extender, self.resource, self.scope)
+            self.known |= dict.fromkeys(_known_as(endpoint, name), operation)
+        basis = self._basis(endpoint)
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):
-            del given["extends"]
-            return [self._create(endpoint, given)]
+            return [self._create(endpoint, wanted)]
+        options: OptionValues = {"method": wanted["method"], "path": wanted["path"]}
+        if basis is not None:
+            options["extends"] = string(self._python_path(basis))
+        elif not endpoint.standard and endpoint.name in _STANDARD:
+            options["standard"] = "False"
+        options |= self._schema(endpoint, basis)
+        options |= differing(wanted, self.shared, endpoint, None if basis is None else self.known[basis][1])
         values = d.values_list(endpoint.schema) if "get_page" in endpoint.extenders else None
         if (endpoint.collection is None and values is None) or isinstance(endpoint.schema, d.AdderOf | d.PageOf):
-            return [self._method(endpoint, "rest", given)]
-        return self._list(endpoint, given)
+            return [self._method(endpoint, "rest", options)]
+        return self._list(endpoint, wanted, options)
 
-    def _inherited(self, endpoint: d.Endpoint) -> tuple[Options, str | None]:
-        """What the member has without being told, and the name of the member that it extends."""
+    def _basis(self, endpoint: d.Endpoint) -> str | None:
+        """The name of the member that an endpoint extends."""
         basis = endpoint.extends
         if endpoint.name == "create" and basis in (None, "push") and "get_list.push" in self.known:
-            basis = "get_list.push"
-        if basis is not None and basis in self.known:
-            hangs = basis in d.EXTENDERS and basis not in self.resource.endpoints
-            return self.known[basis][1], f"get_list.{basis}" if hangs else basis
-        found = dict(self.shared)
-        if not endpoint.standard:
-            return found | {"method": "GET", "side_effect": False}, None
-        found["method"] = _ROWS.get(endpoint.name, "GET")
-        found["side_effect"] = found["method"] != "GET"
-        if endpoint.name == "get_list" and self.resource.path is not None:
-            found["path"] = list_path(self.resource.path.text)
-        if endpoint.name in ("get_list", "delete") and "schema" not in endpoint.written:
-            found["schema"] = schema_value(endpoint.schema)
-        return found, None
+            return "get_list.push"
+        if basis is None or basis not in self.known:
+            return None
+        is_list_operation = basis in d.EXTENDERS and basis not in self.resource.endpoints
+        return f"get_list.{basis}" if is_list_operation else basis
 
-    def _create(self, endpoint: d.Endpoint, given: Options) -> Assignment:
-        """`create` as another name of `get_list.push`, with its own options where it has any."""
-        value = Call(self.scope.restencil("push_of"), ("get_list",))
-        if given:
-            value = Call(f"{value.function}(get_list).extend", (), written(given, self.scope))
-        return Assignment(endpoint.python, value, own_doc(endpoint), self._example(endpoint))
+    def _schema(self, endpoint: d.Endpoint, basis: str | None) -> OptionValues:
+        """The option `schema`; none if it is the class's or that of the extended endpoint."""
+        inherited = self.resource.schema if basis is None else self.known[basis][0].schema
+        if basis is None and endpoint.standard and endpoint.name in ("get_list", "delete"):
+            inherited = inherited if "schema" in endpoint.written else endpoint.schema  # made from the class's schema
+        if _form(endpoint.schema) == _form(inherited):
+            return {}
+        return {"schema": schema_option(endpoint.schema, self.scope)}
+
+    def _create(self, endpoint: d.Endpoint, wanted: OptionValues) -> Assignment:
+        """`create` as another name of `get_list.push`, with its own options if it has any."""
+        value = call(self.scope.restencil("push_of"), ["get_list"])
+        pushed = self.known["get_list.push"][1]
+        own = differing(wanted, pushed, endpoint)
+        if own:
+            value = call(f"{value}.extend", (), _written(own))
+        return Assignment(endpoint.python, value, self._own_documentation(endpoint, self._signature(endpoint)[1]))
 
     def _is_push(self, endpoint: d.Endpoint) -> bool:
         """Whether `create` is typed as `get_list.push` is."""
         push = self.resource.endpoints["get_list"].extenders.get("push")
         return push is not None and _same_signature(push, endpoint) and push.schema == endpoint.schema
 
-    def _list(self, endpoint: d.Endpoint, given: Options) -> list[Method | Assignment]:
-        """An endpoint with a collection: functions that type what hangs on it, and the endpoint."""
+    def _list(self, endpoint: d.Endpoint, wanted: OptionValues, options: OptionValues) -> list[Method | Assignment]:
+        """An endpoint with a collection: functions that type its list operations, and the endpoint."""
         functions: list[Method | Assignment] = []
         suffix = "" if endpoint.name == "get_list" else f"_{endpoint.python.rstrip('_')}"
-        typed: Options = {}
+        typed: OptionValues = {}
         for name in d.EXTENDERS:
             extender = endpoint.extenders.get(name)
             if extender is None:
                 if name == "unshift" and "push" in typed:
-                    typed["unshift"] = None  # where nothing is said it is there, like `push`
+                    typed["unshift"] = None  # by default it exists, like `push`
                 continue
             same = endpoint.extenders.get("push") if name == "unshift" else None
             if same is None or not _same_signature(same, extender):
                 function = self._function(f"{suffix}_{name}", endpoint, extender)
                 functions.append(function)
-                typed[name] = Member(function.name)
+                typed[name] = function.name
             if name == "get_page" and facts(endpoint.schema or d.Scalar("any")).shape != "list":
                 functions.append(self._item(f"{suffix}_item", endpoint))
-                typed["items"] = Member(f"{suffix}_item")
-            changed = self._changed_extender(name, endpoint, extender)
+                typed["items"] = f"{suffix}_item"
+            changed = self._operation_options(name, endpoint, wanted)
             if changed:
-                typed[f"{name}_options"] = changed
-        return [*functions, self._method(endpoint, "rest_list", typed | given)]
+                typed[f"{name}_options"] = table({string(key): value for key, value in _written(changed).items()})
+        first: OptionValues = {"method": options["method"], "path": options["path"]}
+        return [*functions, self._method(endpoint, "rest_list", first | typed | options)]
 
     def _item(self, name: str, listed: d.Endpoint) -> Method:
-        """A function that gives the type of an item of a list that stands in an object."""
+        """A function that gives the type of an item of a list that is in an object."""
         items = d.values_list(listed.schema) if listed.collection is None else listed.collection.of
         assert items is not None
         return Method(name, "self", (), annotation(items.item, self.scope))
 
-    def _changed_extender(self, name: str, endpoint: d.Endpoint, extender: d.Endpoint) -> Options:
-        """The options that the spec gives for `push` and the like themselves."""
-        said = self.bodies[endpoint.name]
-        body = self._given_body(extender, said)
-        for known in _known_as(endpoint, name):
-            self.bodies[known] = _said(body, said)
-        derived = dict(self.known[endpoint.name][1])
+    def _operation_options(self, name: str, endpoint: d.Endpoint, listed: OptionValues) -> OptionValues:
+        """The options of `push` and the like that are not those of their list."""
+        extender, wanted = self.known[f"{endpoint.name}.{name}"]
+        inherited = {"body": self.shared.get("body"), **listed}
         if name != "get_page":
             moves = name in d.ASKED_FOR
-            derived |= {"method": "PATCH" if moves else "POST", "side_effect": True}
-            derived |= {"send_body": None, "body_in_key": None}
+            inherited |= {"method": string("PATCH" if moves else "POST"), "side_effect": None}
+            inherited |= {"send_body": None, "body_in_key": None}
             if moves and endpoint.standard and self.resource.path is not None:
-                derived["path"] = self.resource.path.text
-        changed = difference(endpoint_options(extender, self.resource, self.objects), derived, extender)
-        told = {option: value for option, value in changed.items() if option not in _OF_LIST}
-        if not extender.written:
-            told = {option: value for option, value in told.items() if option in _OF_ANSWERS}
-        return told | body
-
-    def _given_body(self, endpoint: d.Endpoint, said: Body) -> Options:
-        """The option `body`, where what was said before, or else the entity of the schema, is not what is wanted.
-
-        It names a body's members in JSON, or disables it.
-        """
-        if endpoint.method in d.BODILESS and not endpoint.send_body:
-            return {}
-        wanted = body_value(sent_body(endpoint))
-        if wanted is d.MISSING:
-            # A body without names of its own; a disabled one must be allowed again.
-            return {"body": Names(NOTHING)} if said is None else {}
-        before = implied_body(endpoint.schema) if said is d.MISSING else said
-        return {} if wanted == before else {"body": wanted}
+                inherited["path"] = string(self.resource.path.text)
+        return {
+            option: value
+            for option, value in differing(wanted, inherited, extender).items()
+            if option not in _OF_LIST and (extender.written or option in _OF_RESPONSES or option == "body")
+        }
 
     def _python_path(self, name: str) -> str:
         """The dotted name of a member in Python, from that in the spec."""
@@ -286,26 +185,38 @@ class _Resource:
 
     def _function(self, name: str, listed: d.Endpoint, extender: d.Endpoint) -> Method:
         receiver, parameters = self._signature(extender)
-        example = self._example(extender, f"{listed.python}.{extender.python}")
-        return Method(name, receiver, parameters, self._returns(extender), doc=own_doc(extender), example=example)
+        doc = self._own_documentation(extender, parameters, f"{listed.python}.{extender.python}")
+        return Method(name, receiver, parameters, self._returns(extender), doc=doc)
 
-    def _method(self, endpoint: d.Endpoint, decorator: str, given: Options) -> Method:
+    def _method(self, endpoint: d.Endpoint, decorator: str, options: OptionValues) -> Method:
         receiver, parameters = self._signature(endpoint)
         return Method(
             endpoint.python,
             receiver,
             parameters,
             self._returns(endpoint),
-            Call(self.scope.restencil(decorator), (), written(given, self.scope)),
-            endpoint_doc(endpoint),
-            self._example(endpoint),
+            decorator=self.scope.restencil(decorator),
+            options=_written(options),
+            doc=self._documentation(endpoint, parameters),
         )
 
-    def _example(self, endpoint: d.Endpoint, name: str = "") -> Example | None:
-        if endpoint.example is None:
-            return None
-        spec = self.scope.spec
-        return example_of(spec, endpoint, f"{spec.package}.{self.resource.python}.{name or endpoint.python}")
+    def _own_documentation(
+        self, endpoint: d.Endpoint, parameters: tuple[Parameter, ...], name: str = ""
+    ) -> Documentation | None:
+        """The documentation of a list operation or of `create`; None if the spec describes only what it comes from."""
+        described = endpoint.description or endpoint.example or endpoint.deprecated is not None
+        return self._documentation(endpoint, parameters, name) if described else None
+
+    def _documentation(self, endpoint: d.Endpoint, parameters: tuple[Parameter, ...], name: str = "") -> Documentation:
+        spec, resource = self.scope.spec, self.resource
+        return Documentation(
+            endpoint.method,
+            endpoint.path.text,
+            tuple(one for one in parameters if one.description or one.deprecated is not None),
+            endpoint.description.strip(),
+            endpoint.deprecated,
+            example_of(spec, endpoint, f"{spec.package}.{resource.python}.{name or endpoint.python}"),
+        )
 
     def _signature(self, endpoint: d.Endpoint) -> tuple[str, tuple[Parameter, ...]]:
         """The name of the receiver and the keywords of a call: path, page, body, then search parameters."""
@@ -324,13 +235,13 @@ class _Resource:
                 continue
             seen.add(field.python)
             if needed:
-                required.append(Parameter(field.python, argument_annotation(field, scope)))
+                required.append(_parameter(field, argument_annotation(field, scope)))
             elif field.default is d.MISSING or field.default is None:
                 optional_field = dataclasses.replace(field, type=d.Optional(field.type))
-                others.append(Parameter(field.python, argument_annotation(optional_field, scope), "None"))
+                others.append(_parameter(field, argument_annotation(optional_field, scope), "None"))
             else:
                 kind = argument_annotation(field, scope)
-                others.append(Parameter(field.python, kind, self._default(endpoint, field, field.default, kind)))
+                others.append(_parameter(field, kind, self._default(endpoint, field, field.default, kind)))
         if endpoint.has_body and endpoint.body is not None:
             kind = self._body_type(endpoint, endpoint.body)
             if endpoint.request.optional:
@@ -340,17 +251,17 @@ class _Resource:
         receiver = "_self" if "self" in seen else "self"
         return receiver, (*required, *others)
 
-    def _default(self, endpoint: d.Endpoint, field: d.Field, given: d.Json, kind: str) -> Expression:
-        """The default of a parameter; one that all calls would share, or that a call makes, has a name of its own."""
+    def _default(self, endpoint: d.Endpoint, field: d.Field, given: d.Json, kind: str) -> str:
+        """The default of a parameter. One that is made anew by its code, such as a list, has a name of its own."""
         value = default(field.type, given, self.scope)
-        bare = field.type.item if isinstance(field.type, d.Optional) else field.type
-        if isinstance(value, str) and bare != d.Scalar("uuid"):
+        type = concrete(field.type, given, self.scope)
+        if value[0] not in "[{" and not isinstance(type, d.ObjectRef) and type != d.Scalar("uuid"):
             return value
         text = json.dumps(given, sort_keys=True)
         plain = f"_DEFAULT_{field.python}".upper()
         for name in (plain, f"{plain}_OF_{self.member}".upper(), f"{plain}_OF_{self.member}_{endpoint.python}".upper()):
-            type, before, _ = self.defaults.setdefault(name, (field.type, text, Default(name, kind, value)))
-            if (type, before) == (field.type, text):
+            found, before, _ = self.defaults.setdefault(name, (field.type, text, Constant(name, kind, value)))
+            if (found, before) == (field.type, text):
                 return name
         return value
 
@@ -367,9 +278,9 @@ class _Resource:
     def _returns(self, endpoint: d.Endpoint) -> str:
         scope = self.scope
         # Beside a schema, `returns` is what the endpoint's own `process` makes of it.
-        told = endpoint.returns or endpoint.schema
-        if told is not None:
-            return annotation(told, scope)
+        result = endpoint.returns or endpoint.schema
+        if result is not None:
+            return annotation(result, scope)
         match endpoint.content:
             case "text" if endpoint.process is None:
                 return scope.builtin("str")
@@ -384,11 +295,16 @@ class _Resource:
 # ------------------------------------------------------------------------------------------------------------- helpers
 
 
-def _said(given: Options, before: Body) -> Body:
-    """What is said of a body from now on."""
-    body = given.get("body", before)
-    assert body is None or body is d.MISSING or isinstance(body, Names)
-    return body
+def _written(options: OptionValues) -> dict[str, str]:
+    return {name: "None" if value is None else value for name, value in options.items()}
+
+
+def _form(schema: d.Type | None) -> d.Type:
+    return NOTHING if schema is None else runtime_form(schema)
+
+
+def _parameter(field: d.Field, type: str, default: str | None = None) -> Parameter:
+    return Parameter(field.python, type, default, field.description.strip(), field.deprecated)
 
 
 def _same_signature(one: d.Endpoint, other: d.Endpoint) -> bool:
@@ -400,7 +316,7 @@ def _arguments(endpoint: d.Endpoint) -> tuple[object, ...]:
 
 
 def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
-    """The endpoints so that each stands behind the one it extends."""
+    """The endpoints, each after the one it extends."""
     found: dict[str, d.Endpoint] = {}
     waiting = list(endpoints)
     names = {endpoint.name for endpoint in waiting}
@@ -409,7 +325,7 @@ def _in_order(endpoints: Iterable[d.Endpoint]) -> list[d.Endpoint]:
         for endpoint in waiting:
             basis = endpoint.extends
             owner = "get_list" if basis in d.EXTENDERS and basis not in names else basis
-            if owner is None or owner in found or owner not in names or endpoint.name in _ROWS:
+            if owner is None or owner in found or owner not in names or endpoint.name in _STANDARD:
                 found[endpoint.name] = endpoint
             else:
                 rest.append(endpoint)
@@ -441,5 +357,5 @@ def body_types(resource: d.Resource) -> list[d.ObjectType]:
 
 
 def _known_as(listing: d.Endpoint, name: str) -> tuple[str, ...]:
-    """The names, as in the spec, of what hangs on a list."""
+    """The names, as in the spec, of an operation of a list."""
     return (f"{listing.name}.{name}", name) if listing.name == "get_list" else (f"{listing.name}.{name}",)

@@ -8,7 +8,7 @@ from typing import Final
 
 from restencil_generator.codegen.annotations import annotation, scalar
 from restencil_generator.codegen.imports import ENUMS, Scope
-from restencil_generator.codegen.pyexpr import Call, Expression, Lambda, Table, items, literal, pair, string
+from restencil_generator.codegen.pyexpr import call, items, literal, pair, string, table
 from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import facts
 
@@ -17,41 +17,30 @@ NOTHING: Final = d.Scalar("any")
 
 
 def runtime_form(type: d.Type) -> d.Type:
-    """What of a type matters at run time, `NOTHING` where nothing does: types of one form have one schema.
+    """What of a type matters at run time, `NOTHING` if nothing does: types of one form have one schema.
 
-    Descriptions and defaults go, whether something may be null, and what JSON holds as it is.
+    Descriptions, defaults, `?` and what JSON holds as it is do not matter.
     """
     match type:
         case d.Scalar():
             return type if facts(type).converted else NOTHING
-        case d.Optional(of) | d.PageOf(of):
-            return runtime_form(of)
-        case d.ListOf(of) | d.ValuesOf(of):
-            inner = runtime_form(of)
-            return NOTHING if inner == NOTHING else dataclasses.replace(type, item=inner)
-        case d.ObjectType(members, name):
-            forms = (
-                d.Field(member.python, member.python, member.wire, runtime_form(member.type)) for member in members
-            )
-            return d.ObjectType(tuple(forms), name)
-        case d.CollectionOf():
-            return _collection_form(type)
-        case d.AdderOf(of):
-            return dataclasses.replace(type, of=_collection_form(of))
-        case d.QueryOf(of):
-            whole = of if isinstance(of, d.AllOf) else _collection_form(of)
-            return dataclasses.replace(type, of=whole, returns=None)
         case d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
             return NOTHING
         case d.OneOf(alternatives):
-            plain = all(runtime_form(one) == NOTHING for one in alternatives)
-            return NOTHING if plain else type
+            return NOTHING if all(runtime_form(one) == NOTHING for one in alternatives) else type
+        case d.Optional() | d.PageOf():
+            return runtime_form(type.children()[0])
+        case d.ListOf() | d.ValuesOf():
+            return NOTHING if runtime_form(type.item) == NOTHING else type.map(runtime_form)
+        case d.ObjectType(members, name):
+            forms = (d.Field(one.python, one.python, one.wire, runtime_form(one.type)) for one in members)
+            return d.ObjectType(tuple(forms), name)
+        case d.CollectionOf():
+            return type.map(lambda part: part.map(runtime_form))
+        case d.QueryOf():
+            return dataclasses.replace(type, returns=None).map(runtime_form)
         case _:
-            return type
-
-
-def _collection_form(type: d.CollectionOf) -> d.CollectionOf:
-    return dataclasses.replace(type, of=dataclasses.replace(type.of, item=runtime_form(type.of.item)))
+            return type.map(runtime_form)
 
 
 def holds_schema(type: d.Type) -> bool:
@@ -59,36 +48,30 @@ def holds_schema(type: d.Type) -> bool:
     return runtime_form(type) != NOTHING
 
 
-def schema_of(type: d.Type, scope: Scope, entity: d.Entity | None = None) -> Expression | None:
-    """The schema of a type, None where there is nothing to look for in it. `entity` is the one it is a field of."""
+def schema_of(type: d.Type, scope: Scope, entity: d.Entity | None = None) -> str | None:
+    """The schema of a type, None if there is nothing to look for in it. `entity` is the one it is a field of."""
     found = runtime_form(type)
     return None if found == NOTHING else _written(found, scope, entity)
 
 
-def body_model(members: Iterable[d.Field], scope: Scope) -> Call:
-    """What names the members of a body in JSON."""
-    fields = tuple(members)
-    table = Table(tuple((string(field.python), schema_of(field.type, scope) or "None") for field in fields))
-    return Call(scope.schema("Object"), (table,), _wire(fields))
+def body_model(members: Iterable[d.Field], scope: Scope) -> str:
+    """The schema that gives the members of a body their JSON names."""
+    fields = list(members)
+    schemas = table({string(field.python): schema_of(field.type, scope) or "None" for field in fields})
+    return call(scope.schema("Object"), [schemas], _wire(fields))
 
 
-def wire_table(fields: Iterable[d.Field]) -> Table | None:
-    """The names in JSON of those fields that are called otherwise in Python; None where there is none."""
-    pairs = tuple((string(field.python), string(field.wire)) for field in fields if field.python != field.wire)
-    return Table(pairs) if pairs else None
+def _wire(fields: Iterable[d.Field]) -> dict[str, str]:
+    """The option `wire`: the JSON names of those fields that have another name in Python."""
+    pairs = {string(field.python): string(field.wire) for field in fields if field.python != field.wire}
+    return {"wire": table(pairs)} if pairs else {}
 
 
-def _wire(fields: Iterable[d.Field]) -> tuple[tuple[str, Expression], ...]:
-    wire = wire_table(fields)
-    return () if wire is None else (("wire", wire),)
-
-
-def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
+def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> str:
     """The schema of a type in its form at run time."""
     match type:
         case d.Scalar(_, format):
-            keywords = () if format is None else (("format", string(format)),)
-            return Call(scope.schema("codec"), (scalar(type, scope),), keywords)
+            return call(scope.schema("codec"), [scalar(type, scope)], {"format": string(format)} if format else {})
         case d.ObjectRef(name):
             return scope.object_lazily(name)
         case d.EntityRef(name):
@@ -96,39 +79,49 @@ def _written(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
         case d.ListOf(of):
             return items([_inner(of, scope, entity)])
         case d.ValuesOf(of):
-            return Call(scope.schema("Values"), _values(of, scope, entity))
+            return call(scope.schema("Values"), _values(of, scope, entity))
         case d.ObjectType(members):
             return _object(members, scope, entity)
         case d.UnionOf():
-            return Call(scope.schema("Union"), _choice(type, scope))
+            return call(scope.schema("Union"), _choice(type, scope))
         case d.OneOf():
             return _one_of(type, scope)
         case d.CollectionOf():
             return _collection(type, scope, entity)
         case d.AdderOf(of, how):
-            # What is stored says whether it follows.
-            return dataclasses.replace(_collection(dataclasses.replace(of, follow=False), scope, None), after=f".{how}")
+            # Whether entities join it as they change is a setting of the stored collection.
+            return f"{_collection(dataclasses.replace(of, follow=False), scope, None)}.{how}"
         case _:
             return _derived(type, scope)
 
 
-def _one_of(type: d.OneOf, scope: Scope) -> Call:
-    arguments: list[Expression] = [items([_alternative(one, scope) for one in type.alternatives])]
+def _derived(type: d.Type, scope: Scope) -> str:
+    match type:
+        case d.AllOf(of):
+            return call(scope.schema("All"), _choice(of, scope))
+        case d.InvalidateOf(of):
+            return call(scope.schema("Invalidate"), _choice(of, scope))
+        case d.QueryOf(of, process):
+            return call(scope.schema("Query"), [_inner(of, scope, None), scope.hook(process)])
+        case _:
+            raise TypeError(f"{type!r} has no schema")
+
+
+def _one_of(type: d.OneOf, scope: Scope) -> str:
+    arguments = [items(_alternative(one, scope) for one in type.alternatives)]
     if type.attribute:
         arguments.append(string(type.wire))
     if type.values:
-        table = tuple(
-            (literal(choice.value), _alternative(_named(choice.entity, scope), scope)) for choice in type.values
-        )
-        arguments.append(Table(table))
-    return Call(scope.schema("OneOf"), tuple(arguments))
+        chosen = {literal(choice.value): _alternative(_named(choice.entity, scope), scope) for choice in type.values}
+        arguments.append(table(chosen))
+    return call(scope.schema("OneOf"), arguments)
 
 
 def _named(name: str, scope: Scope) -> d.Type:
     return d.EntityRef(name) if name in scope.spec.entities else d.ObjectRef(name)
 
 
-def _alternative(type: d.Type, scope: Scope) -> Expression:
+def _alternative(type: d.Type, scope: Scope) -> str:
     """One of several types as the runtime takes it: classes, constants, and schemas of what holds others."""
     match type:
         case d.Scalar(_, None):
@@ -146,74 +139,56 @@ def _alternative(type: d.Type, scope: Scope) -> Expression:
             return _written(type, scope, None)
 
 
-def _object_alternative(members: tuple[d.Field, ...], scope: Scope) -> Call:
-    table = Table(tuple((string(member.python), _inner(member.type, scope, None)) for member in members))
-    keywords = [*_wire(members)]
-    fixed = tuple((string(one.python), literal(one.type.value)) for one in members if isinstance(one.type, d.Const))
-    required = [one.python for one in members if not isinstance(one.type, d.Optional | d.Const)]
+def _object_alternative(members: tuple[d.Field, ...], scope: Scope) -> str:
+    schemas = table({string(member.python): _inner(member.type, scope, None) for member in members})
+    options = _wire(members)
+    fixed = {string(one.python): literal(one.type.value) for one in members if isinstance(one.type, d.Const)}
+    required = [string(one.python) for one in members if not isinstance(one.type, d.Optional | d.Const)]
     if required:
-        keywords.append(("required", items(list(map(string, required)))))
+        options["required"] = items(required)
     if fixed:
-        keywords.append(("constants", Table(fixed)))
-    return Call(scope.schema("Object"), (table,), tuple(keywords))
+        options["constants"] = table(fixed)
+    return call(scope.schema("Object"), [schemas], options)
 
 
-def _derived(type: d.Type, scope: Scope) -> Call:
-    match type:
-        case d.AllOf(of):
-            return Call(scope.schema("All"), _choice(of, scope))
-        case d.InvalidateOf(of):
-            return Call(scope.schema("Invalidate"), _choice(of, scope))
-        case d.QueryOf(of, process):
-            return Call(scope.schema("Query"), (_inner(of, scope, None), scope.hook(process)))
-        case _:
-            raise TypeError(f"{type!r} has no schema")
-
-
-def _inner(type: d.Type, scope: Scope, entity: d.Entity | None) -> Expression:
+def _inner(type: d.Type, scope: Scope, entity: d.Entity | None) -> str:
     return schema_of(type, scope, entity) or "None"
 
 
-def _values(item: d.Type, scope: Scope, entity: d.Entity | None) -> tuple[Expression, ...]:
+def _values(item: d.Type, scope: Scope, entity: d.Entity | None) -> list[str]:
     if isinstance(item, d.UnionOf):
         return _choice(item, scope)
     inner = _inner(item, scope, entity)
     # A bare mapping would be a choice of schemas.
-    return (Call(scope.schema("Object"), (inner,)) if isinstance(inner, Table) else inner,)
+    return [call(scope.schema("Object"), [inner]) if inner.startswith("{") else inner]
 
 
-def _choice(of: d.EntityRef | d.UnionOf, scope: Scope) -> tuple[Expression, ...]:
-    """The arguments of a container: an entity, or a mapping with the attribute that tells them apart."""
+def _choice(of: d.EntityRef | d.UnionOf, scope: Scope) -> list[str]:
+    """The arguments of a container: an entity, or a mapping with the attribute that distinguishes its entities."""
     if isinstance(of, d.EntityRef):
-        return (scope.lazily(of.name),)
-    table = Table(tuple((literal(choice.value), scope.lazily(choice.entity)) for choice in of.choices))
-    if isinstance(of.attribute, d.Reference):
-        return table, scope.hook(of.attribute)
-    return table, string(of.wire)
+        return [scope.lazily(of.name)]
+    choices = table({literal(choice.value): scope.lazily(choice.entity) for choice in of.choices})
+    return [choices, scope.hook(of.attribute) if isinstance(of.attribute, d.Reference) else string(of.wire)]
 
 
-def _object(members: tuple[d.Field, ...], scope: Scope, entity: d.Entity | None) -> Expression:
-    table = Table(tuple((string(member.python), _inner(member.type, scope, entity)) for member in members))
+def _object(members: tuple[d.Field, ...], scope: Scope, entity: d.Entity | None) -> str:
+    schemas = table({string(member.python): _inner(member.type, scope, entity) for member in members})
     wire = _wire(members)
-    return Call(scope.schema("Object"), (table,), wire) if wire else table
+    return call(scope.schema("Object"), [schemas], wire) if wire else schemas
 
 
-def _collection(type: d.CollectionOf, scope: Scope, entity: d.Entity | None) -> Call:
-    keywords: list[tuple[str, Expression]] = []
+def _collection(type: d.CollectionOf, scope: Scope, entity: d.Entity | None) -> str:
+    options: dict[str, str] = {}
     if type.nest and entity is not None:
-        fields = {nest.field: found for nest in type.nest if (found := entity.field(nest.field)) is not None}
-        pairs = tuple(
-            (string(nest.argument), f"parent.get({string(fields[nest.field].wire)})")
-            for nest in type.nest
-            if nest.field in fields
-        )
-        keywords.append(("nest_key", Lambda(Table(pairs), "parent, key")))
+        fields = {nest.argument: entity.field(nest.field) for nest in type.nest}
+        nested = {string(name): f"parent.get({string(field.wire)})" for name, field in fields.items() if field}
+        options["nest_key"] = f"lambda parent, key: {table(nested)}"
     if type.non_filter_arguments:
-        keywords.append(("non_filter_argument_keys", pair(list(map(string, type.non_filter_arguments)))))
+        options["non_filter_argument_keys"] = pair(map(string, type.non_filter_arguments))
     if type.custom is None:
         if type.follow:
-            keywords.append(("follow", "True"))
+            options["follow"] = "True"
         if type.apart:
-            keywords.append(("apart", string(type.apart)))
+            options["apart"] = string(type.apart)
     name = scope.schema("Collection") if type.custom is None else scope.hand_written(type.custom)
-    return Call(name, (_inner(type.of, scope, None),), tuple(keywords))
+    return call(name, [_inner(type.of, scope, None)], options)

@@ -1,190 +1,368 @@
-"""What was rendered, parsed again and compared with what was meant.
+"""Compares a rendered module with its plan: nothing may be lost or have another type, whoever wrote the template.
 
-Literals and docstrings are made so that nothing in them can end them (`pyexpr`, `layout`); here the whole is looked at
-from the other side: a module must parse, and have exactly the statements, names and docstrings of its plan.
+A template may add to a module: base classes, decorators, members, other docstrings. The built-in templates add nothing,
+so there a statement that is not planned means that a string of the spec left its literal.
 """
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Sequence
-from typing import Final, TypeAlias
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from restencil_generator.codegen.layout import on_one_line
-from restencil_generator.codegen.plan import ClientClass, Module, RecordClass, TypedDictClass
-from restencil_generator.codegen.pyexpr import Example
-from restencil_generator.codegen.resource_class import Assignment, Method, ResourceClass
+from restencil_generator.codegen.context import (
+    Assignment,
+    Clients,
+    EnumAlias,
+    ErrorClass,
+    Import,
+    Method,
+    Module,
+    Parameter,
+    RecordClass,
+    ResourceClass,
+    TypedDictClass,
+    Validator,
+)
+from restencil_generator.codegen.pyexpr import Options
 from restencil_generator.exceptions import Failure
 
-_LAYOUT: Final = re.compile(r"([(\[{]) |,? ([)\]}])")
-"""What stands inside of brackets where each item has a line of its own."""
-
-Outline: TypeAlias = "tuple[str | Outline, ...]"
+_RULE = "A template may add to a module, but must keep everything that is planned for it. Nothing was written."
 
 
-def verify(module: Module, text: str, *, custom: bool) -> None:
-    """Raises when a rendered module is not what its plan says; of a user's templates, when it is no Python."""
+@dataclasses.dataclass(slots=True)
+class Statement:
+    """A name that a module defines, as it is planned or as it was rendered. Types and values are code.
+
+    `bases` are those of a class, or the names of a function's decorators; `options` the keywords of the class or of the
+    decorators; `calls` the functions that a function calls, and `body` the number of its statements but for a docstring
+    and `...`.
+    """
+
+    kind: str
+    type: str | None = None
+    value: str | None = None
+    bases: tuple[str, ...] = ()
+    options: Options = dataclasses.field(default_factory=dict[str, str])
+    parameters: tuple[tuple[str, str | None, str | None], ...] = ()
+    calls: tuple[str, ...] = ()
+    body: int = 0
+
+
+Statements = Mapping[str, Statement]
+"""Statements by their name; a member's has that of its class and a dot before it."""
+
+
+def verify(module: Module, text: str, *, user_template: str = "") -> None:
+    """Raises for a rendered module that is not as planned: `Failure` if a user's template was used, naming it."""
+    template = user_template or module.template
+    error: type[Exception] = Failure if user_template else AssertionError
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 0
-        shown = text.splitlines()[line - 1 : line]
-        message = f"{module.template} gives text for {module.path} that is no Python: {error}\n    {''.join(shown)}"
-        if custom:
-            raise Failure(message) from error
-        raise AssertionError(message) from error
-    if custom:
-        return
-    head = "".join(f"{line}\n" for line in (module.header, *module.directives))
-    if not text.startswith(head):
-        raise AssertionError(f"{module.path}: was meant to begin with {head!r}")
-    found = dict(_classes(tree.body))
-    for name, meant in _meant(module):
-        if found.get(name) != meant:
-            raise AssertionError(f"{module.path}: {name} was meant to be {meant}, and is {found.get(name)}")
-    if _words(ast.get_docstring(tree, clean=False)) != _words(module.doc):
-        raise AssertionError(f"{module.path}: the docstring was meant to be {module.doc!r}")
-    known = _top_level(module)
-    setup = "" if module.setup is None else ast.unparse(ast.parse(on_one_line(module.setup)))
-    for node in tree.body:
-        if not _is_meant(node, known, setup):
-            raise AssertionError(
-                f"{module.path}:{node.lineno}: a statement that nobody meant: {ast.unparse(node)[:200]}"
-            )
+        rendered = _Rendered(text)
+    except (SyntaxError, ValueError) as problem:
+        line = getattr(problem, "lineno", None) or 0
+        shown = "".join(text.splitlines()[line - 1 : line])
+        raise error(f"{template} gives text for {module.path} that is no Python: {problem}\n    {shown}") from problem
+    planned = dict(_planned(module))
+    for finding in _lost(module, planned, rendered):
+        raise error(f"{template}: {module.path} {finding}. {_RULE}")
+    if not user_template:
+        for finding in _added(planned, rendered, module):
+            raise error(f"{template}: {module.path} {finding}")
 
 
-def _top_level(module: Module) -> set[str]:
-    """The names that a module may define."""
-    known = {name for name, _ in _meant(module)}
-    known |= {constant.name for constant in module.constants}
-    known |= {client.name for client in module.clients}
-    known |= {record.alias for record in module.records} | {one.alias for one in module.typed_dicts}
-    known |= {default.name for default in (module.resource.defaults if module.resource is not None else ())}
-    return known | {"__all__"}
+# ----------------------------------------------------------------------------------------------------------- comparison
 
 
-def _is_meant(node: ast.stmt, known: set[str], setup: str) -> bool:
-    match node:
-        case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AnnAssign(ast.Name(name)) | ast.Assign([ast.Name(name)]):
-            return name in known
-        case ast.Expr(ast.Constant(str())) | ast.Import() | ast.ImportFrom():
-            return True
-        case ast.Expr(ast.Call()):
-            return ast.unparse(node) == setup
-        case ast.If(test):
-            return ast.unparse(test).endswith("typing.TYPE_CHECKING")
-        case _:
-            return False
+def _lost(module: Module, planned: Statements, rendered: _Rendered) -> Iterator[str]:
+    """What is planned, and is not in the rendered module."""
+    for imported in sorted({*_names((*_flat(module), *module.type_imports))} - rendered.imports):
+        yield f"lacks the import of `{'.'.join(filter(None, imported[:2]))}`"
+    for name in module.exports:
+        if name not in rendered.exports:
+            yield f"lacks `{name}` in `__all__`"
+    for name, statement in planned.items():
+        found = rendered.statements.get(name)
+        if found is None:
+            yield f"lacks the {statement.kind} `{name}`{_shown(statement)}"
+        elif found != statement:
+            yield from _changed(name, statement, found)
+    if module.setup and not any(_same(module.setup, one) for one in rendered.expressions):
+        yield f"lacks the call `{module.setup}`"
 
 
-def _meant(module: Module) -> Iterable[tuple[str, Outline]]:
+def _changed(name: str, planned: Statement, found: Statement) -> Iterator[str]:
+    if found.kind != planned.kind:
+        yield f"has a {found.kind} `{name}` in place of a {planned.kind}"
+    if not _same(planned.type, found.type):
+        yield f"changes the type of `{name}` from `{planned.type}` to `{found.type}`"
+    if not _same(planned.value, found.value):
+        yield f"changes the value of `{name}` from `{planned.value}` to `{found.value}`"
+    for base in planned.bases:
+        if not any(_same(base, other) for other in found.bases):
+            yield f"lacks `{base}` {'as a base' if planned.kind == 'class' else 'as a decorator'} of `{name}`"
+    for option, value in planned.options.items():
+        if not _same(value, found.options.get(option)):
+            yield f"lacks the option `{option.rpartition(' ')[2]}={value}` of `{name}`"
+    if planned.kind == "method" and not _same_parameters(planned.parameters, found.parameters):
+        yield f"changes the parameters of `{name}`, which are `{_listed(planned.parameters)}`"
+    for function in planned.calls:
+        if not any(_same(function, other) for other in found.calls):
+            yield f"lacks the call of `{function}` in `{name}`"
+
+
+def _added(planned: Statements, rendered: _Rendered, module: Module) -> Iterator[str]:
+    """What is in a module that a built-in template rendered, and is not planned."""
+    if rendered.lines[0] != module.header:
+        yield f"does not begin with `{module.header}`"
+    for name, found in rendered.statements.items():
+        one = planned.get(name)
+        if one == found:
+            continue
+        if one is None or (len(found.bases), len(found.options), found.body) != (
+            len(one.bases),
+            len(one.options),
+            one.body,
+        ):
+            yield f"has more than is planned: `{name}`"
+    for imported in rendered.imports - {*_names((*_flat(module), *module.type_imports)), ("__future__", "annotations")}:
+        yield f"has an import that is not planned: `{imported}`"
+    for code in rendered.expressions:
+        if not _same(module.setup or None, code):
+            yield f"has a statement that is not planned: `{code[:200]}`"
+
+
+def _shown(statement: Statement) -> str:
+    code = "".join(
+        [f": {statement.type}" if statement.type else "", f" = {statement.value}" if statement.value else ""]
+    )
+    return f" (`{code.removeprefix(': ').removeprefix(' = ')}`)" if code and statement.kind != "method" else ""
+
+
+def _listed(parameters: Iterable[tuple[str, str | None, str | None]]) -> str:
+    return ", ".join(f"{name}: {type}" + (f" = {default}" if default else "") for name, type, default in parameters)
+
+
+def _same_parameters(
+    planned: Sequence[tuple[str, str | None, str | None]], found: Sequence[tuple[str, str | None, str | None]]
+) -> bool:
+    if len(planned) != len(found):
+        return False
+    return all(
+        one[0] == other[0] and _same(one[1], other[1]) and _same(one[2], other[2])
+        for one, other in zip(planned, found, strict=True)
+    )
+
+
+def _same(planned: str | None, found: str | None) -> bool:
+    """Whether two pieces of code are the same but for their layout."""
+    if planned == found or planned is None or found is None:
+        return planned == found
+    return _normal(planned) == _normal(found)
+
+
+@lru_cache(maxsize=1024)
+def _normal(code: str) -> str:
+    return ast.unparse(ast.parse(code, mode="eval"))
+
+
+# -------------------------------------------------------------------------------------------------------------- planned
+
+
+def _planned(module: Module) -> Iterator[tuple[str, Statement]]:
+    for enum in module.enums:
+        yield from _enum(enum)
     for record in module.records:
-        yield record.name, _record(record)
+        yield from _record(record)
     for typed_dict in module.typed_dicts:
-        yield typed_dict.name, _typed_dict(typed_dict)
+        yield from _typed_dict(typed_dict)
     for error in module.errors:
-        yield error.name, (*_doc(error.doc), *([("field", "data")] if error.data else []))
+        yield from _error(error)
     if module.resource is not None:
-        yield module.resource.name, _resource(module.resource)
-    for client in module.clients:
-        yield client.name, _client(client)
+        yield from _resource(module.resource)
+    if module.clients is not None:
+        yield from _clients(module.clients)
 
 
-_EMPTY: Final[Outline] = (("pass",),)
-"""A class of nothing but its name and what it is derived from."""
+def _enum(enum: EnumAlias) -> Iterator[tuple[str, Statement]]:
+    yield enum.name, Statement("name", enum.type, enum.value)
+    for constant in enum.constants:
+        yield constant.name, Statement("name", constant.type, constant.value)
 
 
-def _record(record: RecordClass) -> Outline:
-    found = _doc(record.doc)
+def _record(record: RecordClass) -> Iterator[tuple[str, Statement]]:
+    yield record.name, Statement("class", bases=record.bases, options=record.options)
     for field in record.fields:
-        found.append(("field", field.name))
-        if field.doc:
-            found.append(("doc", _words(field.doc)))
+        yield f"{record.name}.{field.name}", Statement("field", field.type, field.value)
     if record.validator is not None:
-        found.append(("def", "validate", "cls", "record", "2"))
-    return tuple(found) or _EMPTY
+        yield f"{record.name}.validate", _validator(record.validator)
+    if record.alias:
+        yield record.alias, Statement("name", None, record.name)
 
 
-def _typed_dict(typed_dict: TypedDictClass) -> Outline:
-    found = _doc(typed_dict.doc)
-    for name, _ in typed_dict.members:
-        found.append(("field", name))
-        if name in typed_dict.notes:
-            found.append(("doc", _words(typed_dict.notes[name])))
-    return tuple(found)
+def _validator(found: Validator) -> Statement:
+    parameters = (("record", found.record, None),)
+    return Statement("method", found.returns, None, (found.decorator,), {}, parameters, (found.function,), 2)
 
 
-def _resource(resource: ResourceClass) -> Outline:
-    found = _doc(resource.doc)
+def _typed_dict(found: TypedDictClass) -> Iterator[tuple[str, Statement]]:
+    yield found.name, Statement("class", bases=found.bases, options=found.options)
+    for key in found.keys:
+        yield f"{found.name}.{key.name}", Statement("field", key.type)
+    if found.alias:
+        yield found.alias, Statement("name", None, found.name)
+
+
+def _error(error: ErrorClass) -> Iterator[tuple[str, Statement]]:
+    yield error.name, Statement("class", bases=error.bases)
+    if error.data:
+        yield f"{error.name}.data", Statement("field", error.data)
+
+
+def _resource(resource: ResourceClass) -> Iterator[tuple[str, Statement]]:
+    for default in resource.defaults:
+        yield default.name, Statement("name", default.type, default.value)
+    yield resource.name, Statement("class", bases=resource.bases, options=resource.options)
     for member in resource.members:
+        name = f"{resource.name}.{member.name}"
         if isinstance(member, Assignment):
-            found += [("name", member.name), *_doc(member.doc, member.example)]
+            yield name, Statement("field", None, member.value)
         else:
-            found.append(_method(member))
-    return tuple(found) or _EMPTY
+            yield name, _method(member)
 
 
-def _client(client: ClientClass) -> Outline:
-    found = _doc(client.doc)
-    if client.api:
-        found.append(("name", "_api"))
-    if client.arguments is not None:
-        names = ("self", "store", *(argument.name for argument in client.arguments.own), "options")
-        found.append(("if", "typing.TYPE_CHECKING", ("def", "__init__", *names, "...")))
-    for member in client.members:
-        found.append(("field", member.name))
-        if member.doc:
-            found.append(("doc", _words(member.doc)))
-    return tuple(found)
+def _method(method: Method) -> Statement:
+    decorators = (method.decorator,) if method.decorator else ()
+    options = _of_decorator(method.decorator, method.options)
+    return Statement("method", method.returns, None, decorators, options, _parameters(method.parameters))
 
 
-def _method(method: Method) -> Outline:
-    names = [method.receiver, *(parameter.name for parameter in method.parameters)]
-    return ("def", method.name, *names, "...", *_doc(method.doc, method.example))
+def _of_decorator(decorator: str, options: Options) -> Options:
+    """The options of a decorator, told apart from those of others by its name."""
+    return {f"{decorator} {name}": value for name, value in options.items()}
 
 
-def _doc(text: str, example: Example | None = None) -> list[str | Outline]:
-    """The docstring of something as a part of its outline: none where there is no text."""
-    if not text:
-        return []
-    if example is not None:
-        text = f"{text} Example: {on_one_line(example.call)}"
-        if example.answer is not None:
-            text = f"{text} The server answers: {on_one_line(example.answer)}"
-    return [("doc", _words(text))]
+def _clients(clients: Clients) -> Iterator[tuple[str, Statement]]:
+    yield "_API", Statement("name", None, clients.api)
+    yield clients.host, Statement("class", bases=clients.bases)
+    for member in clients.members:
+        yield f"{clients.host}.{member.name}", Statement("field", member.type, member.value)
+    for client in clients.classes:
+        yield client.name, Statement("class", bases=client.bases)
+        yield f"{client.name}._api", Statement("field", None, "_API")
+        if client.arguments is not None:
+            given = client.arguments
+            parameters = (("store", given.store, "None"), *_parameters(given.own), ("options", given.options, None))
+            yield f"{client.name}.__init__", Statement("method", "None", parameters=parameters)
 
 
-def _classes(body: Sequence[ast.stmt]) -> Iterable[tuple[str, Outline]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield node.name, tuple(_statement(inner) for inner in node.body)
+def _parameters(parameters: Iterable[Parameter]) -> tuple[tuple[str, str | None, str | None], ...]:
+    return tuple((one.name, one.type, one.default) for one in parameters)
 
 
-def _statement(node: ast.stmt) -> Outline:
-    match node:
-        case ast.Expr(ast.Constant(str() as text)):
-            return "doc", _words(text)
-        case ast.AnnAssign(ast.Name(name)):
-            return "field", name
-        case ast.Assign([ast.Name(name)]):
-            return "name", name
-        case ast.FunctionDef(name):
-            every = (*node.args.args, *node.args.kwonlyargs, *filter(None, [node.args.kwarg]))
-            arguments = [argument.arg for argument in every]
-            doc = ast.get_docstring(node, clean=False)
-            if name == "validate" and doc is not None:
-                return "def", name, *arguments, str(len(node.body) - 1)
-            code = "; ".join(ast.unparse(inner) for inner in node.body[doc is not None :])
-            return "def", name, *arguments, code, *([] if doc is None else [("doc", _words(doc))])
-        case ast.If(test, [ast.FunctionDef() as function], []):
-            return "if", ast.unparse(test), _statement(function)
-        case ast.Pass():
-            return ("pass",)
-        case _:
-            return type(node).__name__, str(getattr(node, "lineno", 0))
+def _flat(module: Module) -> Iterator[Import]:
+    for section in module.imports:
+        yield from section
 
 
-def _words(text: str | None) -> str:
-    """A text without its layout: docstrings are wrapped, and of code in them items stand on lines of their own."""
-    return _LAYOUT.sub(r"\1\2", " ".join((text or "").split()))
+def _names(imports: Iterable[Import]) -> Iterator[tuple[str, ...]]:
+    """What is imported: module, name (if it is one of a module) and alias (if it has one)."""
+    for one in imports:
+        if not one.names:
+            yield (one.module, *(["", one.alias] if one.alias else []))
+        for name, alias in one.names:
+            yield (one.module, name, *([alias] if alias else []))
+
+
+# ------------------------------------------------------------------------------------------------------------- rendered
+
+
+class _Rendered:
+    """The statements of a rendered module. Raises SyntaxError or ValueError for text that is no Python."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.statements: dict[str, Statement] = {}
+        self.imports: set[tuple[str, ...]] = set()
+        self.exports: set[str] = set()
+        self.expressions: list[str] = []
+        """Statements that define no name, but for docstrings."""
+        self._read(ast.parse(text).body, "")
+
+    def _read(self, body: Iterable[ast.stmt], owner: str) -> None:
+        for node in body:
+            self._read_statement(node, owner)
+
+    def _read_statement(self, node: ast.stmt, owner: str) -> None:
+        match node:
+            case ast.Expr(ast.Constant(str())) | ast.Pass():
+                pass
+            case ast.AnnAssign(ast.Name(name)):
+                type, value = self._code(node.annotation), self._code(node.value)
+                self._define(owner, name, Statement("field" if owner else "name", type, value))
+            case ast.Assign([ast.Name("__all__")], ast.List(names)) if not owner:
+                self.exports.update(str(name.value) for name in names if isinstance(name, ast.Constant))
+            case ast.Assign([ast.Name(name)]):
+                self._define(owner, name, Statement("field" if owner else "name", None, self._code(node.value)))
+            case ast.ClassDef(name):
+                bases = tuple(map(self._text, node.bases))
+                self._define(owner, name, Statement("class", bases=bases, options=self._options(node.keywords)))
+                self._read(node.body, f"{owner}{name}.")
+            case ast.FunctionDef(name):
+                self._define(owner, name, self._function(node))
+            case ast.Import(names):
+                self.imports.update((one.name, *(["", one.asname] if one.asname else [])) for one in names)
+            case ast.ImportFrom(module, names, level):
+                source = "." * level + (module or "")
+                self.imports.update((source, one.name, *([one.asname] if one.asname else [])) for one in names)
+            case ast.If(ast.Attribute(_, "TYPE_CHECKING"), _, []):
+                self._read(node.body, owner)
+            case _:
+                self.expressions.append(self._text(node))
+
+    def _define(self, owner: str, name: str, statement: Statement) -> None:
+        if f"{owner}{name}" in self.statements:
+            self.expressions.append(f"{owner}{name}")
+        self.statements[f"{owner}{name}"] = statement
+
+    def _function(self, node: ast.FunctionDef) -> Statement:
+        bases: list[str] = []
+        options: dict[str, str] = {}
+        for decorator in node.decorator_list:
+            name = self._text(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            bases.append(name)
+            if isinstance(decorator, ast.Call):
+                options |= _of_decorator(name, self._options(decorator.keywords))
+        body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+        inner = (one for statement in body for one in ast.walk(statement))
+        calls = tuple(self._text(one.func) for one in inner if isinstance(one, ast.Call))
+        parameters = tuple(self._arguments(node.args))
+        returns = self._code(node.returns)
+        return Statement("method", returns, None, tuple(bases), options, parameters, calls, len(body))
+
+    def _arguments(self, given: ast.arguments) -> Iterator[tuple[str, str | None, str | None]]:
+        plain = [*given.posonlyargs, *given.args]
+        defaults = [*[None] * (len(plain) - len(given.defaults)), *given.defaults]
+        pairs = [*zip(plain, defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+        for argument, default in pairs[1:]:
+            yield argument.arg, self._code(argument.annotation), self._code(default)
+        for argument in filter(None, (given.vararg, given.kwarg)):
+            yield argument.arg, self._code(argument.annotation), None
+
+    def _options(self, keywords: Iterable[ast.keyword]) -> dict[str, str]:
+        return {keyword.arg: self._text(keyword.value) for keyword in keywords if keyword.arg is not None}
+
+    def _code(self, node: ast.expr | None) -> str | None:
+        return None if node is None else self._text(node)
+
+    def _text(self, node: ast.expr | ast.stmt) -> str:
+        """The code of a node as it was rendered; positions count bytes."""
+        first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+        line = self.lines[first]
+        if first == last and line.isascii():
+            return line[node.col_offset : node.end_col_offset]
+        found = [text.encode() for text in self.lines[first : last + 1]]
+        found[-1] = found[-1][: node.end_col_offset]
+        found[0] = found[0][node.col_offset :]
+        return b"\n".join(found).decode()

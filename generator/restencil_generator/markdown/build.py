@@ -17,7 +17,6 @@ from restencil_generator.codegen.docstrings import example_of
 from restencil_generator.codegen.format import format_text
 from restencil_generator.codegen.imports import Scope
 from restencil_generator.codegen.json_values import default
-from restencil_generator.codegen.layout import on_one_line
 from restencil_generator.codegen.plan import entity_modules
 from restencil_generator.codegen.pyexpr import literal
 from restencil_generator.markdown.model import Argument, Call, Client, Error, Reference, Resource, Type
@@ -112,7 +111,7 @@ class _Builder:
     def _call(self, resource: d.Resource, name: str, endpoint: d.Endpoint) -> Call:
         name = f"{resource.python}.{name}"
         example = example_of(self.spec, endpoint, f"client.{name}")
-        response = None if example is None else example.answer
+        response = None if example is None else example.response
         return Call(
             name=name,
             method=endpoint.method,
@@ -123,8 +122,8 @@ class _Builder:
             arguments=tuple(self._arguments(endpoint)),
             errors=tuple(self._error(status, shape) for status, shape in endpoint.errors.items()),
             is_paginated=endpoint.page_param is not None and "get_page" in endpoint.extenders,
-            example="" if example is None else format_text(on_one_line(example.call)).strip(),
-            response="" if response is None else format_text(on_one_line(response)).strip(),
+            example="" if example is None else format_text(example.call).strip(),
+            response="" if response is None else format_text(response).strip(),
         )
 
     def _arguments(self, endpoint: d.Endpoint) -> Iterator[Argument]:
@@ -204,7 +203,7 @@ class _Builder:
 
     def _argument(self, field: d.Field, type: str, required: bool, notes: Iterable[str]) -> Argument:
         given = field.default
-        value = None if given is d.MISSING else on_one_line(default(field.type, given, self.scope))
+        value = None if given is d.MISSING else default(field.type, given, self.scope)
         if not required and value is None:
             value = "None"
             type = type if type == "Any" or type.endswith("None") else f"{type} | None"

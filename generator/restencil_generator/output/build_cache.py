@@ -74,7 +74,7 @@ def lookup(key: str) -> Entry | None:
 
 
 def remember(key: str, entry: Entry) -> None:
-    """Keeps an entry; where that is not possible, nothing happens."""
+    """Keeps an entry, if that is possible."""
     folder = _folder()
     if folder is None:
         return

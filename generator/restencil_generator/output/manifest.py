@@ -7,8 +7,8 @@ The manifest has the format of `sha256sum -c` with comments:
     <digest>  __init__.py
     <digest>  articles.py
 
-A `# rendered` line stands only where a custom template gives a text that black changed: it keeps the digest of the text
-before it was formatted, so that what did not change is not formatted again.
+A `# rendered` line is there only if black changed what a template gave: it keeps the digest of the text before it was
+formatted, so that an unchanged text is not formatted again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ENTRY = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 def digest(content: bytes | str) -> str:
-    """The SHA-256 of bytes, or of a text as UTF-8, in hexadecimal."""
+    """The SHA-256 of bytes, or of a string as UTF-8, in hexadecimal."""
     return hashlib.sha256(content.encode("utf-8") if isinstance(content, str) else content).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The pipeline from a loaded spec to the files of its package: plan, render, verify, format. It writes no file."""
+"""From a loaded spec to the files of its package: plan, render, verify, lay out, format. Writes nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from restencil_generator.codegen.layout import fits
+from restencil_generator.codegen.layout import fits, lay_out
 from restencil_generator.codegen.plan import plan
 from restencil_generator.codegen.render import Renderer
 from restencil_generator.codegen.verify import verify
@@ -37,8 +37,8 @@ def build(
     for done, module in enumerate(modules):
         progress(done, len(modules))
         text = renderer.render(module)
-        verify(module, text, custom=renderer.custom)
-        rendered[module.path] = text
+        verify(module, text, user_template=renderer.user_template(module))
+        rendered[module.path] = lay_out(text)
     progress(len(modules), len(modules))
     files = _formatted(rendered, known or Manifest(), read, every=renderer.custom)
     changed = {path: digest(text) for path, text in rendered.items() if files[path] != text}

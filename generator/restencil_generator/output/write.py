@@ -26,7 +26,7 @@ from restencil_generator.output.manifest import MANIFEST, Package
 class Refused(Failure):
     """Raised instead of writing when files would be lost that restencil does not own.
 
-    `differences` are those that stand in the way, by the folder of their package.
+    `differences` are those that prevent it, by the folder of their package.
     """
 
     def __init__(self, differences: Mapping[Path, Sequence[Difference]]) -> None:
@@ -38,7 +38,7 @@ def _refusal(directory: Path, differences: Sequence[Difference]) -> str:
     lines = [f"{directory / found.shown}: {found.cause.value}: {found.reason}" for found in differences]
     if any(found.cause is Cause.CONFLICT for found in differences):
         lines.append(
-            "nothing was written. Once the specs are merged, --force writes these files anew, whatever stands in them"
+            "nothing was written. Once the specs are merged, --force writes these files anew, whatever is in them"
         )
     if any(found.cause not in (Cause.FOREIGN, Cause.CONFLICT) for found in differences):
         lines.append(

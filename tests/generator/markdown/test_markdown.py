@@ -182,7 +182,7 @@ def test_reference_of_hostile_texts_has_the_same_outline(text: str) -> None:
 def test_reference_template_of_the_user_replaces_one(tmp_path: Path) -> None:
     """A template of the same name replaces the built-in one, and may extend it."""
     (tmp_path / "reference.md.jinja").write_text(
-        '{# restencil-context: 2 #}\n{% extends "builtin/reference.md.jinja" %}\n'
+        '{# restencil-context: 3 #}\n{% extends "builtin/reference.md.jinja" %}\n'
         "{% block header %}\n---\ntitle: {{ reference.title }}\n---\n{% endblock %}\n"
     )
     made = markdown_files(declared(SHOP), templates=tmp_path)["reference.md"]
@@ -192,7 +192,7 @@ def test_reference_template_of_the_user_replaces_one(tmp_path: Path) -> None:
 
 def test_reference_template_error_shows_its_line(tmp_path: Path) -> None:
     """A name that does not exist is reported with file and line."""
-    (tmp_path / "reference_errors.md.jinja").write_text("{# restencil-context: 2 #}\n{{ referense.title }}\n")
+    (tmp_path / "reference_errors.md.jinja").write_text("{# restencil-context: 3 #}\n{{ referense.title }}\n")
     with pytest.raises(Failure, match=r"reference_errors\.md\.jinja:2: 'referense' is undefined"):
         markdown_files(declared(SHOP), templates=tmp_path)
 

@@ -17,8 +17,8 @@ Any: _typing.TypeAlias = _typing.Literal[
     "new\nline",
     "\u202e",
 ]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""
 Decimal: _typing.TypeAlias = _typing.Literal[1, -1]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""
 DECIMAL_ONE: _typing.Final = 1
 DECIMAL_MINUS: _typing.Final = -1

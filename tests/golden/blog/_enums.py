@@ -8,4 +8,4 @@ import typing
 __all__ = ["Status"]
 
 Status: typing.TypeAlias = typing.Literal["draft", "published", "archived"]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""

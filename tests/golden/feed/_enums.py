@@ -8,7 +8,7 @@ import typing
 __all__ = ["REACTION_LIKE", "REACTION_LOVE", "REACTION_NONE", "Reaction"]
 
 Reaction: typing.TypeAlias = typing.Literal["👍", "❤️", ""]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""
 REACTION_LIKE: typing.Final = "👍"
 REACTION_LOVE: typing.Final = "❤️"
 REACTION_NONE: typing.Final = ""

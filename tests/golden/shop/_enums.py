@@ -14,9 +14,9 @@ __all__ = [
 ]
 
 Currency: typing.TypeAlias = typing.Literal["EUR", "USD", "JPY"]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""
 OrderState: typing.TypeAlias = typing.Literal[10, 20, 30]
-"""One of the known values. Another one that the server sends is kept as it came."""
+"""One of the known values. Unknown values from the server are kept as they are."""
 ORDER_STATE_OPEN: typing.Final = 10
 ORDER_STATE_PAID: typing.Final = 20
 ORDER_STATE_SHIPPED: typing.Final = 30

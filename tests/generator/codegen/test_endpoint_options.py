@@ -1,0 +1,197 @@
+"""The line of each decorator: method, path, and every option that is not the class's."""
+
+from __future__ import annotations
+
+import pytest
+from tests.generator.codegen.lines import has_line, has_lines, has_part, lacks, of_resource, rendered
+
+GET = 'method="GET", path="/t/:id"'
+LIST = 'method="GET", path="/t"'
+
+LINES: list[tuple[str, str]] = [
+    # Standard members
+    ("members: [get]", f"@restencil.rest({GET})"),
+    ("members: [get_list]", f"@restencil.rest_list({LIST})"),
+    ("members: [get_list, push]", f"@restencil.rest_list({LIST}, push=_push, unshift=None)"),
+    ("members: [get_list, push, unshift]", f"@restencil.rest_list({LIST}, push=_push)"),
+    ("members: [get_list, unshift]", f"@restencil.rest_list({LIST}, unshift=_unshift)"),
+    ("members: [get_list, push]", "create = restencil.push_of(get_list)"),
+    ("members: [update]", '@restencil.rest(method="PUT", path="/t/:id")'),
+    ("members: [partial_update]", '@restencil.rest(method="PATCH", path="/t/:id")'),
+    ("members: [delete]", '@restencil.rest(method="DELETE", path="/t/:id")'),
+    # Methods and side effects
+    (
+        "endpoints: {a: {path: /a, side_effect: true, body: null}}",
+        '@restencil.rest(method="POST", path="/a", body=None)',
+    ),
+    (
+        "endpoints: {b: {path: /b, side_effect: true, method: GET}}",
+        '@restencil.rest(method="GET", path="/b", side_effect=True)',
+    ),
+    ("endpoints: {get: {side_effect: true}}", f"@restencil.rest({GET}, side_effect=True)"),
+    (
+        "endpoints: {c: {path: /c, method: POST, side_effect: false, body: null}}",
+        '@restencil.rest(method="POST", path="/c", side_effect=False, body=None)',
+    ),
+    # Options that differ from those of the class, and such as are taken back
+    ("endpoints: {get: {options: {timeout: 1s}}}", f"@restencil.rest({GET}, timeout=1000)"),
+    ("endpoints: {get: {options: {timeout: 60s}}}", f"@restencil.rest({GET}, timeout=60_000)"),
+    ("options: {timeout: 5s}\nendpoints: {get: {options: {timeout: 5s}}}", f"@restencil.rest({GET})"),
+    (
+        "options: {error_policy: soft}\nendpoints: {get: {options: {error_policy: hard}}}",
+        f"@restencil.rest({GET}, error_policy=None)",
+    ),
+    ("endpoints: {get: {deprecated: Do not.}}", f'@restencil.rest({GET}, deprecated="Do not.")'),
+    ("endpoints: {get: {deprecated: true}}", f'@restencil.rest({GET}, deprecated="")'),
+    (
+        "endpoints: {f: {path: /f, options: {needs: [name]}}}",
+        '@restencil.rest(method="GET", path="/f", needs=("name",))',
+    ),
+    ("endpoints: {f: {path: /f, options: {needs: []}}}", '@restencil.rest(method="GET", path="/f", needs=())'),
+    (
+        "endpoints: {p: {side_effect: true, path: /p, body: null, follow_see_other: true}}",
+        '@restencil.rest(method="POST", path="/p", follow_see_other=True, body=None)',
+    ),
+    (
+        'endpoints: {get: {process: "python:my.hooks:clean"}}',
+        f'@restencil.rest({GET}, process=restencil.lazy_function("my.hooks:clean"))',
+    ),
+    # Schemas
+    ("endpoints: {n: {path: /n, schema: null}}", '@restencil.rest(method="GET", path="/n", schema=None)'),
+    ("endpoints: {n: {path: /n, schema: [Thing]}}", '@restencil.rest(method="GET", path="/n", schema=[Thing])'),
+    (
+        "endpoints: {n: {method: POST, path: /n, schema: {invalidate: Thing}, body: null}}",
+        '@restencil.rest(method="POST", path="/n", schema=schema.Invalidate(Thing), body=None)',
+    ),
+    # Bodies
+    (
+        "endpoints: {s: {method: POST, path: /s, body: {to: string}}}",
+        '@restencil.rest(method="POST", path="/s", body=schema.Object({"to": None}))',
+    ),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: {form: {to: string}}, schema: null}}",
+        '@restencil.rest(method="POST", path="/s", schema=None, body_format="form", body=schema.Object({"to": None}))',
+    ),
+    ("endpoints: {s: {method: POST, path: /s, body: any}}", '@restencil.rest(method="POST", path="/s", body=dict)'),
+    (
+        "endpoints: {s: {method: POST, path: /s, body: bytes, schema: null}}",
+        '@restencil.rest(method="POST", path="/s", schema=None, body_format="bytes", body=dict)',
+    ),
+    ("endpoints: {s: {method: POST, path: /s, body: Thing}}", '@restencil.rest(method="POST", path="/s")'),
+    # Endpoints that extend another one
+    (
+        "endpoints: {named: {extends: update, path: /n/:id, body: {name: string}}}",
+        '@restencil.rest(method="PUT", path="/n/:id", extends="update", body=schema.Object({"name": None}))',
+    ),
+    (
+        "endpoints: {more: {extends: get_list, path: /more}}",
+        '@restencil.rest_list(method="GET", path="/more", push=_more_push, extends="get_list",'
+        ' schema=schema.Collection([Thing], follow=True, apart="/more"))',
+    ),
+    (
+        "endpoints: {get: {options: {timeout: 1s}}, again: {extends: get, path: /g/:id}}",
+        '@restencil.rest(method="GET", path="/g/:id", extends="get", timeout=1000)',
+    ),
+    (
+        "endpoints: {get: {options: {timeout: 1s}}, again: {extends: get, path: /g/:id, options: {timeout: null}}}",
+        '@restencil.rest(method="GET", path="/g/:id", extends="get", timeout=None)',
+    ),
+    # Operations of a list
+    (
+        "endpoints: {push: {path: /t/new, options: {timeout: 1s}}}",
+        f'@restencil.rest_list({LIST}, push=_push, push_options={{"path": "/t/new", "timeout": 1000}})',
+    ),
+    (
+        "endpoints: {create: {options: {retries: 1}}}",
+        "create = restencil.push_of(get_list).extend(retries=1)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "line"), LINES, ids=[f"{number}" for number in range(len(LINES))])
+def test_a_decorator_writes_method_path_and_options(settings: str, line: str) -> None:
+    """The line that settings of a resource give."""
+    has_line(of_resource(settings), line)
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ("", 'path="/t/:id", schema=schema.Lazy("._entities:Thing", __name__), invalid_if_stale=True'),
+        ("", 'needs="all", consistency="strict", strict=True, body='),
+        ("options: {needs: required}", 'needs="required"'),
+        ("options: {timeout: 5s, error_policy: soft}", "error_policy=restencil.always_soft, timeout=5000"),
+        ("body: {name: string}", 'body=schema.Object({"name": None})'),
+        ("endpoint: python:my.api:Base", "endpoint=my.api.Base"),
+        ("collection: python:my.lists:Sorted", "collection=my.lists.Sorted"),
+    ],
+)
+def test_a_class_line_has_what_all_members_share(settings: str, part: str) -> None:
+    """Path, schema and the options of the resource."""
+    entity = "entities: {Thing: {fields: {id: integer, name: string}}}\n"
+    more = f"\n    {settings}" if settings else ""
+    other = "\n  others: {path: /o/:id, schema: Thing, members: [get]}"
+    text = rendered(f"{entity}resources:\n  things:\n    path: /t/:id\n    schema: Thing{more}{other}\n")["things.py"]
+    has_part(text, part)
+
+
+def test_no_body_is_in_the_class_line_of_a_resource_that_only_reads() -> None:
+    """Without a call that sends one, nothing says what bodies are."""
+    lacks(of_resource("members: [get, get_list]\n"), "body=")
+
+
+def test_an_unknown_body_of_another_entity_is_written() -> None:
+    """The JSON names of a body are those of its own type, whatever the schema of the endpoint is."""
+    text = rendered("""
+        entities:
+          Thing: {fields: {id: integer}}
+          Other: {fields: {id: integer}}
+        resources:
+          things:
+            path: /t/:id
+            schema: Thing
+            body: {name: string}
+            endpoints:
+              update: {body: Thing}
+              answer: {method: POST, path: /a, schema: Other}
+              other: {method: POST, path: /b, schema: Other, body: Other}
+              quiet: {method: POST, path: /c, body: null}
+              loud: {extends: quiet, path: /d, body: any}
+              raw: {extends: quiet, path: /e, body: bytes, schema: null}
+        """)["things.py"]
+    other = 'schema.Lazy("._entities:Other", __name__)'
+    has_line(text, '@restencil.rest(method="PUT", path="/t/:id", body=Thing)')
+    has_line(text, f'@restencil.rest(method="POST", path="/a", schema={other})')
+    has_line(text, f'@restencil.rest(method="POST", path="/b", schema={other}, body={other})')
+    has_line(text, '@restencil.rest(method="POST", path="/c", body=None)')
+    has_line(text, '@restencil.rest(method="POST", path="/d", extends="quiet", body=dict)')
+    has_line(
+        text,
+        '@restencil.rest(method="POST", path="/e", extends="quiet", schema=None, body_format="bytes", body=dict)',
+    )
+    assert text.count('body=schema.Object({"name": None})') == 1
+
+
+def test_members_that_do_not_exist_are_not_in_the_types() -> None:
+    """Without `push` there is no `create`."""
+    lacks(of_resource("members: [get_list, unshift]\n"), "create")
+
+
+def test_an_extended_list_has_its_own_operations() -> None:
+    """What types `push` and `get_page` of another list is a function of its own."""
+    text = of_resource("""
+        pagination_field: page
+        search_params: {order_by: string?}
+        endpoints:
+          found: {extends: get_list, path: /found, schema: {results: [Thing]}}
+          more: {extends: get_list, path: /more}
+        """)
+    has_part(text, 'path="/found", extends="get_list", schema={"results": [Thing]}')
+    has_part(text, "pagination_field=None")
+    has_part(text, 'path="/more", push=_more_push, get_page=_more_get_page, extends="get_list"')
+
+
+def test_class_and_decorator_are_on_lines_before_the_signature() -> None:
+    """A decorator directly precedes its function."""
+    text = of_resource("members: [get]\n")
+    has_lines(text, f"@restencil.rest({GET})", "def get(self, *, id: int) -> Thing:", '"""`GET /t/:id`"""', "...")
