@@ -35,25 +35,25 @@ OUTSIDE = {
 """Pages of the site that stand elsewhere."""
 
 HABITS = {
-    "errors by status": "status_errors: each_status_from_300_to_599_has_its_class",
-    "raw response": "responses: an_answer_has_the_value_and_what_http_says",
-    "options per call": "views: timeout_and_retries_are_those_of_the_view",
-    "retries by default": "network: retries_are_off_unless_asked_for_and_an_endpoint_s_own_come_first",
-    "idempotency key": "network: posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key",
-    "timeout": "timeout: steps_that_a_timeout_says_nothing_of_are_the_clients_own_but_for_the_total",
-    "own HTTP client": "libraries: a_client_that_is_given_brings_its_library",
-    "pagination": "controller_iterate: after_an_error_another_run_goes_on_where_it_stopped",
-    "server-sent events, WebSocket": "responses: a_stream_is_handed_over_unread",
-    "conditional requests, `If-Match`": "concurrency: a_change_carries_the_etag_of_the_last_answer",
-    "requests that are not in the spec": "responses: a_request_to_another_origin_is_refused",
-    "request ids": "status_errors: the_api_may_name_the_header_of_its_request_ids",
-    "telemetry headers": "agent: nothing_but_what_is_said_here_is_sent_along",
-    "log switch": "logs: the_variable_is_the_level_and_shows_it_on_standard_error",
+    "errors by status": "runtime/http/test_status_errors.py::test_each_status_from_300_to_599_has_its_class",
+    "raw response": "runtime/client/test_responses.py::test_an_answer_has_the_value_and_what_http_says",
+    "options per call": "runtime/client/test_views.py::test_timeout_and_retries_are_those_of_the_view",
+    "retries by default": "runtime/client/test_network.py::test_retries_are_off_by_default",
+    "idempotency key": "runtime/client/test_network.py::test_retries_of_posts_are_opt_in_and_share_one_idempotency_key",
+    "timeout": "runtime/http/test_timeout.py::test_timeout_steps_default_to_those_of_the_client",
+    "own HTTP client": "runtime/http/test_libraries.py::test_a_client_that_is_given_brings_its_library",
+    "pagination": "runtime/client/test_controller_iterate.py::test_after_an_error_another_run_goes_on_where_it_stopped",
+    "server-sent events, WebSocket": "runtime/client/test_responses.py::test_a_stream_is_handed_over_unread",
+    "conditional requests, `If-Match`": "runtime/client/test_lost_updates.py::test_change_sends_the_last_etag",
+    "requests that are not in the spec": "runtime/client/test_responses.py::test_request_to_another_origin_is_rejected",
+    "request ids": "runtime/http/test_status_errors.py::test_the_api_may_name_the_header_of_its_request_ids",
+    "telemetry headers": "runtime/http/test_user_agent.py::test_nothing_but_what_is_said_here_is_sent_along",
+    "log switch": "runtime/base/test_logs.py::test_the_variable_is_the_level_and_shows_it_on_standard_error",
     "webhook signatures": "",
-    "values in pydantic, FastAPI": "values_elsewhere: fastapi_answers_with_entities",
-    "a store per user in a service": "partitions: two_tokens_never_see_each_others_data_or_cookies",
+    "values in pydantic, FastAPI": "runtime/schema/test_interoperability.py::test_fastapi_answers_with_entities",
+    "a store per user in a service": "runtime/client/test_partitions.py::test_partitions_of_two_tokens_share_nothing",
 }
-"""What the table of habits says of restencil is held by this test of this file of `tests/runtime`."""
+"""The test, below `tests`, that holds what each row of the table of habits says of restencil."""
 
 
 def named(page: Path) -> str:
@@ -174,8 +174,8 @@ def test_each_habit_of_the_table_has_its_test() -> None:
     rows = [row.split(" | ")[0].removeprefix("| ") for row in table.splitlines() if row.startswith("| ")][1:]
     assert [re.sub(r"\[(.*)\]\(.*\)", r"\1", row) for row in rows] == list(HABITS)
     for test in filter(None, HABITS.values()):
-        file, _, name = test.partition(": ")
-        assert f"def test_{name}(" in (ROOT / "tests" / "runtime" / f"test_{file}.py").read_text("utf-8"), test
+        file, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / "tests" / file).read_text("utf-8"), test
 
 
 def test_figures_are_those_of_the_last_run() -> None:

@@ -158,10 +158,10 @@ class Process:
     def _by_hand(self) -> None:
         tier, world = self.persistence, self._world
         tier.writer.thread.end()
-        tier.knowing.watch = bool
-        tier.knowing.loads.submit = _ignored
-        tier.knowing.changes.clocks = lambda: world.stepped
-        tier.knowing.changes._apart = world.stepped
+        tier.read_through.watch = bool
+        tier.read_through.loads.submit = _ignored
+        tier.read_through.changes.clocks = lambda: world.stepped
+        tier.read_through.changes._apart = world.stepped
 
     def commit(self) -> None:
         """The thread that writes takes its turn."""

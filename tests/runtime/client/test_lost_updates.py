@@ -113,7 +113,7 @@ def client(wiki: Any, **options: Any) -> tuple[FakeClock, Controller]:
 
 
 @BOTH
-def test_a_change_carries_the_etag_of_the_last_answer(asynchronous: bool) -> None:
+def test_change_sends_the_last_etag(asynchronous: bool) -> None:
     """From `get` to `partial_update`, from that to `update`, from that to `delete`."""
     wiki = Wiki()
     clock = FakeClock()

@@ -443,7 +443,7 @@ def test_retries_wait_exponentially_longer_and_then_give_the_answer(asynchronous
     flaky.clock.close()
 
 
-def test_retries_are_off_unless_asked_for_and_an_endpoint_s_own_come_first() -> None:
+def test_retries_are_off_by_default() -> None:
     flaky = Flaky(503)
     with pytest.raises(NetworkError):
         flaky.controller().fetch(Users.get, id="1")
@@ -488,7 +488,7 @@ def test_retry_after_in_seconds_and_as_a_date_is_respected_and_capped() -> None:
         assert flaky.times == [0, expected], header
 
 
-def test_posts_are_not_retried_unless_told_and_then_carry_one_idempotency_key() -> None:
+def test_retries_of_posts_are_opt_in_and_share_one_idempotency_key() -> None:
     post = RestEndpoint(url_prefix="http://mock", path="/users", method="POST", schema=User)
     flaky = Flaky(503, 200)
     with pytest.raises(NetworkError):

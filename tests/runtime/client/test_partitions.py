@@ -70,7 +70,7 @@ def by_token(request: Arrived) -> Reply:
 
 @BOTH
 @pytest.mark.parametrize("given", [False, True], ids=["own", "given"])
-def test_two_tokens_never_see_each_others_data_or_cookies(asynchronous: bool, given: bool) -> None:
+def test_partitions_of_two_tokens_share_nothing(asynchronous: bool, given: bool) -> None:
     """Each token has a store and cookies of its own, whatever else its views are told and whose HTTP client it is."""
     library: Any = importlib.import_module(os.environ.get("RESTENCIL_HTTP", "httpx"))
     client = (library.AsyncClient() if asynchronous else library.Client()) if given else None

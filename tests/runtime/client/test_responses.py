@@ -503,7 +503,7 @@ def test_a_request_has_a_timeout_of_its_own(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_request_to_another_origin_is_refused(server: Server, asynchronous: bool) -> None:
+def test_request_to_another_origin_is_rejected(server: Server, asynchronous: bool) -> None:
     """Before any I/O: the credential is not for it. An address of the client's own origin is one of its paths."""
     api = Api("https://spec.test/v1", Auth.bearer())
     world = World(asynchronous, token="secret-1", url_prefix=f"{server.url}/v1").of(api)

@@ -62,9 +62,7 @@ def steps_sent(timeout: Any, asynchronous: bool, *, at: str) -> dict[str, float 
 
 @BOTH
 @pytest.mark.parametrize("at", ["controller", "endpoint", "request_init"])
-def test_steps_that_a_timeout_says_nothing_of_are_the_clients_own_but_for_the_total(
-    asynchronous: bool, at: str
-) -> None:
+def test_timeout_steps_default_to_those_of_the_client(asynchronous: bool, at: str) -> None:
     """A given step is what it is, the others are the HTTP client's; the total bounds them all."""
 
     def steps(timeout: Any) -> tuple[float | None, ...]:
