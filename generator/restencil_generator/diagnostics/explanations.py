@@ -1,4 +1,4 @@
-"""What is said of a code: its rule, what it means, what to do; for `restencil explain` and the page of each code."""
+"""Explains codes: rule, meaning and remedy; for `restencil explain` and the page of each code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Explained(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All that is said of it, as Markdown."""
+        """The whole explanation, as Markdown."""
         parts = [f"# `{self.code}`", self.rule, self.kind.means]
         if self.code in RULES:
             parts[2:] = [f"{self.kind.means} {_columns(RULES[self.code])}"]
@@ -79,35 +79,32 @@ MORE: Final = {
         "Resolve the conflict in the spec, and generate again with `--force`: generated files need no merging."
     ),
     "openapi-document": "An OpenAPI document says other things than a spec. `restencil import` makes a spec of one.",
-    "yaml-tag": "Tags such as `!!python/object` could make anything of a text, so none is read.",
+    "yaml-tag": "Tags such as `!!python/object` could create arbitrary objects, so none is read.",
     "yaml-key": "Keys become names. YAML reads `1:` and `true:` as something else, so put them in quotes.",
     "yaml-alias": (
-        "An alias that stands for aliases can grow without bound, which would exhaust the memory of whoever reads the"
+        "An alias that represents aliases can grow without bound, which would exhaust the memory of whoever reads the"
         " spec."
     ),
-    "duplicate-key": "YAML would keep the last one without a word, and the other would be lost.",
-    "unknown-key": "A key with a slip of the pen would otherwise have no effect, without a word.",
+    "duplicate-key": "YAML would keep the last one silently, and the other would be lost.",
+    "unknown-key": "A key with a slip of the pen would otherwise have no effect, silently.",
     "language-version": (
         "A spec of a newer version may say what this generator would misread. Install a newer restencil."
     ),
-    "bad-envelope": "An envelope is the place of the value in an answer: `data`, `data.items`, `results.0`.",
+    "bad-envelope": "An envelope is the place of the value in a response: `data`, `data.items`, `results.0`.",
     "empty-merge": (
         "`empty: merge` takes what was sent as the new record. Only a mutation whose schema is an entity has one."
     ),
     "body-in-key": (
-        "Without a body there is nothing to add to the key, and what has a side effect has no cached answer."
+        "Without a body there is nothing to add to the key, and what has a side effect has no cached response."
     ),
     "expires-target": (
         "Name a reading member (`get_list`), one of another resource (`account.get`), a resource, or `self`."
     ),
     "singleton-list": "A singleton is the one record at its path. Take `singleton` away, or the list.",
-    "secret-header": (
-        "What stands in a spec is checked in and generated. Say `auth:`, and give the secret to the client."
-    ),
+    "secret-header": ("What is in a spec is checked in and generated. Say `auth:`, and give the secret to the client."),
     "secret-in-key": "Keys show in logs, and in stored caches. Take `secret` or `in_key` away.",
     "auth-secret": (
-        "What stands in a spec is checked in and generated. Give the secret to the client, or name a variable by "
-        "`env`."
+        "What is in a spec is checked in and generated. Give the secret to the client, or name a variable with `env`."
     ),
     "reserved-name": "The name is a word of the language, so `schema: <name>` could mean two things.",
     "taken-name": "The client or the library has a member of this name, which would be hidden.",
@@ -117,15 +114,15 @@ MORE: Final = {
     "object-not-here": "Here a mapping could be a form or an object. `{object: {…}}` says which.",
     "collection-items": "A collection is a list that others can add to, which takes records with an identity.",
     "pk-type": (
-        "A primary key is a text in a table: texts, integers, UUIDs and the like have one, floats and objects have "
+        "A primary key is a string in a table: strings, integers, UUIDs and the like have one, floats and objects have "
         "none."
     ),
-    "extends-cycle": "Follow the names: one of them must stand on its own.",
+    "extends-cycle": "Follow the names: one of them must not extend another.",
     "field-override": "Who reads the one that is extended relies on its types.",
     "object-cycle": (
         "An object that needs another one of its kind would never end. Make a field in the circle optional (`?`)."
     ),
-    "union-attribute": "Name the field that tells the entities apart, or give each a constant field.",
+    "union-attribute": "Name the field that distinguishes the entities, or give each a constant field.",
     "path-without-parameter": (
         "The path is that of one record; the list lies at what is left without its last parameter."
     ),
@@ -170,20 +167,20 @@ MORE: Final = {
     ),
     "entity-in-object": (
         "An object is a plain value, kept with what holds it. An entity in one is of its class, and a copy all the "
-        "same: no other read finds it, and no change of the entity shows in it. Members of an answer that are written "
+        "same: no other read finds it, and no change of the entity shows in it. Members of a response that are written "
         "in the endpoint's schema are none, nor are fields of an entity."
     ),
     "union-order": (
-        "Which type a value is, is told by its kind, its constants and its fields. Where that does not tell, the "
-        "first one is taken, always."
+        "The type of a value is found by its JSON kind, its constants and its fields. If these do not decide, the "
+        "first one is taken."
     ),
     "param-out-of-reach": (
-        "The field is filled from the path. An answer of an endpoint whose path lacks the parameter leaves it open, "
+        "The field is filled from the path. A response of an endpoint whose path lacks the parameter leaves it open, "
         "so the record cannot be told from others."
     ),
-    "union-field": "A record without the field cannot be told apart when it comes from elsewhere.",
+    "union-field": "A record without the field cannot be distinguished when it comes from elsewhere.",
     "secret-not-stored": "A storage outlives the process. `persist` says whether it may keep what bears this name.",
-    "stored-credential": "A storage outlives the process. `persist` says whether it may keep the answer.",
+    "stored-credential": "A storage outlives the process. `persist` says whether it may keep the response.",
     "no-effect": "What has no effect is a wish that is not met. Remove it, or write what it needs.",
     "delete-cannot-find-entity": (
         "A delete says which record is gone by its path or by its answer. Where neither tells it, the cache takes the"
@@ -196,9 +193,9 @@ MORE: Final = {
     ),
     "body-member-misfit": (
         "An optimistic update shows what was sent as a part of the record. What cannot be the field's value, such as"
-        " names of users where the record has users, leaves the field as it was until the server has answered."
+        " names of users where the record has users, leaves the field as it was until the server has responded."
     ),
-    "body-shares-key": "All searches would share one entry, so the answer to one body is shown for another.",
+    "body-shares-key": "All searches would share one entry, so the response to one body is shown for another.",
     "poll-whole-list": "Each poll fetches, parses and normalizes all items, for as long as someone watches.",
     "no-iterate": "`iterate()` would raise an error, since nothing tells which page comes next.",
     "search-type": "A value of this type has no text that all servers agree on.",
@@ -208,11 +205,11 @@ MORE: Final = {
     ),
     "shadowed-parameter": "A keyword of the call fills the path first, so the search parameter is never sent.",
     "retries-no-effect": (
-        "A POST or PATCH that got no answer may have been carried out; twice may be wrong. With a key of idempotency,"
+        "A POST or PATCH that got no response may have been carried out; twice may be wrong. With a key of idempotency,"
         " which only some servers honour, it can be repeated."
     ),
     "example-misfit": "Examples feed `restencil mock` and docstrings, and would show what the API never says.",
-    "deprecated-use": "What is new should not stand on what is going.",
+    "deprecated-use": "A non-deprecated declaration uses a deprecated one.",
     "unused": "It may be a leftover, or a slip in the name of what should use it.",
     "hook-missing": "It would fail at the first call that needs it. `--no-hooks` does not look.",
     "hook-kind": "It would fail at the first call that needs it.",
@@ -236,7 +233,7 @@ MORE: Final = {
     "malformed": "It is read as if it were not there. Correct the document, by an overlay if it is not yours.",
     "version-newer": "What the new version added is not read. The rest is read as the newest known version has it.",
     "ref-missing": "What it should be is not known, so it is `any`.",
-    "ref-outside": "A document must not read your files. `--root` names another folder, where that is what you want.",
+    "ref-outside": "A document must not read your files. `--root` names another folder, if that is what you want.",
     "ref-remote": "A document must not make your machine ask others. Fetch the file, and refer to it by a path.",
     "ref-cycle": "What refers to itself alone describes nothing, so it is `any`.",
     "type-unknown": "It is `any`: values are handed out as they come.",
@@ -244,14 +241,14 @@ MORE: Final = {
     "enum-mixed": "The message says what it is read as.",
     "default-misfit": "The default is left out.",
     "allof-conflict": "No value fits both. The message says what was taken.",
-    "parameter-undeclared": "It is taken as a text.",
+    "parameter-undeclared": "It is taken as a string.",
     "parameter-unused": "It is left out, as there is no place for it.",
     "path-twice": "To a server these are the same path. The first one is taken.",
-    "path-fragment": "A fragment is never sent. What stands in a query belongs to its parameters.",
+    "path-fragment": "A fragment is never sent. What is in a query belongs to its parameters.",
     "operation-id-twice": "Names are not taken from it, where they would clash.",
     "no-success": "What it answers when it succeeds is not known. The message says what was taken for it.",
     "content-left-out": "Of several forms JSON is taken, else the first that can be.",
-    "xml-as-text": "XML has no schema here: it is handed over as text.",
+    "xml-as-text": "XML has no schema here: it is handed over as a string.",
     "server-relative": "The address of the document counts, if it has one; else give the client its `url_prefix`.",
     "overlay-unused": "The document may have changed, or the target has a slip.",
     "exclude-unused": "The document may have changed, or the pattern has a slip.",
@@ -261,7 +258,7 @@ MORE: Final = {
     "auth-not-carried": (
         "What it needs (a person who says yes, a signature) is not for a spec. Give your own HTTP client."
     ),
-    "no-resources": "Without any path with a record there is nothing to cache; the operations stand in groups.",
+    "no-resources": "Without any path with a record there is nothing to cache; the operations are in groups.",
     "import-internal": (
         "The part that it names is read as `any` or left out; the rest is imported. Please report it with that part."
     ),

@@ -45,7 +45,7 @@ class Problem:
     """One thing to change in a spec.
 
     `code` is stable and in kebab-case; `message` says what was found and what was expected; `hint` says what to do next
-    and stands behind the carets. `near` is a word and the many known ones among which the nearest is yet to be found:
+    and is shown behind the carets. `near` is a word and the many known ones among which the nearest is yet to be found:
     `with_nearest` does so for the problems that are shown.
     """
 
@@ -90,7 +90,7 @@ class Selection:
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems by file, line, column, then code and message; the same problem told twice is told once."""
+    """Problems by file, line, column, then code and message; a problem that was reported twice is listed once."""
     unique = dict.fromkeys(problems)
     return sorted(unique, key=lambda problem: (problem.place, problem.code, problem.message))
 
@@ -128,7 +128,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
     Equal words in another case or with other separators come first (`createdAt`, `created-at` → `created_at`), then the
     most similar one, then one that contains the word (`list` → `get_list`). Ties go to the first in alphabetical order,
-    so that the answer is the same on every run.
+    so that the result is the same on every run.
     """
     words: Sequence[str] = sorted(set(known))
     if len(word) > 80:
@@ -146,19 +146,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint `did you mean 'string'?`, or an empty text when no known word is near."""
+    """The hint `did you mean 'string'?`, or an empty string when no known word is near."""
     found = nearest(word, known)
     return f"did you mean {quoted(found)}?" if found is not None else ""
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """A text of a spec in single quotes, on one line, without control characters, shortened to `limit` characters."""
+    """A string of a spec in single quotes, on one line, without control characters, shortened to `limit` characters."""
     shown = text if len(text) <= limit else text[: limit - 1] + "…"
     return "'" + visible(shown) + "'"
 
 
 def visible(text: str) -> str:
-    """A text in which every character that does not print is written as an escape, so it cannot disturb a terminal."""
+    """A string with an escape for each character that does not print, so it cannot disturb a terminal."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -59,7 +59,7 @@ def find_shared_keys(spec: d.Spec) -> Iterator[Finding]:
         endpoint = operation.endpoint
         if not endpoint.side_effect and endpoint.has_body and not endpoint.request.in_key and endpoint.base is None:
             yield Finding(
-                f"{operation} reads with a body that is no part of its key: answers to all bodies share one entry",
+                f"{operation} reads with a body that is no part of its key: responses to all bodies share one entry",
                 endpoint.place,
                 "add 'request: {in_key: true}'",
             )

@@ -62,7 +62,7 @@ def find_never_fetched_alone(spec: d.Spec) -> Iterator[Finding]:
                         f"entity {quoted(entity.name)} needs {quoted(needed.name)} in {quoted(field.name)}, but no "
                         "endpoint reads one alone: once it is invalid, nothing brings it back",
                         field.place,
-                        f"add a resource for {needed.name}, or write '{needed.name}?'; where answers have its bare "
+                        f"add a resource for {needed.name}, or write '{needed.name}?'; where responses have its bare "
                         f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",
                         declared_here(needed.place),
                     )
@@ -87,7 +87,7 @@ def find_entities_in_objects(spec: d.Spec) -> Iterator[Finding]:
                     f"the object {quoted(name)} holds the entity {quoted(entity)} in {quoted(field.name)}: what stands "
                     "in an object is a copy, which no table knows",
                     field.place,
-                    f"make {name} an entity with a key; or, where it is a whole answer, write its members in place of "
-                    "its name in the endpoint's schema",
+                    f"make {name} an entity with a key; or, if it is a whole response, write its members instead of "
+                    "its name into the endpoint's schema",
                     declared_here(spec.entities[entity].place),
                 )

@@ -38,7 +38,7 @@ def find_headers_in_key(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_partitions(spec: d.Spec) -> Iterator[Finding]:
-    """Headers with a store for each value, of which the spec does not say so."""
+    """Headers that have a store for each value though the spec does not write `partition`."""
     for param, what in header_params(spec):
         if param.partition and not param.partition_written:
             yield Finding(

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def look(module: str, name: str, kind: str, counts: list[int]) -> tuple[str, str]:
-    """What is wrong with `module:name`: a code and a message; two empty texts where nothing is.
+    """What is wrong with `module:name`: a code and a message; two empty strings where nothing is.
 
     `kind` is `function`, `endpoint` or `collection`; `counts` are the numbers of arguments a function is called with.
     """

@@ -120,7 +120,7 @@ def _argument_counts(endpoint: d.Endpoint) -> tuple[int, ...]:
 
 
 def _probe(hooks: Sequence[_Hook], python_path: Sequence[Path | str]) -> list[tuple[str, str]]:
-    """What is wrong with each hook: a code and a message, or two empty texts."""
+    """What is wrong with each hook: a code and a message, or two empty strings."""
     requests = [
         {"module": hook.reference.module, "name": hook.reference.name, "kind": hook.kind, "counts": hook.counts}
         for hook in hooks

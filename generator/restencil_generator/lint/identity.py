@@ -11,7 +11,7 @@ from restencil_generator.spec.type_info import facts, path_to
 
 
 def find_keys_not_in_path(spec: d.Spec) -> Iterator[Finding]:
-    """Paths that end with a parameter of which the spec does not say what it is of the entity."""
+    """Paths that end with a parameter that is neither the primary key nor mapped to a field."""
     reported: set[tuple[str, str]] = set()
     for operation in operations(spec):
         key = operation.resource.name, operation.endpoint.path.text
@@ -76,5 +76,5 @@ def find_unfound_deletes(spec: d.Spec) -> Iterator[Finding]:
                 f"the path of 'delete' of resource {quoted(resource.name)} does not hold the pk of "
                 f"{quoted(entity.name)}: the cache {found}; where it does not know the entity, lists turn stale",
                 delete.place,
-                "let the server answer with the entity, or write the pk's fields into the path",
+                "let the server return the entity, or write the pk's fields into the path",
             )

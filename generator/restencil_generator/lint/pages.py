@@ -32,7 +32,7 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_no_iterate(spec: d.Spec) -> Iterator[Finding]:
-    """Pages of which nothing says how the next one is found."""
+    """Lists with pages, but without a way to find the next one."""
     for operation in operations(spec):
         endpoint = operation.endpoint
         field = endpoint.pagination_field if endpoint.name != "get_page" else None

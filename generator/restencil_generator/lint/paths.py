@@ -45,9 +45,9 @@ def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:
                 reported.add((endpoint.path.text, entity))
                 effect = "has no pk" if field.name in spec.entities[entity].pk else "lacks it"
                 yield Finding(
-                    f"{operation} answers with {quoted(entity)}, whose field {quoted(field.name)} comes from the path "
+                    f"{operation} returns {quoted(entity)}, whose field {quoted(field.name)} comes from the path "
                     f"parameter {quoted(field.param)}, which its path lacks: a record that has no such member {effect}",
                     endpoint.place,
-                    "let the server answer with it, or write 'pk_optional: true' on the entity",
+                    "let the server return it, or write 'pk_optional: true' on the entity",
                     declared_here(field.place),
                 )

@@ -1,4 +1,4 @@
-"""The registry of lint: which check finds what each code of advice stands for."""
+"""The registry of lint: which check finds what each code of advice represents."""
 
 from __future__ import annotations
 

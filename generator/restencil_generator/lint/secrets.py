@@ -56,7 +56,7 @@ def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
         for name in level.headers:
             if any(word in name.lower() for word in _HEADER_WORDS) and name not in reported:
                 reported.add(name)
-                message = f"the header {quoted(name)} of {what} looks like a secret, which never stands in a spec"
+                message = f"the header {quoted(name)} of {what} looks like a secret, which is never written in a spec"
                 yield Finding(message, level.place, "use 'auth:'")
     for param, what in header_params(spec):
         place = param.field.place
@@ -69,7 +69,7 @@ def find_secret_looking(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_secrets_not_stored(spec: d.Spec) -> Iterator[Finding]:
-    """Fields with the name of a secret, which no storage keeps, of which the spec does not say `persist`."""
+    """Fields with the name of a secret and without `persist`: no storage keeps them."""
     schemes = () if spec.auth is None else spec.auth.schemes
     secrets = SECRETS | {_plain(scheme.parameter) for scheme in schemes if scheme.kind == "query"}
     hint = "write 'persist: true' on the field if it is none, else 'persist: false'"
@@ -116,7 +116,7 @@ def find_stored_credentials(spec: d.Spec) -> Iterator[Finding]:
         if words & _CREDENTIALS and (endpoint.schema is not None or endpoint.content in (None, "json")):
             reported.add(key)
             yield Finding(
-                f"{operation} seems to answer with a credential, which a storage would keep",
+                f"{operation} seems to return a credential, which a storage would keep",
                 endpoint.place,
                 "write 'options: {persist: false}' if so, else 'options: {persist: true}'",
             )

@@ -1,4 +1,4 @@
-"""Advice about unions: types that cannot be told apart, and types without the field that tells them apart."""
+"""Advice about unions: types that cannot be distinguished, and types without the field that distinguishes them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ def _one_ofs(spec: d.Spec) -> Iterator[tuple[Place, d.OneOf]]:
 
 
 def find_alike(spec: d.Spec) -> Iterator[Finding]:
-    """Types of one union of which the later one is never chosen."""
+    """Pairs of types of one union whose second type is never chosen."""
     for place, union in _one_ofs(spec):
         lists: list[d.Type] = [one for one in union.alternatives if isinstance(one, d.ListOf)]
         alike: list[tuple[d.Type, d.Type]] = [*itertools.combinations(lists, 2)][:1]
         objects = [one for one in union.alternatives if _fields(spec, one) is not None] if not union.attribute else []
         alike += [(one, other) for one, other in itertools.combinations(objects, 2) if _covers(spec, one, other)]
         for one, other in alike:
-            message = f"{_name(one)} and {_name(other)} of a union cannot be told apart: the first one written is taken"
+            message = (
+                f"{_name(one)} and {_name(other)} of a union cannot be distinguished: the first one written is taken"
+            )
             hint = "give each a const field, or write 'attribute'" if one in objects else "keep one of the lists"
             yield Finding(message, place, hint)
 
 
 def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
-    """Types of a union without the field that tells them apart."""
+    """Types of a union without the field that distinguishes them."""
     for place, union in _one_ofs(spec):
         for one in union.alternatives:
             fields = _fields(spec, one) if isinstance(one, d.EntityRef | d.ObjectRef) else None
@@ -38,7 +40,7 @@ def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
                 value = next((choice.value for choice in union.values if choice.entity == one.name), one.name)
                 kind, table = ("entity", spec.entities) if isinstance(one, d.EntityRef) else ("object", spec.objects)
                 yield Finding(
-                    f"{kind} {quoted(one.name)} of a union lacks {quoted(union.attribute)}, which tells it apart",
+                    f"{kind} {quoted(one.name)} of a union lacks {quoted(union.attribute)}, which distinguishes it",
                     place,
                     f"add '{union.attribute}: {{const: {value}}}' to it",
                     declared_here(table[one.name].place),
@@ -52,8 +54,9 @@ def find_without_attribute(spec: d.Spec) -> Iterator[Finding]:
                     entity = spec.entities[choice.entity]
                     if entity.field(attribute) is None:
                         reported.add((choice.entity, attribute))
+                        name = quoted(entity.name)
                         yield Finding(
-                            f"entity {quoted(entity.name)} of a union lacks {quoted(attribute)}, which tells it apart",
+                            f"entity {name} of a union lacks {quoted(attribute)}, which distinguishes it",
                             place,
                             f"add '{attribute}: {{const: {choice.value}}}' to it",
                             declared_here(entity.place),

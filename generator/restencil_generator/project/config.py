@@ -241,14 +241,14 @@ _IMPORT_LISTS = {
 def _text(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> str | None:
     value = table.get(key)
     if value is not None and (not isinstance(value, str) or not value):
-        raise Failure(f"{file}: `{key}` in {where} must be a text, such as {example}")
+        raise Failure(f"{file}: `{key}` in {where} must be a string, such as {example}")
     return value
 
 
 def _list(file: Path, table: Mapping[str, object], key: str, where: str, example: str) -> tuple[str, ...]:
     texts = _texts(table.get(key, []))
     if texts is None:
-        raise Failure(f"{file}: `{key}` in {where} must be a list of texts, such as {example}")
+        raise Failure(f"{file}: `{key}` in {where} must be a list of strings, such as {example}")
     return tuple(texts)
 
 
@@ -260,7 +260,7 @@ def _flag(file: Path, table: Mapping[str, object], key: str, where: str) -> bool
 
 
 def _texts(value: object) -> list[str] | None:
-    """A list of texts that say something; None for anything else."""
+    """A list of strings that say something; None for anything else."""
     if not isinstance(value, list):
         return None
     texts = [item for item in cast("list[object]", value) if isinstance(item, str) and item]

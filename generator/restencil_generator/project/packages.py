@@ -77,7 +77,7 @@ def make(
 
 
 def write(made: Sequence[Made], *, force: bool = False) -> list[Published]:
-    """Writes all packages, or none where one is refused; says for each what was done. Raises `Refused`."""
+    """Writes all packages, or none where one is rejected; says for each what was done. Raises `Refused`."""
     refuse({one.directory: one.differences() for one in made}, force=force)
     return [
         Published((), (), one.count) if one.package is None else publish(one.package, one.directory, force=force)
@@ -116,5 +116,5 @@ def _known(project: Project) -> list[Made]:
         count = None if entry is None or directory is None else as_recorded(directory, entry.manifest)
         if directory is not None and count is not None:
             known.append(Made(path, directory, count))
-    # Two specs of one package are a mistake that is told where their packages are made.
+    # Two specs of one package are a mistake that is reported when their packages are made.
     return known if len({one.directory for one in known}) == len(known) else []

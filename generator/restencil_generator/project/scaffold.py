@@ -31,7 +31,7 @@ options: {retries: 2}  # of reads and of PUT and DELETE, which do no harm when t
 
 resources:
   todos:
-    description: What there is to do.
+    description: Something to do.
     path: /todos/:id
     schema:
       entity: Todo

@@ -2,7 +2,7 @@
 
 What counts is what the spec says: comments, line ends, layout, the order of keys wherever it has no meaning, `30s` or
 `30000`, `string` or `{type: string}` do not. What follows from the rest (an endpoint for which nothing is written) is
-left out: the generator that made it is told apart by the bytes of its output. So is the name of the file, which the
+left out: the generator that made it is distinguished by the bytes of its output. So is the name of the file, which the
 header of each file tells.
 """
 
@@ -93,8 +93,8 @@ def _object(value: Any, kind: type[Any]) -> dict[str, Any]:
 def _short_auth(auth: d.Auth) -> dict[str, Any]:
     """The one scheme of a spec that names none, as it always was."""
     (scheme,) = auth.schemes
-    said = {"name": scheme.parameter, "prefix": scheme.prefix, "env": scheme.env}
-    return {"": "Auth", "kind": scheme.kind} | {name: value for name, value in said.items() if value}
+    values = {"name": scheme.parameter, "prefix": scheme.prefix, "env": scheme.env}
+    return {"": "Auth", "kind": scheme.kind} | {name: value for name, value in values.items() if value}
 
 
 def _equal(member: Any, default: Any) -> bool:

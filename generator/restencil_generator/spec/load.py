@@ -46,7 +46,7 @@ MAX_DEPTH: Final = 64
 """How deep collections may be nested in each other."""
 
 MAX_NODES_BY_ALIAS: Final = 100_000
-"""How many nodes aliases may stand for, all together; no written spec comes near."""
+"""How many nodes aliases may represent, all together; no written spec comes near."""
 
 SUFFIXES: Final = (".yaml", ".yml")
 
@@ -108,12 +108,12 @@ def load_contents(contents: Mapping[str, bytes], name: str) -> Loaded:
 
 
 def load_text(text: str, file: str = "spec.yaml") -> Loaded:
-    """Loads a spec from a text; `file` is the name that problems show."""
+    """Loads a spec from a string; `file` is the name that problems show."""
     return _load({file: text}, Path(file).name, [], ())
 
 
 def load_texts(texts: Mapping[str, str], name: str) -> Loaded:
-    """Loads the spec that some texts are together, by the names of their files; `name` is that of the whole."""
+    """Loads the spec that several texts are together, by the names of their files; `name` is that of the whole."""
     return _load(texts, name, [], ())
 
 
@@ -124,7 +124,7 @@ def written_values(path: Path | str) -> dict[str, Any]:
 
 
 def written_in(texts: Iterable[str]) -> dict[str, Any]:
-    """What the texts of a spec without mistakes say together, as plain values."""
+    """The values of a spec without mistakes, from the texts of its files."""
     trees = [tree for text in texts if (tree := read_tree(text, "", [])) is not None]
     values: dict[str, Any] = plain_value(_merged(trees, [])) if trees else {}
     return values
@@ -137,7 +137,7 @@ def _load(texts: Mapping[str, str], name: str, problems: list[Problem], files: t
         tree = read_tree(text, file, problems)
         if tree is not None:
             trees.append(tree)
-    # Where a file is missing from the whole, what the others refer to may stand in it.
+    # Where a file is missing from the whole, what the others refer to may be in it.
     complete = len(trees) == max(len(texts), 1) and not any(problem.code in _FATAL for problem in problems)
     declaration: Spec | None = None
     if complete:
@@ -224,7 +224,7 @@ def _conflicts(text: str, file: str) -> Iterator[Problem]:
     begun = False
     for index, (number, line) in enumerate(marks):
         if begun and not line.startswith("<"):
-            continue  # within the conflict that is told already, or its end
+            continue  # within the conflict that was reported already, or its end
         begun = True
         ends = (mark for mark in marks[index + 1 :] if mark[1].startswith(">"))
         related = [Related(Place(file, at, 1, at, len(end) + 1), "it ends here") for at, end in ends][:1]
@@ -312,7 +312,7 @@ class _Builder:
                 return
 
     def _name(self, event: Any, node: Node) -> None:
-        """Notes the anchor of a node, and refuses its tag."""
+        """Reports the anchor of a node, and rejects its tag."""
         if event.tag is not None:
             self._tag(event)
         if event.anchor is not None:
@@ -358,9 +358,7 @@ class _Builder:
     def _alias(self, event: Any) -> Node:
         node = self.anchors.get(event.anchor)
         if node is None:
-            self._refuse(
-                "yaml-alias", f"no anchor &{visible(event.anchor)} stands before this alias", event, "define it"
-            )
+            self._refuse("yaml-alias", f"no anchor &{visible(event.anchor)} is before this alias", event, "define it")
         if id(node) in self.open:
             self._refuse(
                 "yaml-alias",
@@ -371,7 +369,7 @@ class _Builder:
         self.expanded += self.sizes.get(id(node), 1)
         if self.expanded > MAX_NODES_BY_ALIAS:
             self._refuse(
-                "yaml-alias", f"the aliases stand for more than {MAX_NODES_BY_ALIAS:,} nodes", event, "write them out"
+                "yaml-alias", f"the aliases represent more than {MAX_NODES_BY_ALIAS:,} nodes", event, "write them out"
             )
         return node
 
@@ -383,7 +381,9 @@ class _Builder:
         if isinstance(node, ScalarNode):
             return node
         self.problems.append(
-            Problem("yaml-key", f"a key is a text, this is {described(node)}", _first_line(node.place), "name the key")
+            Problem(
+                "yaml-key", f"a key is a string, this is {described(node)}", _first_line(node.place), "name the key"
+            )
         )
         return _NO_KEY
 
@@ -426,7 +426,7 @@ def _first_line(place: Place) -> Place:
 
 
 def _merged(trees: Iterable[MappingNode], problems: list[Problem]) -> MappingNode:
-    """One tree of several files: shared tables are joined; what stands in two files is a mistake that shows both."""
+    """One tree of several files: shared tables are joined; what is in two files is a mistake that shows both."""
     first, *others = trees
     whole = MappingNode(first.file, first.line, first.column)
     whole.entries.update(first.entries)

@@ -56,7 +56,7 @@ class EnumMember:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Enum:
-    """A list of known values; a value it does not know is kept as it came."""
+    """A list of known values; a value it does not know is kept unchanged."""
 
     name: str
     members: tuple[EnumMember, ...]
@@ -82,7 +82,7 @@ class Entity:
 
     `fields` are those that it declares itself, `all_fields` with the inherited ones in their place (an overriding field
     keeps the position of the one it overrides). `pk` names fields (`Field.name`), with dots those inside of objects;
-    `pk_is_list` says that the pk is the JSON array of their texts. `pk: []` is an empty one, that of the only record
+    `pk_is_list` says that the pk is the JSON array of their strings. `pk: []` is an empty one, that of the only record
     there is. With `pk_optional` a record without pk is an instance that no table knows. `key` is the table's name;
     `key_written` says that this entity itself writes it. `pk`, `indexes` and `validate` are the inherited ones where
     the entity writes none of its own; the `…_written` flags tell. An abstract entity may have a pk that is no field:
@@ -174,7 +174,7 @@ def shape_at(errors: Mapping[str, Shape | None], status: int) -> Shape | None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ServerFreshness:
-    """Data lives as long as the answer says, for so many milliseconds at least and at most."""
+    """Data lives as long as the response says, for so many milliseconds at least and at most."""
 
     at_least: int | None = None
     at_most: int | None = None
@@ -187,7 +187,7 @@ class ServerFreshness:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Concurrency:
-    """Changes say what they were made for: by the ETag of the last answer, or by the field that holds it."""
+    """Changes say what they were made for: by the ETag of the last response, or by the field that holds it."""
 
     required: bool = False
     field: str | None = None
@@ -223,9 +223,9 @@ class Options:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Request:
-    """How a body is sent: in place of which content type, in which member, whether a call may leave it out.
+    """How a body is sent: its content type, the member that holds it, whether a call may leave it out.
 
-    `in_key` says that the body is part of the key under which the answer is stored. `style` is that of the lists and
+    `in_key` says that the body is part of the key under which the response is stored. `style` is that of the lists and
     objects in a form; each field of an endpoint's form has the one that counts for it.
     """
 
@@ -238,7 +238,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Response:
-    """Where an answer holds its value, and what an answer without content is; with `ignore` each one is such.
+    """Where a response holds its value, and what a response without content is; with `ignore` each one is such.
 
     The steps of `envelope` are names of members and, in digits, positions in lists. `list_envelope` is for lists: an
     endpoint has the one that counts for its schema as its `envelope`, and no `list_envelope`.
@@ -378,7 +378,7 @@ class Endpoint:
     `schema` None: no schema. `returns`: the type of the value where the spec gives one, else None.
     `base` is the endpoint class to build on, None for the runtime's own. `headers` are all static headers, those of the
     spec and the resource included. `optimistic` says that the standard optimistic payload applies to it. `errors` are
-    the bodies of errors by status (`404`, `4XX`, `default`), of which the narrowest counts. `auth` is None where that
+    the bodies of errors by status (`404`, `4XX`, `default`), and the narrowest counts. `auth` is None if that
     of the spec counts.
     """
 
@@ -513,7 +513,7 @@ class Resource:
 WireNames: TypeAlias = Literal["as_is", "snake_case", "camelCase", "PascalCase", "kebab-case"]
 
 Absent: TypeAlias = Literal["raise", "zero"]
-"""What fields without a default give where no answer had them, apart from what is usual."""
+"""What fields without a default give where no response had them, apart from what is usual."""
 
 
 AuthKind: TypeAlias = Literal["header", "bearer", "basic", "cookie", "query", "oauth2"]
@@ -543,7 +543,7 @@ class Scheme:
     """One way to show who asks; `name` is the client's keyword for its credential.
 
     `parameter` is the name of the header, cookie or search parameter, empty for `bearer`, `basic` and `oauth2`;
-    `prefix` stands before the secret in a header or cookie. `env` is the environment variable that the client reads
+    `prefix` is before the secret in a header or cookie. `env` is the environment variable that the client reads
     where no credential is given, None for none. `oauth2` is set for that kind alone.
     """
 
@@ -579,7 +579,7 @@ class Auth:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Server:
-    """A place where the API is served: its URL, in which `{name}` stands for the variable of this name."""
+    """A place where the API is served: its URL, in which `{name}` represents the variable of this name."""
 
     name: str
     url: str
@@ -598,7 +598,7 @@ class Spec:
     count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
     `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
     written. `has_errors` says that it tells of any endpoint what bodies of errors are, so that the package has error
-    classes of its own. `user_agent` is False where that of the HTTP library stays, None where nothing is said.
+    classes of its own. `user_agent` is False if that of the HTTP library stays, None where nothing is said.
     `servers` are in their order: the URL of the first is `url_prefix`. `header_params` and `search_params` are
     arguments of the client. `cross_origin_body` is as in `Endpoint`, for requests that no endpoint describes.
     """

@@ -199,7 +199,7 @@ def constant_name(enum: str, member: str) -> str:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name can stand in Python code as it is.
+    """Whether a name can be in Python code as it is.
 
     Letters of all scripts are allowed where Python keeps them unchanged: it folds compatible forms (`ﬁ`, full-width
     letters), so two names of a spec that look different could become one.

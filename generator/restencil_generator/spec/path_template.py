@@ -75,7 +75,7 @@ def _check_apart(text: str, position: int, before: PathText | PathParameter) -> 
 
 
 def _plain(text: str, position: int) -> str:
-    """The character that a literal one, or one after a backslash, stands for."""
+    """The character that a literal one, or one after a backslash, represents."""
     character = text[position]
     if character == "\\":
         if position + 1 == len(text):

@@ -111,7 +111,7 @@ def path_to(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: 
 
 
 class _Known(Protocol):
-    """What names in types stand for."""
+    """What names in types represent."""
 
     @property
     def objects(self) -> Mapping[str, d.Object]: ...
@@ -140,7 +140,7 @@ def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
 
 
 def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
-    """The fields of an object, whether null may stand in its place or not; none of all else."""
+    """The fields of an object, whether null may be in its place or not; none of all else."""
     match facts(type).bare:
         case d.ObjectRef(name):
             return objects[name].fields if name in objects else ()

@@ -119,7 +119,7 @@ class Type:
     """
 
     def children(self) -> tuple[Type, ...]:
-        """The types that this one is made of, one level down. What a name or a union stands for is not among them."""
+        """The types that this one is made of, one level down. What a name or a union represents is not among them."""
         return ()
 
     def map(self, change: Change) -> Type:
@@ -154,7 +154,7 @@ class Const(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class InlineEnum(Type):
-    """`{enum: [open, settled]}`: one of these values; as with every enum, another one is kept as it came."""
+    """`{enum: [open, settled]}`: one of these values; as with every enum, another one is kept unchanged."""
 
     values: tuple[str | int, ...]
 
@@ -245,7 +245,7 @@ class ObjectType(Type):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    """A value of a union's discriminator and the entity (of a `OneOf` also the object) that it stands for."""
+    """A value of a union's discriminator and the entity (of a `OneOf` also the object) that it represents."""
 
     value: Literals
     entity: str
@@ -268,8 +268,8 @@ class UnionOf(Type):
 class OneOf(Type):
     """`{one_of: [Card, Bank, string]}`: one of several types, each written once.
 
-    Which one a value is: by its JSON kind, among scalars the first in order that decodes. Objects are told apart by
-    `attribute` (its name in JSON is `wire`), whose value stands for an alternative through `values`, else through the
+    Which one a value is: by its JSON kind, among scalars the first in order that decodes. Objects are distinguished by
+    `attribute` (its name in JSON is `wire`), whose value represents an alternative through `values`, else through the
     constants of the alternatives, else by their names; without `attribute` by their constants, then by the fields that
     they must have.
     """
@@ -484,15 +484,15 @@ class Field:
 
     `type` is an `Optional` where null or absence is allowed (also by `optional: true`).
 
-    `default` is the resolved default as JSON under Python names (RFC 3339 text, a mapping for an object, …), or
+    `default` is the resolved default as JSON under Python names (an RFC 3339 string, a mapping for an object, …), or
     `MISSING` where there is none: `required` says so too. For fields of entities and objects it is filled in from the
-    table of types where that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
+    table of types if that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
     default that the spec gives from one that follows from the type. Parameters, body fields and members of object
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
     `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
     bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
     RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field of
-    the entity that a parameter, or a member of a body, stands for; empty where the spec names none. `type_place` is
+    the entity that a parameter, or a member of a body, represents; empty where the spec names none. `type_place` is
     where its type stands.
 
     `filter` says whether a search parameter selects the entities of a list by equality (`equals`) or in a way that only

@@ -22,7 +22,7 @@ Use: TypeAlias = Literal["default", "example", "response", "body", "partial_body
 
 
 class Tables(Protocol):
-    """What names in types stand for. A `Spec` is one."""
+    """What names in types represent. A `Spec` is one."""
 
     @property
     def enums(self) -> Mapping[str, d.Enum]: ...
@@ -87,7 +87,7 @@ class _Validator:
         self.use: Use = use
 
     def check(self, type: d.Type, value: Json, at: Where) -> Iterator[ValidationError]:
-        """What does not fit in a value that stands at a place of the whole."""
+        """What does not fit in a value that is at a place of the whole."""
         match type:
             case d.Optional(item) | d.InvalidateOf(item):
                 if value is not None:
@@ -273,7 +273,7 @@ def objects_in(objects: Mapping[str, d.Object], type: d.Type, value: Json | d.Mi
 
 
 def choice_of(union: d.UnionOf, value: Mapping[str, Json]) -> str | None:
-    """The entity that a value's discriminator (under its Python or wire name) stands for, or None."""
+    """The entity that a value's discriminator (under its Python or wire name) represents, or None."""
     if not isinstance(union.attribute, str):
         return None
     mark = value.get(union.wire, value.get(union.attribute))

@@ -26,7 +26,7 @@ _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WrittenHeaders:
-    """The header parameters that a resource or endpoint writes, and those that it takes back; all: `clears`."""
+    """The header parameters that a resource or endpoint writes, and those that it resets; all: `clears`."""
 
     params: tuple[d.HeaderParam, ...] = ()
     back: frozenset[str] = frozenset()

@@ -44,7 +44,7 @@ def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
 
 
 def read_use(types: Types, node: Node, label: Subject, *, whole: bool = False) -> d.Use | None:
-    """The alternatives that a level writes; None for null, which takes back, and for what is wrong."""
+    """The alternatives that a level writes; None for null, which resets, and for what is wrong."""
     if is_null(node) and not whole:
         return None
     if isinstance(node, ScalarNode) and not whole:
@@ -95,7 +95,7 @@ def _known(types: Types, name: str, node: Node, label: Subject) -> bool:
     if name in types.schemes:
         return True
     if name == NO_AUTH:
-        message = f"'{NO_AUTH}' stands beside other schemes in an item of {label}"
+        message = f"'{NO_AUTH}' is beside other schemes in an item of {label}"
         types.report("auth-scheme", message, node, "remove it, or make it the last alternative")
         return False
     hint = f"declared: {', '.join(types.schemes)}" if types.schemes else "declare it under 'schemes' of 'auth'"
@@ -152,9 +152,9 @@ def _oauth2(given: ParsedSection, env: dict[str, str]) -> d.OAuth2:
 
 
 def _check_name(types: Types, name: str, key: ScalarNode, what: Subject) -> None:
-    """Notes a name that cannot be a keyword of the client."""
+    """Reports a name that cannot be a keyword of the client."""
     if name == NO_AUTH:
-        types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which stands for no credential", key)
+        types.report("reserved-name", f"a scheme cannot be called '{NO_AUTH}', which represents no credential", key)
     elif types.name(key, "a scheme", keyword=False) and name in CLIENT_ARGUMENTS - {SHORT}:
         message = f"the {what} is an argument of every client already"
         types.report("taken-name", message, key, "choose another name for it")

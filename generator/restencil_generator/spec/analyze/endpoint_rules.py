@@ -40,7 +40,7 @@ def _check_response(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> Non
     section = own.section
     key = next((key for key in ("content", "schema") if key in section), None)
     if key is not None and endpoint.content not in (None, "json") and endpoint.schema is not None:
-        message = f"{own.what} answers with {endpoint.content}, to which no schema applies"
+        message = f"{own.what} returns {endpoint.content}, to which no schema applies"
         types.report("content-with-schema", message, section.key(key), "add 'schema: null'")
     if "returns" in section and endpoint.schema is not None and endpoint.process is None and endpoint.base is None:
         message = f"'returns' of {own.what} has no effect: its schema gives the type"
@@ -84,12 +84,12 @@ def _key_of(own: RawEndpoint, field: d.Field, key: str) -> Place:
 
 
 def _check_request(types: Types, endpoint: d.Endpoint, own: RawEndpoint) -> None:
-    """A body is part of a key where a call sends one and has a cached answer."""
+    """A body is part of a key where a call sends one and has a cached response."""
     request: ParsedSection | None = own.section["request"]
     if request is None or not request["in_key"]:
         return
     if endpoint.side_effect:
-        message = f"'in_key' of the body of {own.what}: it has a side effect, so it has no cached answer"
+        message = f"'in_key' of the body of {own.what}: it has a side effect, so it has no cached response"
         hint = "remove it, or write 'side_effect: false' where it only reads"
         types.report("body-in-key", message, request.key("in_key"), hint)
     elif not endpoint.has_body:

@@ -180,7 +180,7 @@ class Entities:
                 "pk-type",
                 f"the field {quoted(text)} of {what} has no single text and cannot be a pk",
                 place,
-                "name a field that holds a text, a number or the like",
+                "name a field that holds a string, a number or the like",
                 [Related(found[-1].place, "declared here")],
             )
         elif any(field.write_only for field in found):

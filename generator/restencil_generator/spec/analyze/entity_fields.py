@@ -1,4 +1,4 @@
-"""Fields of entities that parameters and members of bodies stand for, and the exact filters of lists."""
+"""Fields of entities that parameters and members of bodies represent, and the exact filters of lists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check_param_fields(
         last = field.of.rpartition(".")[2]
         near = did_you_mean(field.of, known) or did_you_mean(last, [name for name in known if "." not in name])
         message = f"'field' of {noun} {quoted(field.name)} names {quoted(field.of)}, which is no field of"
-        owner = f"entity {quoted(entities[0].name)}" if entities else "what it answers"
+        owner = f"entity {quoted(entities[0].name)}" if entities else "its response"
         hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
         types.report("param-field", f"{message} {owner}", place or field.place, hint)
 

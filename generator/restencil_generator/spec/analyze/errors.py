@@ -20,7 +20,7 @@ _STATUS: Final = re.compile(ERROR_STATUS)
 
 
 def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.Shape | None] | None:
-    """What a level says of errors, by status: shapes, and None for what it takes back; None where it says nothing."""
+    """What a level says of errors, by status: shapes, and None for what it resets; None where it says nothing."""
     label = Subject("'errors'", what)
     mapping = types.mapping(node, label, "write {404: NotFound}") if node is not None else None
     if mapping is None:
@@ -39,10 +39,12 @@ def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.S
 
 def claim_classes(types: Types, resources: dict[str, d.Resource], node: Node | None) -> bool:
     """Whether the package has error classes, whose names are taken then: where any endpoint has errors."""
-    said = [endpoint for resource in resources.values() for _, endpoint in resource.all_endpoints() if endpoint.errors]
-    if not said:
+    endpoints = [
+        endpoint for resource in resources.values() for _, endpoint in resource.all_endpoints() if endpoint.errors
+    ]
+    if not endpoints:
         return False
-    place = node.place if node is not None else said[0].place
+    place = node.place if node is not None else endpoints[0].place
     for name in (BASE, *CLASSES):
         types.claim(name, "error", f"the error class {quoted(name)}", place, "rename it: 'errors' brings that class")
     return True
@@ -54,7 +56,7 @@ def _meant(status: str) -> str:
         return f"write {status.upper()}"
     if status.casefold() in ("*", "any", "all", "else", "other", "others"):
         return "write default"
-    return "what the server answers otherwise is the 'schema' of an endpoint" if status[:1] in ("1", "2", "3") else ""
+    return "any other response is the 'schema' of an endpoint" if status[:1] in ("1", "2", "3") else ""
 
 
 def _shape(types: Types, node: Node, what: Subject) -> d.Shape | None:
@@ -97,7 +99,7 @@ def _object(types: Types, node: Node, what: Subject) -> str | None:
     if kind == "object":
         return name
     if kind is not None:
-        message = f"the {kind} {quoted(name)} cannot stand in 'errors': {what}"
+        message = f"the {kind} {quoted(name)} cannot be in 'errors': {what}"
         hint = "declare an object with these fields: an error has no identity" if kind == "entity" else "write 'any'"
         types.report("type-not-here", message, node, hint)
     elif types.kinds.get(name.removesuffix("?")) == "object":

@@ -79,7 +79,7 @@ def _judge(
     target: str,
     node: Node,
 ) -> None:
-    """Notes a name that means no reading endpoint."""
+    """Reports a name that means no reading endpoint."""
     endpoint = _built(resources[owner], own.name)
     if endpoint is None:
         return
@@ -98,7 +98,7 @@ def _judge(
         return  # what is wrong with it is said elsewhere
     changing = None if holder is None else _built(holder, member or target)
     if changing is not None and changing.side_effect:
-        message = f"{what} names {quoted(target)}, which changes something, and so has no cached answer"
+        message = f"{what} names {quoted(target)}, which changes something, and so has no cached response"
         types.report("expires-target", message, node, "name what reads")
         return
     names = [*resources[owner].endpoints, *known]

@@ -32,7 +32,7 @@ def read_fields(
 ) -> tuple[d.Field, ...]:
     """The fields that a mapping writes, without those that are wrong; none where there is no mapping.
 
-    `owner` is what messages call the whole, `label` what they call the mapping where that is something else.
+    `owner` is what messages call the whole, `label` what they call the mapping if that is something else.
     """
     mapping = types.mapping(node, label or owner) if node is not None else None
     found: list[d.Field] = []
@@ -60,7 +60,7 @@ _NOUNS: Final[Mapping[str, tuple[str, Use]]] = {
 
 
 def is_described(node: Node) -> bool:
-    """Whether what stands in a field's place is a mapping that describes the field; else it is the field's type."""
+    """Whether what is in a field's place is a mapping that describes the field; else it is the field's type."""
     if not isinstance(node, MappingNode):
         return False
     if "type" in node.entries or "const" in node.entries:
@@ -125,15 +125,15 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         _check_format(types, type, given, context)
         if given["format"] != "rfc3339":
             type = d.formatted(type, given["format"])
-    told = {key: given[key] for key in _TOLD if key in rows(context.position)}
-    if told.get("style") is not None:
-        check_style(types, type, told["style"], given.node("style") or node, context.what)
+    kept = {key: given[key] for key in _KEPT if key in rows(context.position)}
+    if kept.get("style") is not None:
+        check_style(types, type, kept["style"], given.node("style") or node, context.what)
     if given.get("send") is not None:
         types.later.append(lambda: _check_send(types, type, given, context.what))
     default: JsonWithPlaces | None = given.get("default") if "const" not in given else None
     return dataclasses.replace(
         base,
-        **told,
+        **kept,
         wire=given.get("wire") or base.wire,
         type=type,
         default=_default(types, type, default, context),
@@ -148,7 +148,7 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
     )
 
 
-_TOLD = (
+_KEPT = (
     "description",
     "deprecated",
     "read_only",
@@ -197,14 +197,16 @@ def _check_format(types: Types, type: d.Type, given: ParsedSection, context: Con
 
 
 def _check_send(types: Types, type: d.Type, given: ParsedSection, what: Subject) -> None:
-    """A primary key can be sent of what holds entities, each of which has one that is a single value."""
+    """A primary key can be sent for entities whose primary key is a single value."""
     names = [*d.entities_in(type)]
-    parted = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
+    compound = next((name for name in names if name in types.entities and types.entities[name].pk_is_list), None)
     if not names:
         message = f"'send: pk' of {what}: it holds no entity"
         types.report("key-not-here", message, given.key("send"), "remove it, or name an entity as its type")
-    elif parted is not None:
-        message = f"'send: pk' of {what}: the pk of entity {quoted(parted)} has several parts, so it is no single value"
+    elif compound is not None:
+        message = (
+            f"'send: pk' of {what}: the pk of entity {quoted(compound)} has several parts, so it is no single value"
+        )
         types.report("key-not-here", message, given.key("send"), "remove it")
 
 

@@ -1,4 +1,4 @@
-"""Whether what is said of freshness and concurrency fits the endpoints and entities that it is said of."""
+"""Rules of `freshness` and `concurrency`: they fit the endpoints and entities to which they apply."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 def check_lengths(types: Types, written: Mapping[str, Mapping[str, RawEndpoint]]) -> None:
-    """Notes an endpoint that says both that the server says how long its data lives, and how long that is."""
+    """Reports an endpoint that says both that the server says how long its data lives, and how long that is."""
     for endpoints in written.values():
         for own in endpoints.values():
             options: ParsedSection | None = own.section["options"]
-            said = (own.settings.options or {}).get("freshness")
-            if options is None or not isinstance(said, d.ServerFreshness):
+            declared = (own.settings.options or {}).get("freshness")
+            if options is None or not isinstance(declared, d.ServerFreshness):
                 continue
             if options["data_expiry_length"] is not None:
                 message = f"{own.what} has 'freshness: server' and a 'data_expiry_length': data lives by one of them"
@@ -63,8 +63,8 @@ def _changes(endpoint: d.Endpoint) -> bool:
 
 
 def _check_field(types: Types, resource: d.Resource, options: ParsedSection, what: Subject) -> None:
-    said = options["concurrency"]
-    field: str | None = said["field"] if isinstance(said, ParsedSection) else None
+    written = options["concurrency"]
+    field: str | None = written["field"] if isinstance(written, ParsedSection) else None
     if field is None:
         return
     for name in resource.entities:
@@ -73,5 +73,5 @@ def _check_field(types: Types, resource: d.Resource, options: ParsedSection, wha
         if entity is None or field in known:
             continue
         message = f"{what} names the field {quoted(field)}, which entity {quoted(name)} does not have"
-        node = said.node("field") or options.key("concurrency")
+        node = written.node("field") or options.key("concurrency")
         types.report("concurrency-target", message, node, did_you_mean(field, known) or "name a field of it")

@@ -29,7 +29,7 @@ def namespace(declared: SymbolTable) -> dict[str, str]:
 
 
 def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> None:
-    """Names the TypedDicts of the entities and objects that stand in bodies, and in search strings."""
+    """Names the TypedDicts of the entities and objects that are in bodies, and in search strings."""
     bodies = [
         endpoint.body
         for resource in resources.values()
@@ -69,7 +69,7 @@ def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> N
 
 
 def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:
-    """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that stand in it."""
+    """Names the TypedDict in which nothing of an entity is required; gives the types of the fields that are in it."""
     entity = declared.entities.get(name)
     if entity is None or entity.partial_body_name is not None:
         return []
@@ -80,7 +80,7 @@ def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:
 
 
 def _name_body(declared: SymbolTable, name: str) -> list[d.Type]:
-    """Names the TypedDict of an entity or object; gives the types of the fields that stand in it."""
+    """Names the TypedDict of an entity or object; gives the types of the fields that are in it."""
     body_name = f"{name}Body"
     if (entity := declared.entities.get(name)) is not None:
         declared.entities[name] = dataclasses.replace(entity, body_name=body_name)

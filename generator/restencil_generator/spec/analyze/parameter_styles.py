@@ -1,4 +1,4 @@
-"""Styles: how lists and objects stand in search strings, and which fits what."""
+"""Styles: how lists and objects are in search strings, and which fits what."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NESTING: Final[tuple[d.Style, ...]] = ("brackets", "deep", "json")
 
 
 def read_styles(given: ParsedSection, key: str = "search_style") -> dict[int, d.Style | None]:
-    """What a level says of lists (0) and objects (1): None where it takes back what is inherited."""
+    """What a level says of lists (0) and objects (1): None where it resets what is inherited."""
     if key not in given:
         return {}
     written: ParsedSection | d.Style | None = given[key]
@@ -64,7 +64,7 @@ def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
 
 
 def _usual(type: d.Type, styles: d.Styles) -> d.Style | None:
-    """What is said of all lists, or of all objects, for a value of a type; None where it does not fit."""
+    """The style of all lists, or of all objects, for a value of a type; None where it does not fit."""
     is_object = facts(type).shape in ("object", "mapping")
     style = styles[0] if d.list_in(type) is not None else styles[1] if is_object else None
     return style if style in styles_of(type) else None

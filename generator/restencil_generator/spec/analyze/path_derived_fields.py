@@ -12,7 +12,7 @@ from restencil_generator.spec.type_info import answered
 
 
 def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
-    """Reports a field whose `param` is in no path of an endpoint that answers with its entity."""
+    """Reports a field whose `param` is in no path of an endpoint that returns its entity."""
     wanted = [(entity, field) for entity in types.entities.values() for field in entity.fields if field.param]
     if not wanted:
         return
@@ -22,19 +22,19 @@ def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
             names = {parameter.name for parameter in endpoint.path.parameters}
             for name in answered(types, endpoint):
                 known.setdefault(name, set()).update(names)
-    below = {
+    heirs = {
         entity.name: {other.name for other in types.entities.values() if entity.name in _line(types.entities, other)}
         for entity, _ in wanted
     }
     for entity, field in wanted:
-        names = {name for one in below[entity.name] for name in known.get(one, ())}
+        names = {name for one in heirs[entity.name] for name in known.get(one, ())}
         if field.param in names:
             continue
         node = types.raw_field(entity.name, field.name)
         place = node.get("param") if isinstance(node, MappingNode) else None
         message = f"'param' of field {quoted(field.name)} of entity {quoted(entity.name)} names {quoted(field.param)}"
         hint = did_you_mean(field.param, names) or (f"its paths have: {', '.join(sorted(names))}" if names else "")
-        full = f"{message}, which no path of an endpoint that answers with it has"
+        full = f"{message}, which no path of an endpoint that returns it has"
         types.report("param-position", full, place or field.place, hint)
 
 

@@ -91,14 +91,16 @@ class _Reader:
         return None
 
     def _check_singleton(self) -> None:
-        """Notes what a singleton has no list for."""
-        told = f"the singleton {quoted(self.raw.name)} has no list"
+        """Reports what a singleton has no list for."""
+        reason = f"the singleton {quoted(self.raw.name)} has no list"
         for name, node in self.raw.section["members"] or ():
             if name not in d.OF_ONE:
-                self.types.report("singleton-list", f"{told}, so {quoted(name)} cannot be a member", node, "remove it")
+                self.types.report(
+                    "singleton-list", f"{reason}, so {quoted(name)} cannot be a member", node, "remove it"
+                )
         for key in ("collection", "pagination_field", "pagination"):
             if key in self.raw.section:
-                message = f"{told}, so {quoted(key)} has no meaning"
+                message = f"{reason}, so {quoted(key)} has no meaning"
                 self.types.report("singleton-list", message, self.raw.section.key(key), "remove it")
 
     def _schema(self, node: Node) -> d.EntityRef | d.UnionOf | None:
@@ -255,7 +257,7 @@ class _Reader:
         if is_null(node):
             if isinstance(node, ScalarNode) and not node.text:
                 hint = (
-                    "write what an answer is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind"
+                    "write what a response is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind"
                 )
                 types.report("wrong-type", f"{what} is left empty", node, hint)
             return None

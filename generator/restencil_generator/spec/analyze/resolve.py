@@ -225,7 +225,7 @@ class _Resolver:
         self.root = ResolvedEndpoint(root, self._unwritten(""), root.request, InheritedResponse(root.response))
 
     def _unwritten(self, name: str) -> RawEndpoint:
-        """An endpoint of which the spec writes nothing."""
+        """An endpoint that the spec does not write."""
         section = ParsedSection("endpoint", defaults("endpoint"), {}, {})
         return RawEndpoint(name, Subject(f"endpoint '{name}'", self.raw.what), self.raw.key, section)
 
@@ -364,7 +364,7 @@ class _Resolver:
         return d.Body(body.kind, d.ObjectType(body.type.members, partial_body_name(self.raw)), partial=True)
 
     def _lenient(self, body: d.Body | None) -> d.Body | None:
-        """The body of `partial_update` of an entity, of which other bodies must hold some fields: it need not."""
+        """The body of `partial_update` of an entity: it need not hold fields that other bodies must hold."""
         if body is None or not isinstance(body.type, d.EntityRef | d.UnionOf):
             return body
         entities = (self.tables.entities.get(one) for one in d.entities_in(body.type))

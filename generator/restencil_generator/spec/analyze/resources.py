@@ -34,7 +34,7 @@ def read_resources(
     found: dict[str, d.Resource] = {}
     for name, (key, mapping) in tables.items():
         if _is_resource_name(types, key):
-            # Not every file system tells names apart by case.
+            # Not every file system distinguishes names by case.
             module = python_name(name, "resource").lower()
             types.claim(module, "module", f"the module of resource {quoted(name)}", key.place)
         raw = read_resource(types, name, key, mapping)

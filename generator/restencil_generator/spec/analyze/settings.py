@@ -25,7 +25,7 @@ _HAS_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://").match
 class Settings:
     """What the spec, a resource or an endpoint settles alike; `None` where it says nothing.
 
-    `auth` is `MISSING` then, and None where it takes back what is inherited.
+    `auth` is `MISSING` then, and None where it resets what is inherited.
     """
 
     url_prefix: str | None = None
@@ -67,7 +67,7 @@ def settings(given: ParsedSection, types: Types, what: Subject) -> Settings:
 
 
 def _by_key(given: ParsedSection, key: str, kind: type[d.Request | d.Response]) -> dict[str, Any] | None:
-    """What a level says under `request` or `response`, None for what it takes back: all of it, where it is null."""
+    """What a level says under `request` or `response`, None for what it resets: all of it, where it is null."""
     if key not in given:
         return None
     section: ParsedSection | None = given[key]
@@ -80,20 +80,20 @@ def _by_key(given: ParsedSection, key: str, kind: type[d.Request | d.Response]) 
     return found | {"style": read_styles(section, "style")} if "style" in found else found
 
 
-_Said = TypeVar("_Said", bound=d.Request | d.Response)
+_Levelled = TypeVar("_Levelled", bound=d.Request | d.Response)
 
 
-def laid_on(inherited: _Said, own: Mapping[str, Any] | None) -> _Said:
-    """What a level says of bodies, or of answers, laid over what it inherits, key by key."""
+def laid_on(inherited: _Levelled, own: Mapping[str, Any] | None) -> _Levelled:
+    """What a level says of bodies, or of responses, laid over what it inherits, key by key."""
     defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(inherited)}
-    said: dict[str, Any] = {key: defaults[key] if value is None else value for key, value in (own or {}).items()}
-    if isinstance(inherited, d.Request) and isinstance(said.get("style"), dict):
-        said["style"] = laid_over(inherited.style, said["style"])
-    return dataclasses.replace(inherited, **said)
+    values: dict[str, Any] = {key: defaults[key] if value is None else value for key, value in (own or {}).items()}
+    if isinstance(inherited, d.Request) and isinstance(values.get("style"), dict):
+        values["style"] = laid_over(inherited.style, values["style"])
+    return dataclasses.replace(inherited, **values)
 
 
 def nearest_auth(inherited: d.Use | None, own: d.Use | d.Missing | None) -> d.Use | None:
-    """What a level says of auth, else what it inherits; None where that is what the spec says."""
+    """What a level says of auth, else what it inherits; None if that is what the spec says."""
     return inherited if own is d.MISSING else own
 
 

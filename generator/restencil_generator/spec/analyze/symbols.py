@@ -1,4 +1,4 @@
-"""The symbol table of a spec: what its names stand for, noted before anything is read."""
+"""The symbol table of a spec: what its names represent, noted before anything is read."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class SymbolTable(Reader):
         return names
 
     def unknown_field(self, field: str, node: Node, what: Subject | str, entity: str) -> None:
-        """Notes a name that is no field of an entity."""
+        """Reports a name that is no field of an entity."""
         known = self.raw_fields(entity)
         hint = did_you_mean(field, known) or (f"its fields: {', '.join(known[:12])}" if known else "")
         self.report(
@@ -197,7 +197,7 @@ def table(given: ParsedSection, key: str) -> Iterator[tuple[str, Entry]]:
 
 
 def collect(declared: SymbolTable, given: ParsedSection) -> dict[str, tuple[ScalarNode, MappingNode]]:
-    """Notes what every name stands for, those of entities declared in place included; gives the resources."""
+    """Reports what every name represents, those of entities declared in place included; gives the resources."""
     for key, row in rows("spec").items():
         if isinstance(row.kind, Table) and (node := given.node(key)) is not None:
             declared.mapping(node, quoted(key))
@@ -235,7 +235,7 @@ def _declare(declared: SymbolTable, name: str, entry: Entry, kind: Kind) -> None
 
 
 def _empty(node: Node) -> MappingNode:
-    """Stands for a mapping that is none, so that what refers to it is still known."""
+    """A placeholder for what is no mapping, so that references to it are still known."""
     return MappingNode(node.file, node.line, node.column)
 
 
@@ -283,7 +283,7 @@ def _scan_type(declared: SymbolTable, node: Node | None, resource: str | None) -
     inner = node.get(word) if word is not None else node
     if isinstance(kind, Members):
         _scan_members(declared, inner, resource)
-    elif isinstance(kind, Type | Items | OneEntity | Source | Alternatives):  # a type stands in it
+    elif isinstance(kind, Type | Items | OneEntity | Source | Alternatives):  # a type is in it
         _scan_type(declared, inner, resource)
 
 

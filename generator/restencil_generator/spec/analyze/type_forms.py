@@ -65,7 +65,7 @@ class Nested(SymbolTable, abc.ABC):
 
 
 def read_form(types: Nested, word: str, node: MappingNode, context: Context) -> d.Type | None:
-    """The type of a form that may stand in its position and has no key that is not its own."""
+    """The type of a form that may be in its position and has no key that is not its own."""
     place = form_section(word)
     for key, row in rows(place).items():
         if row.position not in ("", context.position) and key in node.entries:
@@ -257,19 +257,19 @@ def _union(types: Nested, node: MappingNode, context: Context, word: str = "unio
         return None
     if isinstance(attribute, d.Reference):
         return d.UnionOf(tuple(d.Choice(_literal(entry.key), name) for entry, name in found), attribute)
-    return _told_apart(types, [(entry.key, name) for entry, name in found], attribute, given, what)
+    return _distinguished(types, [(entry.key, name) for entry, name in found], attribute, given, what)
 
 
-def _told_apart(
+def _distinguished(
     types: Nested, choices: list[tuple[ScalarNode, str]], field: str, given: ParsedSection, what: Subject
 ) -> d.UnionOf | None:
-    """A union whose entities are told apart by a field."""
+    """A union whose entities are distinguished by a field."""
     nodes = [types.raw_field(name, field) for _, name in choices]
     if all(written is None for written in nodes):
         known = sorted({known for _, name in choices for known in types.raw_fields(name)})
         types.report(
             "union-attribute",
-            f"no entity of {what} has the field {quoted(field)}, which is to tell them apart",
+            f"no entity of {what} has the field {quoted(field)}, which is to distinguish them",
             given.entries["attribute"].value,
             did_you_mean(field, known) or "declare it, or name a python: function",
         )
@@ -287,11 +287,11 @@ def _told_apart(
 def _wrong_value(
     types: Nested, key: ScalarNode, name: str, field: str, value: d.Json, fixed: d.Json, written: Node | None
 ) -> None:
-    """Notes a value that stands for an entity or object whose own field is fixed to another one."""
+    """Reports a value that represents an entity or object whose own field is fixed to another one."""
     assert written is not None
     types.report(
         "union-value",
-        f"{types.kinds[name]} {quoted(name)} stands for {shown(value)} here, but its field {quoted(field)} is fixed to "
+        f"{types.kinds[name]} {quoted(name)} represents {shown(value)} here, but its field {quoted(field)} is fixed to "
         f"{shown(fixed)}",
         key,
         f"write {shown(fixed)}",
@@ -303,12 +303,12 @@ def _wrong_value(
 
 
 def enum_value(types: SymbolTable, node: Node, what: Subject) -> str | int | None:
-    """A value of an enum: a text or a whole number."""
+    """A value of an enum: a string or an integer."""
     value = node.value if isinstance(node, ScalarNode) else None
     if isinstance(value, str | int) and not isinstance(value, bool):
         return value
     hint = "put it in quotes" if isinstance(node, ScalarNode) and node.text else ""
-    types.wrong(f"a value of {what}", "a text or a whole number", node, hint)
+    types.wrong(f"a value of {what}", "a string or an integer", node, hint)
     return None
 
 
@@ -341,7 +341,7 @@ def read_const(types: Nested, node: MappingNode, context: Context) -> d.Const | 
     value = written.value if isinstance(written, ScalarNode) else None
     if isinstance(value, str | int):
         return d.Const(value)
-    types.wrong(f"'const' of {context.what}", "a text, a whole number, true or false", written)
+    types.wrong(f"'const' of {context.what}", "a string, an integer, true or false", written)
     return None
 
 
@@ -390,7 +390,7 @@ def _without_keys(type: d.OneOf) -> d.Type:
 
 
 def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: Subject) -> tuple[d.Choice, ...]:
-    """The alternatives that the values of the attribute stand for."""
+    """The alternatives that the values of the attribute represent."""
     node = given.node("values")
     found: list[d.Choice] = []
     for _, entry in types.mapping(node, f"'values' of {what}", "write {value: Name}") or () if node else ():
@@ -412,7 +412,7 @@ def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: 
 
 
 def _check_entities(types: Nested, type: d.OneOf, context: Context, node: MappingNode) -> None:
-    """Entities are told apart from each other and from objects: by the attribute, or by constants that differ."""
+    """Entities are distinguished from each other and from objects: by the attribute, or by constants that differ."""
     alike = [(one, types.constants_of(one)) for one in type.alternatives if facts(one).shape in _OBJECTS]
     if type.attribute or len(alike) < 2:
         return
@@ -421,7 +421,7 @@ def _check_entities(types: Nested, type: d.OneOf, context: Context, node: Mappin
         if entities and not _differ(constants, others):
             which = f"{'the entities ' if entities == 2 else ''}{_shown(one)} and {_shown(other)} of {_short(context)}"
             hint = "add 'attribute', or a const field in each"
-            types.report("union-attribute", f"{which} cannot be told apart", node.entries["one_of"].value, hint)
+            types.report("union-attribute", f"{which} cannot be distinguished", node.entries["one_of"].value, hint)
             return
 
 
@@ -461,9 +461,9 @@ def _const(node: Node | None) -> d.Literals | None:
 
 
 def _choice_value(key: ScalarNode, field: Node) -> d.Literals:
-    """The value of a discriminator: its text, or a number or a flag where that is what the field holds.
+    """The value of a discriminator: its text, or a number or a flag if that is what the field holds.
 
-    Keys are texts in JSON, so it is the field that decides, whether the key has quotes or not.
+    Keys are strings in JSON, so it is the field that decides, whether the key has quotes or not.
     """
     fixed = _const(field)
     if fixed is not None and not isinstance(fixed, str):
@@ -478,7 +478,7 @@ def _choice_value(key: ScalarNode, field: Node) -> d.Literals:
 
 
 def _plain(key: ScalarNode, text: str) -> Any:
-    """What a text means where it has no quotes."""
+    """What a string means where it has no quotes."""
     return ScalarNode(key.file, key.line, key.column, key.end_line, key.end_column, text, True).value
 
 

@@ -90,7 +90,7 @@ class Types(Nested):
         elif name.endswith("?"):
             hint = "one '?' is enough"
         elif name.endswith("!"):
-            hint = "a '!' stands behind the type of a field of an entity or object, and excludes '?'"
+            hint = "a '!' is behind the type of a field of an entity or object, and excludes '?'"
         elif foreign := next(
             (form.format(found[1]) for kind, form in _FOREIGN if (found := kind.fullmatch(name))), None
         ):
@@ -128,9 +128,9 @@ class Types(Nested):
         return type
 
     def not_here(self, at: Node, what: Subject | str, context: Context) -> None:
-        """Notes a type that cannot stand in its position."""
+        """Reports a type that cannot be in its position."""
         shown = POSITIONS[context.position].shown
-        self.report("type-not-here", f"{what} cannot stand in {shown}: {context.what}", at)
+        self.report("type-not-here", f"{what} cannot be in {shown}: {context.what}", at)
 
     # -------------------------------------------------------------------------------------------------- lists, mappings
 

@@ -102,11 +102,11 @@ def _definitions() -> dict[str, Schema]:
             found[fields_name(section)] = table({"anyOf": types}, ref("name"))
         elif not _differs_by_position(section):
             found[section] = {"description": _plain(it.help), **_section(section)}
-    for position, facts in POSITIONS.items():
+    for position, it in POSITIONS.items():
         found[type_name(position)] = _type(position)
-        if "one_of" in facts.forms:
+        if "one_of" in it.forms:
             found[alternative_name(position)] = _alternative(position)
-        for word in (*facts.forms, *(facts.alternatives if "one_of" in facts.forms else ())):
+        for word in (*it.forms, *(it.alternatives if "one_of" in it.forms else ())):
             section = form_section(word)
             if word in FORMS and _differs_by_position(section):
                 found[form_name(position, word)] = {
@@ -216,14 +216,14 @@ def _endpoints() -> Schema:
 
 def _type(position: str) -> Schema:
     """A type as it may be written in a position."""
-    facts = POSITIONS[position]
+    it = POSITIONS[position]
     this = ref(type_name(position))
     help = "A scalar, an enum, an object or an entity; '?' makes it optional."
     options: list[Schema] = [{"description": help, **_word(position, "?")}]
-    if facts.lists:
+    if it.lists:
         options.append(list_of_one(this))
-    options += [ref(form_name(position, form)) for form in FORMS if form in facts.forms]
-    if facts.bare:
+    options += [ref(form_name(position, form)) for form in FORMS if form in it.forms]
+    if it.bare:
         words = [form for form in FORMS if form not in LIST_FORMS]
         options.append(table(this, name() | {"not": {"enum": words}}))
     return {"anyOf": options}
@@ -239,7 +239,7 @@ def _alternative(position: str) -> Schema:
 
 
 def _word(position: str, mark: str) -> Schema:
-    """A type that is a word; `mark` may stand behind it."""
+    """A type that is a word; `mark` may be written behind it."""
     words = sorted(RESERVED - set(SCALAR_WORDS) - ({"bytes"} if POSITIONS[position].files else set()))
     marked = [f"{word}{mark}" for word in words] if mark else []
     return pattern(rf"{NAME}\{mark}?" if mark else NAME) | {"not": {"enum": [*words, *marked]}}

@@ -212,7 +212,7 @@ class MappingWith(Rule):
         node = section.node(self.key)
         if node is None or isinstance(node, MappingNode) is (self.other in section):
             return
-        expected, hint = ("a mapping", self.hints[0]) if self.other in section else ("a text", self.hints[1])
+        expected, hint = ("a mapping", self.hints[0]) if self.other in section else ("a string", self.hints[1])
         if isinstance(node, MappingNode | ScalarNode):
             reader.wrong(Subject(quoted(self.key), what), expected, node, hint)
         section.forget(self.key)
@@ -222,7 +222,7 @@ class MappingWith(Rule):
         return {"if": {"required": [self.other]}, "then": mapping, "else": text}
 
     def doc(self) -> str:
-        return f"`{self.key}` is a mapping where `{self.other}` is given, and a text elsewhere."
+        return f"`{self.key}` is a mapping where `{self.other}` is given, and a string elsewhere."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

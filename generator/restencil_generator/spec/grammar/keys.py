@@ -187,7 +187,7 @@ _DECLARED_RULES: Final[tuple[Rule, ...]] = (
 
 _TYPED: Final = (OneOrMore(("type",), "add 'type: …'"),)
 
-_ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which tells its entities apart"
+_ATTRIBUTE_NEED: Final = "{owner} needs 'attribute', which distinguishes its entities"
 _ATTRIBUTE_ADD: Final = "add 'attribute: …', a field or a python: function"
 _ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to entities"
 
@@ -219,8 +219,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "auth": Section(
         "`auth`",
-        "How the client shows who asks. The secret never stands in a spec: the client takes it as an argument, a text "
-        "or a function, or reads the environment variable that `env` names.",
+        "How the client authenticates. The secret is never written in a spec: the client takes it as an argument, a "
+        "string or a function, or reads the environment variable that `env` names.",
         """
         auth: {header: Access-Token, env: SHOP_TOKEN}
         """,
@@ -231,7 +231,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
                 "'auth' needs one of 'header', 'bearer', 'basic', 'cookie' and 'query'",
                 "keep one",
             ),
-            Excludes("schemes", ("env", "prefix"), "key-not-here", "{key} of {owner} is said of each of its schemes"),
+            Excludes("schemes", ("env", "prefix"), "key-not-here", "{key} of {owner} belongs to each of its schemes"),
             *(
                 Excludes(kind, ("use",), "key-not-here", "'use' of {owner} has a meaning for 'schemes' alone")
                 for kind in AUTH_KINDS
@@ -242,7 +242,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "scheme": Section(
         "A scheme",
-        "One of several ways to show who asks. The client has a keyword of its name for the credential.",
+        "One of several ways to authenticate. The client has a keyword of its name for the credential.",
         """
         auth:
           schemes:
@@ -285,8 +285,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "options": Section(
         "`options`",
-        "How answers are kept and asked for. What the spec says holds for all resources, what a resource says for all "
-        "its endpoints; the nearest counts, and `null` takes an inherited value back.",
+        "How responses are requested and cached. Options of the spec hold for all resources, those of a resource for "
+        "all its endpoints; the nearest counts, and `null` resets an inherited value.",
         """
         options: {data_expiry_length: 60s, error_policy: soft_on_server_error, timeout: 5s, retries: 2}
         """,
@@ -308,7 +308,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "server_freshness": Section(
         "`server` of a `freshness`",
-        "`Cache-Control`, `Age` and `Expires` of the answer say how long it is fresh; these bounds hold for all that "
+        "`Cache-Control`, `Age` and `Expires` of the response say how long it is fresh; these bounds hold for all that "
         "they say.",
         """
         options: {freshness: {server: {at_most: 1h}}}
@@ -317,7 +317,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "concurrency": Section(
         "`concurrency`",
-        "No change is lost to another: each says what it was made for, and the server refuses it with a 412 where it "
+        "No change is lost to another: each says what it was made for, and the server rejects it with a 412 where it "
         "has something else by now. In short: `concurrency: etag`.",
         """
         options: {concurrency: {etag: required}}
@@ -327,14 +327,14 @@ SECTIONS: Final[Mapping[str, Section]] = {
                 ("etag", "field"),
                 "missing-key",
                 "{owner} says one of 'etag' and 'field'",
-                "remove one of them: an ETag comes with the answer, or in a field",
+                "remove one of them: an ETag comes with the response, or in a field",
             ),
         ),
     ),
     "search_style": Section(
         "`search_style`",
         "How lists and objects are written into search strings, where a parameter has no `style` of its own; one word "
-        "says it of lists alone. The nearest level counts, and `null` takes an inherited style back. Of `[1, 2]` under "
+        "says it of lists alone. The nearest level counts, and `null` resets an inherited style. Of `[1, 2]` under "
         "the name `a`, `comma` makes `a=1,2`, `space` `a=1 2`, `pipe` `a=1|2`, `repeat` `a=1&a=2`, `brackets` "
         "`a[]=1&a[]=2`, `deep` `a[0]=1&a[1]=2`, `json` `a=[1,2]`. Of `{b: 1}`, `brackets` and `deep` make `a[b]=1`, "
         '`form` `b=1`, `json` `a={"b":1}`.',
@@ -346,7 +346,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "request": Section(
         "`request`",
         "How bodies are sent. What the spec says holds for all resources, what a resource says for all its endpoints, "
-        "key by key; the nearest counts, and `null` takes an inherited value back. With `in_key` a search by POST has "
+        "key by key; the nearest counts, and `null` resets an inherited value. With `in_key` a search by POST has "
         "a key, and so a list, for each body.",
         """
         request: {content_type: application/merge-patch+json, envelope: article}
@@ -354,11 +354,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "response": Section(
         "`response`",
-        "Where answers hold their values, and what answers without content are (204, 205, an empty text, `null`), of "
-        "endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; of what was "
-        "created, the key comes from the body or from the header `Location`. With `none` the value is `None`, and the "
+        "Where responses hold their values, and what responses without content are (204, 205, an empty string, "
+        "`null`), for endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; "
+        "the key of a created one comes from the body or from the header `Location`. With `none` the value is `None`, and the "
         "lists that what was created could have joined turn stale. With `error` it is an error. Said key by key, the "
-        "nearest level counts, and `null` takes an inherited value back.",
+        "nearest level counts, and `null` resets an inherited value.",
         """
         response: {envelope: data.article, list_envelope: data, empty: none}
         """,
@@ -366,7 +366,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "error_choice": Section(
         "`{one_of: […]}` of an error",
         "What the body of an error is where it is one of several objects. In `errors` a status from 400 to 599, `4XX`, "
-        "`5XX` or `default` has the name of an object, this, `any`, or `null`, which takes an inherited one back. The "
+        "`5XX` or `default` has the name of an object, this, `any`, or `null`, which resets an inherited one. The "
         "nearest level counts that says something of a status, and there the narrowest key. A package whose spec has "
         "`errors` has a class for each kind of error (`shop.NotFoundError`), whose `data` is typed.",
         """
@@ -378,7 +378,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "entity": Section(
         "An entity",
-        "A kind of record with an identity. Of each record the store keeps one copy, whichever answer it came with.",
+        "A kind of record with an identity. Of each record the store keeps one copy, whichever response it came with.",
         """
         entities:
           Person:
@@ -393,7 +393,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
         "A resource",
         "A bundle of endpoints that share a path and an entity. From these two come `get`, `get_list`, `create`, "
         "`update`, `partial_update` and `delete`. A `singleton` has one record at its path, and no list. A resource "
-        "with neither path nor entity is a group of endpoints, each of which writes its own path.",
+        "with neither path nor entity is a group of endpoints; each writes its own path.",
         """
         resources:
           articles:
@@ -443,7 +443,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "collection": Section(
         "`collection` of a resource",
-        "How the lists of a resource are told apart.",
+        "How the lists of a resource are distinguished.",
         """
         search_params: {order_by: string?}
         collection: {non_filter_arguments: [order_by]}
@@ -505,7 +505,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "object_field": Section(
         "A field of an object",
-        "A type, or a mapping that describes the field. Objects have no identity: they stand in what holds them.",
+        "A type, or a mapping that describes the field. Objects have no identity: they are in what holds them.",
         """
         objects:
           Money: {amount: decimal, currency: {type: string, default: EUR}}
@@ -547,8 +547,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "path_param": Section(
         "A parameter of a path",
-        "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a text or a "
-        "whole number, or what the field of its name in the entity is.",
+        "A scalar or an enum, or a mapping that describes the parameter. Without an entry a parameter is a string or "
+        "an integer, or what the field of its name in the entity is.",
         """
         params: {id: {type: uuid, description: Which one.}}
         """,
@@ -651,11 +651,11 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "one_of_form": Section(
         "`{one_of: […]}`",
         "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. Which "
-        "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are told apart "
-        "by `attribute`: its value stands for an alternative through `values`, else through the constants of the "
-        "alternatives, else by their names. Without it the first counts whose constants all agree, then the first "
-        "whose fields without `?` are all there. What is none of them stays as it came. The word is that of a form "
-        "only where its value is a list of two or more.",
+        "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are "
+        "distinguished by `attribute`: its value represents an alternative through `values`, else through the constants of "
+        "the alternatives, else by their names. Without it the first counts whose constants all agree, then the first "
+        "whose fields without `?` are all there. A value that is none of them is kept unchanged. The word is that of "
+        "a form only where its value is a list of two or more.",
         """
         schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
         """,
@@ -663,7 +663,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "enum_form": Section(
         "`{enum: […]}`",
-        "One of some texts or whole numbers. A value that it does not know is kept as it came. The word is that of a "
+        "One of some strings or integers. A value that it does not know is kept unchanged. The word is that of a "
         "form only where its value is a list of two or more: one value is a `const`.",
         """
         schema: {states: {values: {enum: [open, settled]}}}
@@ -693,7 +693,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "invalidate_form": Section(
         "`{invalidate: …}`",
-        "The entity that the answer names is gone.",
+        "The entity that the response names is gone.",
         """
         schema: {invalidate: Todo}
         """,
@@ -726,7 +726,7 @@ BODY_WORDS: Final = ("any", "bytes", "text")
 class Row:
     """One key: the sections where it may be written (words), the kind of its value, and its help in one line.
 
-    `default` is what counts where the key is not given, `otherwise` says so in words where that depends on something
+    `default` is what counts where the key is not given, `otherwise` says so in words if that depends on something
     else. `position` is the only one in which the key has a meaning, where its section is a form. `others` are words
     that people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
     `need` and `add` are message and hint where it is required and not given. `check` judges the value further.
@@ -773,39 +773,39 @@ ROWS: Final = (
     Row("spec", "client", Name("the client"), "The name of the client.", otherwise="`package` in PascalCase"),
     Row("spec", "wire_names", Word(get_args(d.WireNames)), "How names look in JSON.", default="as_is"),
     Row("spec", "absent", Word(get_args(d.Absent)),
-        "What a field without `default` gives where no answer had it: `raise` raises `MissingFieldError` for every "
+        "What a field without `default` gives where no response had it: `raise` raises `MissingFieldError` for every "
         "kind, `zero` makes up the zero of its kind.",
-        otherwise="texts, numbers, booleans, lists and maps give their zero, all else raises"),
-    Row("spec", "auth", Subsection("auth", "write {header: NAME} or the like"), "How the client shows who asks."),
+        otherwise="strings, numbers, booleans, lists and maps give their zero, all else raises"),
+    Row("spec", "auth", Subsection("auth", "write {header: NAME} or the like"), "How the client authenticates."),
     Row("spec", "servers", Table("", Either((Subsection("server"), Text(empty=False, pattern=patterns.URL)))),
         "Where the API is served, by name, in place of `url_prefix`: an argument of the client; the first is the "
         "default."),
-    Row("server", "url", Text(empty=False, pattern=patterns.URL), "Its URL, in which `{name}` stands for a variable.",
+    Row("server", "url", Text(empty=False, pattern=patterns.URL), "Its URL, in which `{name}` represents a variable.",
         required=True),
     Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
     Row("spec", "version", Text(empty=False, pattern=patterns.PRODUCT),
         "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`."),
     Row("spec", "user_agent",
-        Either((Fixed(value=False, others="a text"), Text(empty=False, pattern=patterns.AGENT))),
+        Either((Fixed(value=False, others="a string"), Text(empty=False, pattern=patterns.AGENT))),
         "The `User-Agent` of requests; with `false` that of the HTTP library.",
         otherwise="package, version and libraries"),
     Row("spec", "request_id", Text(empty=False, pattern=patterns.HEADER),
-        "The header of answers that names a request: `request_id` of answers and errors.",
+        "The header of responses that names a request: `request_id` of responses and errors.",
         otherwise="the first of the usual ones, such as `X-Request-Id`"),
     Row("spec", "inert_headers", Texts(noun="header", pattern=patterns.HEADER),
-        "Headers that change nothing in answers, beside the usual ones: with them a view shares the client's store."),
+        "Headers that change nothing in responses, beside the usual ones: with them a view shares the client's store."),
     # ------------------------------------------------------------------------------------------------------------ auth
     Row("auth scheme", "header", Text(empty=False, pattern=patterns.HEADER), "The secret is sent under this header."),
-    Row("auth scheme", "bearer", Fixed(value=True, hint="the secret itself never stands in a spec"),
+    Row("auth scheme", "bearer", Fixed(value=True, hint="the secret itself is never written in a spec"),
         "The secret is sent as a bearer token."),
-    Row("auth scheme", "basic", Fixed(value=True, hint="the secret itself never stands in a spec"),
+    Row("auth scheme", "basic", Fixed(value=True, hint="the secret itself is never written in a spec"),
         "The secret is sent as `user:password`."),
     Row("auth scheme", "cookie", Text(empty=False, pattern=patterns.COOKIE), "The secret is sent in this cookie."),
     Row("auth scheme", "query", Text(empty=False), "The secret is sent as this search parameter."),
     Row("scheme", "oauth2", Subsection("oauth2", "write {token_url: https://…}"),
         "The client asks for tokens, which are sent as bearer tokens."),
     Row("auth scheme", "prefix", Text(empty=False, pattern=patterns.PREFIX),
-        "What stands before the secret in its header or cookie."),
+        "What is before the secret in its header or cookie."),
     Row("auth", "env", Text(empty=False, pattern=patterns.VARIABLE),
         "The environment variable that holds the secret, where the client is given none."),
     Row("scheme", "env",
@@ -814,17 +814,18 @@ ROWS: Final = (
         "from the names of its credentials to variables."),
     Row("scheme", "deprecated", Reason(), "Whether it is no longer to be used, or why."),
     Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write {header: NAME} or the like")),
-        "Several ways to show who asks, by the name that the client's keyword has."),
+        "Several ways to authenticate, by the name that the client's keyword has."),
     Row("auth", "use", Use(whole=True),
-        "What requests show: alternatives in order, of which the first counts whose credentials are there; an inner "
+        "What requests send: alternatives in order; the first whose credentials are there counts; an inner "
         "list has those that go together, and `none`, as the last one, sends nothing.",
         otherwise="each scheme alone, in their order"),
     Row("oauth2", "token_url", Text(empty=False, pattern=patterns.TOKEN_URL),
         "Where tokens are asked for, and the only place that credentials go to.", required=True),
-    Row("oauth2", "grant", Word(get_args(d.Grant)), "What is shown for a token.", default="client_credentials"),
+    Row("oauth2", "grant", Word(get_args(d.Grant)), "The grant by which tokens are requested.",
+        default="client_credentials"),
     Row("oauth2", "scopes", Texts(noun="scope", pattern=patterns.SCOPE), "What a token is asked for."),
     Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
-        "How the client shows itself: by basic authentication, or in the body.", default="basic"),
+        "How the client authenticates at `token_url`: by basic authentication, or in the body.", default="basic"),
     Row("oauth2", "params",
         Pairs(secrets=(*CREDENTIALS, "password", "client_assertion"), taken=("grant_type", "scope")),
         "What is sent along, such as an `audience`."),
@@ -834,7 +835,7 @@ ROWS: Final = (
         "may have none.", otherwise="a group of endpoints"),
     Row("endpoint", "path", PathText(), "Its path: `:name` is a parameter, `:name?` an optional one.",
         otherwise="that of what it starts from"),
-    Row("resource", "schema", OneEntity(), "What one answer of `get` is: an entity, or one of a union.",
+    Row("resource", "schema", OneEntity(), "What one response of `get` is: an entity, or one of a union.",
         otherwise="a group of endpoints"),
     Row("resource", "singleton", Flag(), "Whether there is one record at its path: `get`, `update`, `partial_update` "
         "and `delete`, and no list.", default=False),
@@ -847,7 +848,7 @@ ROWS: Final = (
     Row("endpoint", "method", Text(empty=False, pattern=patterns.METHOD), "The HTTP method.",
         otherwise="that of what it starts from; POST with `side_effect: true`"),
     Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "Stands before every path.", others=("base_url", "server")),
-    Row(_ALL, "headers", Headers(), "Headers that never change. Secrets never stand in a spec."),
+    Row(_ALL, "headers", Headers(), "Headers that never change. Secrets are never written in a spec."),
     Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
     Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
         others=("path_params",)),
@@ -866,32 +867,33 @@ ROWS: Final = (
     Row("resource endpoint", "body", Body(("form", "multipart"), BODY_WORDS),
         "What a call sends: `null` for nothing, an entity's name for its fields.",
         otherwise="the fields of the resource's entity"),
-    Row("endpoint", "schema", Response(), "What an answer is made of; `null` for none.",
+    Row("endpoint", "schema", Response(), "What a response is made of; `null` for none.",
         otherwise="that of what it starts from"),
     Row("endpoint", "returns", Type("returns"), "The type of the value, where `process` changes it.",
         otherwise="what the schema gives; `any` without one"),
-    Row("endpoint", "content", Word(get_args(d.Content)), "What an answer holds.", otherwise="chosen from the answer"),
+    Row("endpoint", "content", Word(get_args(d.Content)), "What a response holds.",
+        otherwise="chosen from the response"),
     Row("endpoint", "side_effect", Flag(), "Whether a call changes something on the server, and so is never cached.",
         otherwise="that of what it starts from; where `method` is written, false for GET alone"),
     Row("endpoint", "follow_see_other", Flag(),
-        "Whether a change that is answered by 303 goes on with a GET; otherwise that is an error.",
+        "Whether a change that is followed by a 303 goes on with a GET; otherwise that is an error.",
         otherwise="that of what it starts from, else false"),
     Row("resource", "collection",
         Either((Subsection("collection"), Code())),
-        "How its lists are told apart: in words, or by a class."),
+        "How its lists are distinguished: in words, or by a class."),
     Row("resource endpoint", "pagination_field",
         Name("the pagination field of {owner}", keyword=True, otherwise=_PAGED),
         "The parameter that names a page.", others=("page_param", "cursor_param")),
     Row("resource endpoint", "pagination", Subsection("pagination", "write {style: …}"),
         "How the next page is found."),
-    Row("resource", "optimistic", Flag(), "Whether changes show before the server has answered.", default=False),
-    Row(_ALL, "options", Subsection("options"), "How answers are kept and asked for."),
+    Row("resource", "optimistic", Flag(), "Whether changes show before the server has responded.", default=False),
+    Row(_ALL, "options", Subsection("options"), "How responses are requested and cached."),
     Row("resource endpoint", "auth", Use(),
-        "What requests show of who asks: `none`, a scheme, or a list such as that of `use`.",
+        "How requests authenticate: `none`, a scheme, or a list such as that of `use`.",
         otherwise="what `use` says"),
     Row(_ALL, "request", OrNull(Subsection("request", "write {content_type: …}")), "How bodies are sent."),
     Row(_ALL, "response", OrNull(Subsection("response", "write {empty: none}")),
-        "Where answers hold their values, and what answers without content are."),
+        "Where responses hold their values, and what responses without content are."),
     Row("endpoint", "expires", Either((Texts(noun="target"), Word((d.NOTHING,), others="a list of targets"))),
         "What a change makes stale besides: `self` for the entity that the path names, a member, `resource.member`, or "
         "a resource for all that it reads. `nothing` if the change makes nothing stale, whatever its response brings."),
@@ -906,9 +908,9 @@ ROWS: Final = (
         "The objects that it may be: the first whose constants it has, else the first all of whose fields without `?` "
         "it has.",
         required=True),
-    Row("endpoint", "process", Code(), "Makes the value of an answer."),
-    Row("endpoint", "update", Code(), "Changes other cached answers after success."),
-    Row("endpoint", "get_optimistic_response", Code(), "Makes up the answer before the server has given one."),
+    Row("endpoint", "process", Code(), "Makes the value of a response."),
+    Row("endpoint", "update", Code(), "Changes other cached responses after success."),
+    Row("endpoint", "get_optimistic_response", Code(), "Makes up the response before the server has given one."),
     Row("resource", "endpoints", Table("endpoint_name", Subsection("endpoint")),
         "Changes to standard members, and endpoints of your own, by name."),
     Row("resource", "examples", Table("", Subsection("example", "write {response: …}")), "Example calls, by endpoint."),
@@ -917,7 +919,7 @@ ROWS: Final = (
     Row(_ENTITY, "fields", Fields("entity_field"), "Its fields, in the order in which they are shown.",
         others=("properties", "attributes")),
     Row(_ENTITY, "pk", Either((Texts(noun="field"), Text(empty=False))),
-        "The field that tells its records apart, or the list of them; with dots one inside of objects. `[]` for the "
+        "The field that distinguishes its records, or the list of them; with dots one inside of objects. `[]` for the "
         "only record that there is.",
         otherwise="`id`, or the pk of what it extends", others=("primary_key",)),
     Row(_ENTITY, "pk_optional", Flag(),
@@ -927,14 +929,14 @@ ROWS: Final = (
     Row(_ENTITY, "extends", EntityName(), "The entity whose fields it has too.", others=("inherits", "base")),
     Row(_ENTITY, "abstract", Flag(), "Whether it is only there to be extended.", default=False),
     Row(_ENTITY, "indexes", Texts(), "Fields to look it up by, beside its pk."),
-    Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a text for is not kept."),
+    Row(_ENTITY, "validate", Code(), "Judges a record: what it returns a string for is not kept."),
     # ------------------------------------------------------------------------------------------------------ the tables
     Row("spec", "enums", Table("type_name", EnumValues()), "Known values, by name."),
     Row("spec", "objects", Table("type_name", Fields("object_field")), "Plain nested values, by name."),
     Row("spec", "entities", Table("type_name", Subsection("entity")), "Records with an identity, by name."),
     Row("spec", "resources", Table("resource_name", Subsection("resource")), "What the API serves, by name."),
     # --------------------------------------------------------------------------------------------------------- options
-    Row("options", "data_expiry_length", OrNull(Duration()), "How long an answer is fresh.", otherwise="1m",
+    Row("options", "data_expiry_length", OrNull(Duration()), "How long a response is fresh.", otherwise="1m",
         others=("ttl", "max_age", "stale_time")),
     Row("options", "error_expiry_length", OrNull(Duration()), "How long an error is kept.", otherwise="1s"),
     Row("options", "poll_frequency", OrNull(Duration(least=1)),
@@ -951,48 +953,48 @@ ROWS: Final = (
         "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
     Row("options", "freshness", OrNull(Either((Subsection("freshness"), Word(get_args(d.Freshness))))),
-        "How long an answer is fresh: as `data_expiry_length` has it (`client`), or as the answer says itself "
+        "How long a response is fresh: as `data_expiry_length` has it (`client`), or as the response says itself "
         "(`server`).", otherwise="client", others=("cache_control",)),
     Row("freshness", "server", Subsection("server_freshness", "write {at_least: 5s}"),
-        "Bounds of what the answer says.", required=True),
-    Row("server_freshness", "at_least", Duration(), "For so long an answer is fresh, whatever it says."),
+        "Bounds of what the response says.", required=True),
+    Row("server_freshness", "at_least", Duration(), "For so long a response is fresh, whatever it says."),
     Row("server_freshness", "at_most", Duration(), "For longer than that it is not."),
     Row("options", "concurrency", OrNull(Either((Subsection("concurrency"), Word(("etag",))))),
-        "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last answer, as "
+        "How `update`, `partial_update` and `delete` say what they were made for: by the ETag of the last response, as "
         "`If-Match`.", otherwise="they do not", others=("if_match", "optimistic_locking", "lock")),
     Row("concurrency", "etag", Word(("required",)), "A change is not sent where no ETag is known."),
     Row("concurrency", "field", Text(empty=False), "The field of the entity that holds its ETag."),
     Row("options", "error_policy", OrNull(Either((Code(), Word(get_args(d.ErrorPolicy))))),
         "Whether what is cached is still shown after an error.", otherwise="hard"),
     Row("options", "validate", OrNull(Word(get_args(d.Validate))),
-        "What becomes of answers that do not fit the declared types: `strict` makes them errors, `warn` logs each kind "
-        "once.", otherwise="off"),
-    Row("options", "timeout", OrNull(Duration(least=1)), "How long an answer is waited for."),
+        "How responses that do not fit the declared types are treated: `strict` makes them errors, `warn` logs each "
+        "kind once.", otherwise="off"),
+    Row("options", "timeout", OrNull(Duration(least=1)), "How long a response is waited for."),
     Row("options", "retries", OrNull(Whole()), "How often a request that failed is sent again."),
     Row("options", "strict_shape", OrNull(Flag()),
         "Whether an object where a list is declared, or the other way round, is an error.", otherwise="true"),
-    Row("options", "replace", OrNull(Flag()), "Whether an answer replaces the record, and is not merged into it.",
+    Row("options", "replace", OrNull(Flag()), "Whether a response replaces the record, and is not merged into it.",
         otherwise="true for `update`"),
     Row("request", "content_type", OrNull(Text(empty=False, pattern=patterns.MEDIA_TYPE)),
         "The content type of a JSON, text or bytes body.", otherwise="what the body is"),
     Row("request", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "The member that the body stands in; dots nest."),
+        "The member that the body is in; dots nest."),
     Row("request", "optional", OrNull(Flag()), "Whether a call may leave the body out.", otherwise="false"),
     Row("request", "style", OrNull(Either((Subsection("search_style"), Word(d.LIST_STYLES)))),
-        "How lists and objects stand in a form.", otherwise="lists `repeat`, objects `brackets`"),
+        "How lists and objects are in a form.", otherwise="lists `repeat`, objects `brackets`"),
     Row("request", "in_key", OrNull(Flag()),
-        "Whether the body is part of the key of what a reading endpoint is answered with.", otherwise="false"),
+        "Whether the body is part of the key of what a reading endpoint gets.", otherwise="false"),
     Row("response", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "Where the value of an answer stands: names of members, and numbers for items of lists, with dots. What a "
-        "resource or the spec says is for answers that are one entity or object."),
+        "Where the value of a response stands: names of members, and numbers for items of lists, with dots. What a "
+        "resource or the spec says is for responses that are one entity or object."),
     Row("response", "list_envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "The same for answers that are a list or a mapping."),
-    Row("response", "ignore", OrNull(Flag()), "Whether what a successful answer says is ignored.", otherwise="false"),
+        "The same for responses that are a list or a mapping."),
+    Row("response", "ignore", OrNull(Flag()), "Whether what a successful response says is ignored.", otherwise="false"),
     Row("response", "empty", OrNull(Word(get_args(d.Empty))),
-        "What an answer without content is: an error, nothing (`none`), or, of a mutation, what was sent (`merge`).",
+        "What a response without content is: an error, nothing (`none`), or, of a mutation, what was sent (`merge`).",
         otherwise="`merge` for `update`, `partial_update` and `create`, else `none`"),
     Row(f"options {_ENTITY} {_DECLARED}", "persist",
-        OrNull(Either((Whole(least=1), Flag(others="a whole number from 1 on")))),
+        OrNull(Either((Whole(least=1), Flag(others="an integer from 1 on")))),
         "Whether a storage keeps it: `false`, or a number that is raised when what is kept would be read wrongly.",
         otherwise="true"),
     # ------------------------------------------------------------------------------------- collections, pages, examples
@@ -1003,16 +1005,16 @@ ROWS: Final = (
         "Where `pagination_field` and the `param` of `size` are sent. `body` is for lists that are read by POST: the "
         "position is no part of a list's identity, the other members of the body are.", default="query"),
     Row("pagination", "next", Text(empty=False, pattern=patterns.CURSOR),
-        "Where the next cursor is: a path in the answer, `header:NAME`, or `last.<field>` of the last item. For the "
-        "style `url`, where the URL of the next page is in the answer."),
+        "Where the next cursor is: a path in the response, `header:NAME`, or `last.<field>` of the last item. For the "
+        "style `url`, where the URL of the next page is in the response."),
     Row("pagination", "more", Text(empty=False),
-        "Where the answer says whether there are more pages: the run ends where that is false, null or absent."),
+        "Where the response says whether there are more pages: the run ends if that is false, null or absent."),
     Row("pagination", "total", Text(empty=False),
-        "Where the answer says how many items there are in all pages; the number follows as items come and go."),
+        "Where the response says how many items there are in all pages; the number follows as items come and go."),
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
         otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
     Row("pagination", "size", Either((Subsection("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
-        "How many items a page is asked to have; or where the answer says how many a page has that is not the last."),
+        "How many items a page is asked to have; or where the response says how many a page has that is not the last."),
     Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
     Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
     Row("page_size", "value", Whole(least=1), "Its value.", required=True),
@@ -1022,16 +1024,16 @@ ROWS: Final = (
     Row("example", "body", Json(), "The body."),
     Row("example", "response", Json(),
         "The response as the API sends it. Names may be those of the spec or of JSON, and datetimes with a `format` "
-        "may also be RFC 3339 text: `1767225600` or `2026-01-01T00:00:00Z` for `unix`."),
+        "may also be RFC 3339 strings: `1767225600` or `2026-01-01T00:00:00Z` for `unix`."),
     # ---------------------------------------------------------------------------------------------------------- fields
     Row(_DECLARED, "type", Type(must=True), "Its type.", others=("schema",)),
     Row(_SENT, "type", Type(), "Its type.", others=("schema",)),
     Row("path_param", "type", Type(), "Its type.", otherwise="that of `field`"),
     Row("path_param", "field", Text(empty=False),
-        "The field of the entity that it is, with dots one inside of objects: it types the parameter, and stands for "
+        "The field of the entity that it is, with dots one inside of objects: it types the parameter, and represents "
         "the entity wherever URL parameters do.", otherwise="the one of its name"),
     Row("search_param body_field form_field", "field", Text(empty=False),
-        "The field of the entity that it stands for, with dots one inside of objects: calls find the entity by it.",
+        "The field of the entity that it represents, with dots one inside of objects: calls find the entity by it.",
         otherwise="the one of its name"),
     Row("search_param", "filter", Word(get_args(d.Filter)),
         "How it selects the entities of a list: `equals` for those whose field has exactly this value, so that the "
@@ -1075,7 +1077,7 @@ ROWS: Final = (
         "Whether bodies must hold it, as with `!` after a type's name. Those of `partial_update` need not, and reading "
         "is not changed.", default=False, others=("mandatory",)),
     Row(_EVERY_FIELD, "format", Word(get_args(d.Format)),
-        "How its datetimes look in JSON and URLs: a text, seconds or milliseconds since 1970, or the text of RFC 2822.",
+        "How its datetimes look in JSON and URLs: a string, seconds or milliseconds since 1970, or as RFC 2822.",
         otherwise="`rfc3339`"),
     # ----------------------------------------------------------------------------------------------------------- forms
     Row("values_form", "values", Type(), "The type of the values.", required=True),
@@ -1086,32 +1088,32 @@ ROWS: Final = (
     Row("object_form", "optional", Texts(noun="member"),
         "Members that may be absent or null, as with `?` after a type's name."),
     Row("one_of_form", "one_of", Alternatives(), "The types, each once.", required=True),
-    Row("one_of_form", "attribute", Text(empty=False), "The field that tells objects and entities apart.",
-        otherwise="constants and required fields tell them apart"),
-    Row("one_of_form", "values", Choices(), "The objects and entities, by the value that stands for each.",
+    Row("one_of_form", "attribute", Text(empty=False), "The field that distinguishes objects and entities.",
+        otherwise="constants and required fields distinguish them"),
+    Row("one_of_form", "values", Choices(), "The objects and entities, by the value that represents each.",
         otherwise="the constants of the field, else the names"),
     Row("enum_form", "enum", SomeValues(), "The known values.", required=True),
-    Row("union_form", "union", Choices(), "The entities, by the value that stands for each.", required=True),
+    Row("union_form", "union", Choices(), "The entities, by the value that represents each.", required=True),
     Row("collection_form", "collection", Items(), "What it holds: `[Entity]` or `{values: Entity}`.", required=True),
     Row("collection_form", "nest", Renames("arguments to fields"),
-        "Whose it is: arguments of the list, each with the field that has its value.", position="entity_field"),
+        "Its owner: arguments of the list, each with the field that has its value.", position="entity_field"),
     Row("collection collection_form", "non_filter_arguments", Texts(),
         "Arguments that do not decide which entities are in a list, such as its order."),
     Row("collection collection_form", "follow", Flag(),
         "Whether entities leave and join its lists as they change.", default=True),
     Row("all_form", "all", Choices(or_one=True), "An entity, or the entities of a union.", required=True),
     Row("union_form", "attribute", Either((Code(), Text(empty=False))),
-        "The field that tells the entities apart, or a function.", required=True, label="the attribute",
+        "The field that distinguishes the entities, or a function.", required=True, label="the attribute",
         need=_ATTRIBUTE_NEED, add=_ATTRIBUTE_ADD),
     Row("all_form", "attribute", Either((Code(), Text(empty=False))),
-        "The field that tells the entities of a union apart, or a function.", label="the attribute"),
+        "The field that distinguishes the entities of a union, or a function.", label="the attribute"),
     Row("invalidate_form", "invalidate", OneEntity(), "The entity that is gone.", required=True),
     Row("query_form", "query", Source(("collection", "all")), "A collection, or all entities of a type.",
         required=True),
     Row("query_form", "process", Code(), "Computes the view.", required=True, need="{owner} needs 'process'",
         add="add 'process: python:…'"),
     Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
-    # ------------------------------------------------------------------------------------------- what people are told
+    # ------------------------------------------------------------------------------------- documentation and direction
     Row(f"{_ALL} {_ENTITY} {_EVERY_FIELD} server", "description", Text(),
         "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
     Row(f"resource endpoint {_ENTITY} {_EVERY_FIELD} server", "deprecated", Reason(),

@@ -27,7 +27,7 @@ class Pattern:
 HTTP_WORD: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 HEADER_VALUE: Final = r"[\t\x20-\x7e]*"
 SECRET_HEADERS: Final = ("authorization", "cookie", "proxy-authorization")
-"""Headers that carry nothing but secrets, which never stand in a spec."""
+"""Headers that carry nothing but secrets, which are never written in a spec."""
 
 _PARTING: Final = re.compile("accept(-language)?|.*(tenant|account|organi[sz]ation|version).*", re.IGNORECASE)
 
@@ -53,7 +53,7 @@ COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie
 PRODUCT: Final = Pattern(
     HTTP_WORD,
     "bad-header",
-    "{label} is {value}, which cannot stand in the header User-Agent",
+    "{label} is {value}, which cannot be in the header User-Agent",
     "write a version such as '1.2.0', without spaces",
 )
 AGENT: Final = Pattern(

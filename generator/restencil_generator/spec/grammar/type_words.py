@@ -16,7 +16,7 @@ class Scalar:
 
     `zero` is the default that follows from it, `expected` what a value is called in messages, `python` the module
     (None for what is built in) and the name of its type, `others` what other languages call it. A zero is `honest`
-    where nobody takes it for a value of the server's: an empty text is, a moment in 1970 is not.
+    where nobody takes it for a value of the server's: an empty string is, a moment in 1970 is not.
     """
 
     zero: d.Json
@@ -34,17 +34,15 @@ class Scalar:
 
 
 SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
-    "string": Scalar("", "a text", (None, "str"), "A text.", ("str", "text"), in_path=True, honest=True),
-    "integer": Scalar(
-        0, "a whole number", (None, "int"), "A whole number.", ("int", "long"), in_path=True, honest=True
-    ),
+    "string": Scalar("", "a string", (None, "str"), "A string.", ("str", "text"), in_path=True, honest=True),
+    "integer": Scalar(0, "an integer", (None, "int"), "An integer.", ("int", "long"), in_path=True, honest=True),
     "number": Scalar(0.0, "a number", (None, "float"), "A number.", ("float", "double"), in_path=True, honest=True),
     "boolean": Scalar(False, "true or false", (None, "bool"), "`true` or `false`.", ("bool",), honest=True),
     "datetime": Scalar(
         "1970-01-01T00:00:00Z",
         "a date with a time such as '2020-01-31T12:00:00Z'",
         ("datetime", "datetime"),
-        "A date with a time, as RFC 3339 text. The offset is kept; a text without one is read as UTC.",
+        "A date with a time, as an RFC 3339 string. The offset is kept; a string without one is read as UTC.",
         ("timestamp",),
         in_path=True,
         converted=True,
@@ -53,7 +51,7 @@ SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
         "1970-01-01",
         "a date such as '2020-01-31'",
         ("datetime", "date"),
-        "A date, as RFC 3339 text.",
+        "A date, as an RFC 3339 string.",
         in_path=True,
         converted=True,
     ),
@@ -61,13 +59,13 @@ SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
         "00:00:00",
         "a time such as '12:00:00'",
         ("datetime", "time"),
-        "A time of day, as RFC 3339 text.",
+        "A time of day, as an RFC 3339 string.",
         in_path=True,
         converted=True,
     ),
     "decimal": Scalar(
         "0",
-        "a number, or one as a text such as '1.50'",
+        "a number, or one as a string such as '1.50'",
         ("decimal", "Decimal"),
         "A number that keeps its digits, as JSON number or text.",
         in_path=True,
@@ -77,12 +75,12 @@ SCALARS: Final[Mapping[d.ScalarName, Scalar]] = {
         "00000000-0000-0000-0000-000000000000",
         "a UUID such as '00000000-0000-0000-0000-000000000000'",
         ("uuid", "UUID"),
-        "A UUID, as text.",
+        "A UUID, as a string.",
         in_path=True,
         converted=True,
     ),
     "any": Scalar(None, "any JSON", ("typing", "Any"), "Any JSON.", ("json",), honest=True),
-    "bytes": Scalar("", "a text", ("restencil", "File"), "A file: a field of a multipart body.", word=False),
+    "bytes": Scalar("", "a string", ("restencil", "File"), "A file: a field of a multipart body.", word=False),
 }
 
 SCALAR_WORDS: Final = tuple(name for name, scalar in SCALARS.items() if scalar.word)
@@ -128,7 +126,7 @@ def form_section(word: str) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Position:
-    """Where a type may stand: what messages call it, and which forms, named types and lists it takes there.
+    """Where a type may be written: what messages call it, and which forms, named types and lists it takes there.
 
     `zero` says that a field there has the default that follows from its type where none is written, `files` that
     `bytes` is a type there, `bare` that an object may be written without the word `object`, `flat` that a list holds

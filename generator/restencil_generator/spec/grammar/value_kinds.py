@@ -135,7 +135,7 @@ class Text(Value):
         return schema if self.empty else schema | {"minLength": 1}
 
     def doc(self, link: Link) -> str:
-        return "a text" if self.empty else "a text that is not empty"
+        return "a string" if self.empty else "a string that is not empty"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Whole(Value):
         value: int = _scalar(context.node)
         if is_integer(value) and self.least <= value <= MAX_DURATION:
             return value
-        reader.wrong(context.label, f"a whole number from {self.least} on", context.node)
+        reader.wrong(context.label, f"an integer from {self.least} on", context.node)
         return None
 
     def looks_like(self, node: Node) -> bool:
@@ -212,7 +212,7 @@ class Whole(Value):
         return {"type": "integer", "minimum": self.least, "maximum": MAX_DURATION}
 
     def doc(self, link: Link) -> str:
-        return f"a whole number from {self.least} on"
+        return f"an integer from {self.least} on"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class Version(Value):
     def read(self, reader: ValueReader, context: ValueContext) -> int | None:
         value: int = _scalar(context.node)
         if not is_integer(value):
-            expected = "the language version, a whole number"
+            expected = "the language version, an integer"
             reader.wrong(context.label, expected, context.node, f"write {self.number}")
             return None
         if value != self.number:
@@ -307,14 +307,14 @@ class Literal(Value):
         value = _scalar(context.node)
         if isinstance(value, str | int):
             return value
-        reader.wrong(context.label, "a text, a whole number, true or false", context.node)
+        reader.wrong(context.label, "a string, an integer, true or false", context.node)
         return None
 
     def json_schema(self, position: str) -> Schema:
         return {"type": ["string", "integer", "boolean"]}
 
     def doc(self, link: Link) -> str:
-        return "a text, a whole number, `true` or `false`"
+        return "a string, an integer, `true` or `false`"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -345,7 +345,7 @@ class Reason(Value):
             return "" if value else None
         if isinstance(value, str):
             return value
-        reader.wrong(context.label, "true, false or the reason as a text", context.node)
+        reader.wrong(context.label, "true, false or the reason as a string", context.node)
         return None
 
     def json_schema(self, position: str) -> Schema:
@@ -451,7 +451,7 @@ class Headers(_OfMapping):
             if not _HEADER.fullmatch(name):
                 reader.report("bad-header", f"{quoted(name)} of {what} is no name of a header", entry.key)
             elif name.lower() in SECRET_HEADERS:
-                message = f"the header {quoted(name)} of {what} carries a secret, which never stands in a spec"
+                message = f"the header {quoted(name)} of {what} carries a secret, which is never written in a spec"
                 reader.report("secret-header", message, entry.key, "use 'auth:', or a python: endpoint class")
             elif name.lower() in first:
                 message = f"{what} gives the header {quoted(name)} twice: case does not count"
@@ -469,7 +469,7 @@ class Headers(_OfMapping):
         return ref("headers")
 
     def doc(self, link: Link) -> str:
-        return "a mapping from names of headers to texts"
+        return "a mapping from names of headers to strings"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -511,7 +511,7 @@ class Pairs(_OfMapping):
         return parts.table(text, names)
 
     def doc(self, link: Link) -> str:
-        return f"a mapping from {codes(self.names, 'or') if self.names else 'names'} to texts"
+        return f"a mapping from {codes(self.names, 'or') if self.names else 'names'} to strings"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -574,7 +574,7 @@ class OrNull(Value):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Either(Value):
-    """One of several kinds, chosen by what is written: a mapping, a list, a reference to code, a word.
+    """One of several kinds, chosen by the form of the value: a mapping, a list, a reference to code, a word.
 
     What looks like none of them is read as the last one, whose message says what is expected.
     """
@@ -624,7 +624,7 @@ class EnumValues(Structure):
         return ref("enum")
 
     def doc(self, link: Link) -> str:
-        return "a list of texts and whole numbers, or a mapping from names of constants to them"
+        return "a list of strings and integers, or a mapping from names of constants to them"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -699,7 +699,7 @@ class Members(Structure):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alternatives(Structure):
-    """A list of two or more types of which a value is one, in the position of the form which holds it."""
+    """A list of two or more types that a value may have, in the position of the form which holds it."""
 
     def json_schema(self, position: str) -> Schema:
         return {"type": "array", "items": ref(parts.alternative_name(position)), "minItems": 2}
@@ -716,7 +716,7 @@ class SomeValues(Structure):
         return {"type": "array", "items": {"type": ["string", "integer"]}, "minItems": 2, "uniqueItems": True}
 
     def doc(self, link: Link) -> str:
-        return "a list of two or more texts and whole numbers"
+        return "a list of two or more strings and integers"
 
 
 _CHOICES: Final[Schema] = {"type": "object", "additionalProperties": ref("type_name"), "minProperties": 1}

@@ -154,9 +154,9 @@ class ValueReader(abc.ABC):
                 self.report("wrong-type", f"{what} must not be empty", node)
                 return None
             if value is not None:
-                self.wrong(what, "a text", node, "put it in quotes")
+                self.wrong(what, "a string", node, "put it in quotes")
                 return None
-        self.wrong(what, "a text", node)
+        self.wrong(what, "a string", node)
         return None
 
     def reference(self, node: Node, what: Subject | str) -> Reference | None:
@@ -219,7 +219,7 @@ class ValueReader(abc.ABC):
 
     def secret(self, key: ScalarNode) -> None:
         """Reports a key under which a secret is written."""
-        message = f"{quoted(key.text)} stands in the spec"
+        message = f"{quoted(key.text)} is written in the spec"
         self.report("auth-secret", message, key, "name an environment variable under 'env', or give it to the client")
 
     def json(self, node: Node, places: dict[tuple[str | int, ...], Place] | None = None) -> Json:

@@ -19,7 +19,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def is_special(path: Path) -> bool:
-    """Whether something stands there that is neither a regular file nor a folder: a pipe, a socket, a device."""
+    """Whether something is there that is neither a regular file nor a folder: a pipe, a socket, a device."""
     try:
         mode = os.stat(path).st_mode
     except OSError:

@@ -25,7 +25,7 @@ _SPECIAL: Final[dict[str, None | bool | float]] = {
 _NUMBER_STARTS: Final = frozenset("+-.0123456789")
 
 MAX_DIGITS: Final = 1000
-"""The most characters a number may have. (Python itself refuses to read integers of more than 4,300 digits.)"""
+"""The most characters a number may have. (Python itself rejects to read integers of more than 4,300 digits.)"""
 
 ScalarValue: TypeAlias = None | bool | int | float | str
 
@@ -80,7 +80,7 @@ class ScalarNode(Node):
         return float(text) if _FLOAT.match(text) else text
 
     def part(self, start: int, length: int) -> Place:
-        """The place of a stretch of the scalar's text, where the text stands in one line as it is; else the whole."""
+        """The place of a stretch of the scalar's text, where the text is in one line as it is; else the whole."""
         whole = self.place
         quotes = whole.end_column - whole.column - len(self.text)
         if whole.line != whole.end_line or quotes not in (0, 2):
@@ -110,7 +110,7 @@ class Entry:
 
 
 class MappingNode(Node):
-    """A mapping from texts to nodes, in the order of the file."""
+    """A mapping from strings to nodes, in the order of the file."""
 
     __slots__ = ("entries",)
 
@@ -142,7 +142,7 @@ def plain_value(node: Node) -> Any:
 
 
 def described(node: Node) -> str:
-    """What a node is, for messages: `a mapping`, `a list`, `null`, `the text 'x'`, `the number 5`."""
+    """What a node is, for messages: `a mapping`, `a list`, `null`, `the string 'x'`, `the number 5`."""
     if isinstance(node, MappingNode):
         return "a mapping"
     if isinstance(node, SequenceNode):

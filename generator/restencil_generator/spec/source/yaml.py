@@ -1,4 +1,4 @@
-"""YAML as a text is parsed: events, and why there are none. This is the only file that names yaml."""
+"""Parses YAML into events. This is the only file that names yaml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 class NotYaml(Exception):
-    """A text that does not parse, or nothing that parses it; `problem` says which, and where."""
+    """A string that does not parse, or nothing that parses it; `problem` says which, and where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -23,9 +23,9 @@ class NotYaml(Exception):
 
 
 def parse(text: str, file: str, build: Callable[[Callable[[], Any]], None]) -> None:
-    """Has `build` take the events of a text, one with each call of what it is given; the last is a `StreamEndEvent`.
+    """Has `build` take the events of a string, one with each call of what it is given; the last is a `StreamEndEvent`.
 
-    Raises `NotYaml` where the text, or what stands in it where `build` asks for the next event, is no YAML.
+    Raises `NotYaml` where the text, or what is in it where `build` asks for the next event, is no YAML.
     """
     try:
         import yaml
@@ -52,7 +52,7 @@ def parse(text: str, file: str, build: Callable[[Callable[[], Any]], None]) -> N
 
 
 def _syntax_problem(error: Any, file: str) -> Problem:
-    """The problem for a text that does not parse, at the place where the parser stopped."""
+    """The problem for a string that does not parse, at the place where the parser stopped."""
     what = visible(str(error.problem or error))
     context = f" {visible(str(error.context))}" if error.context else ""
     mark, other, note = error.problem_mark or error.context_mark, error.context_mark, "it begins here"
@@ -77,13 +77,13 @@ def _is_unclosed(what: str) -> bool:
 
 def _syntax_hint(what: str) -> str:
     if "cannot start any token" in what:
-        return "indent with spaces, and put quotes around a text that begins with a special character"
+        return "indent with spaces, and put quotes around a string that begins with a special character"
     if "mapping values are not allowed" in what:
-        return "put quotes around a text that holds ': ', or indent this line as its neighbours are"
+        return "put quotes around a string that holds ': ', or indent this line as its neighbours are"
     if "expected <block end>" in what:
         return "check the indentation and the quotes of this line and the one before"
     if _is_unclosed(what):
-        return "close the bracket, and put quotes around a text that holds ',' or a bracket"
+        return "close the bracket, and put quotes around a string that holds ',' or a bracket"
     return ""
 
 
