@@ -145,7 +145,7 @@ def test_an_edited_file_is_refused_with_the_way_out(capsys: pytest.CaptureFixtur
 
 
 def test_one_refusal_stops_all_specs() -> None:
-    """Where one package is refused, none is written."""
+    """Where one package is rejected, none is written."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
     run(["generate", "specs/shop.yaml"])
     Path("shop/posts.py").write_text("mine = 1\n")
@@ -194,7 +194,7 @@ def test_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("out", ["taken", "taken/below/it"])
 def test_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file where `--out` needs a folder: no package can stand there, for `generate` and for `check`."""
+    """A file where `--out` needs a folder: no package can be written there, for `generate` and for `check`."""
     Path("taken").write_text("a file")
     for command in ("generate", "check"):
         assert run([command, "specs/blog.yaml", "--out", out]) == 2
@@ -472,9 +472,12 @@ def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> Non
             'specs = ["specs/*.yaml"]\nouts = "src"',
             "unknown key `outs` in [tool.restencil] (known: diff, import, out, specs, templates); did you mean `out`?",
         ),
-        ('specs = "specs/blog.yaml"', '`specs` in [tool.restencil] must be a list of texts, such as ["specs/*.yaml"]'),
+        (
+            'specs = "specs/blog.yaml"',
+            '`specs` in [tool.restencil] must be a list of strings, such as ["specs/*.yaml"]',
+        ),
         ('specs = ["nowhere/*.yaml"]', "no spec matches 'nowhere/*.yaml' in `specs`"),
-        ("out = 1", "`out` in [tool.restencil] must be a text"),
+        ("out = 1", "`out` in [tool.restencil] must be a string"),
         ("specs = [", "is not valid TOML"),
         ('out = "src"', "names no `specs`, and none is given on the command line"),
     ],

@@ -303,7 +303,7 @@ def test_expires_other_words_are_errors() -> None:
             endpoints: {touch: {method: POST, path: "/tasks/:id/touch", expires: nothin}}
         """)
     what = "'expires' of endpoint 'touch' of resource 'tasks'"
-    assert found[1] == f"{what} is 'nothing' or a list of targets, this is the text 'nothin'"
+    assert found[1] == f"{what} is 'nothing' or a list of targets, this is the string 'nothin'"
     assert found[2] == "did you mean 'nothing'?"
 
 

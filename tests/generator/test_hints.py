@@ -12,7 +12,7 @@ POSTS = RESOURCE + "    schema: {entity: Post, fields: {id: integer, title: stri
 
 
 def only(text: str) -> tuple[str, str, int, int]:
-    """Code, hint, line and column of the one problem of a text."""
+    """Code, hint, line and column of the one problem of a string."""
     (problem,) = load_text(text).problems
     return problem.code, problem.hint, problem.place.line, problem.place.column
 
@@ -68,7 +68,7 @@ def test_a_word_of_json_schema_gets_the_way_to_say_it_here(text: str, hint: str)
 
 
 def test_an_empty_schema_is_asked_for_an_entity() -> None:
-    """Not for a type such as a text, which it cannot be."""
+    """Not for a type such as a string, which it cannot be."""
     assert only(HEAD + RESOURCE + "    schema:\n")[:2] == (
         "wrong-type",
         "write 'schema: Post', an entity, or declare one: {entity: Post, fields: {id: integer}}",
@@ -80,7 +80,7 @@ def test_an_empty_schema_of_an_endpoint_is_no_null() -> None:
     text = HEAD + POSTS + "    endpoints:\n      top: {path: /top, schema: %s}\n"
     assert only(text % "")[:2] == (
         "wrong-type",
-        "write what an answer is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind",
+        "write what a response is made of, as in 'schema: Post', or 'schema: null' for nothing of the kind",
     )
     for null in ("null", "~"):
         assert load_text(text % null).declaration is not None

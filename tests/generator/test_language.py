@@ -35,7 +35,7 @@ MARK = {
     **{form_section(word): word for word in FORMS},
 }
 
-# What stands under the mark, where it is not the name of an entity.
+# What is under the mark, where it is not the name of an entity.
 MARKED = {"type": "string", "entity": "Note", "one_of": "[Todo, string]", "enum": "[a, b]"}
 
 HEAD = "restencil: 1\npackage: shop\n"
@@ -160,7 +160,7 @@ def quote(key: str) -> str:
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
 def test_an_unknown_key_gives_the_near_one(place: str) -> None:
-    """In every place a slip is answered with the key that was meant."""
+    """In every place a slip gets the key that was meant."""
     for key in rows(place):
         if key in LIST_FORMS:
             continue  # a slip of what makes the mapping a form makes it an object with members
@@ -172,7 +172,7 @@ def test_an_unknown_key_gives_the_near_one(place: str) -> None:
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place != "body"])
 def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
-    """What people write for a key is answered with the key, however different the words are."""
+    """What people write for a key gets the key, however different the words are."""
     for word, key in keys.synonyms(place).items():
         problems = load_text(holding(place, {word: "x"})).problems
         known = [problem.hint for problem in problems if quote(word) in problem.message]
@@ -207,14 +207,14 @@ def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     ]
     messages = [message for _, message in said(holding("pagination", {"style": "page", "most": "many"}))]
     assert (
-        "'most' of 'pagination' of resource 'articles' is a whole number from 1 on, this is the text 'many'" in messages
+        "'most' of 'pagination' of resource 'articles' is an integer from 1 on, this is the string 'many'" in messages
     )
     hints = [problem.hint for problem in load_text(holding("pagination", {"style": "page", "mots": "3"})).problems]
     assert "did you mean 'most'?" in hints
     described = json_schema.language_schema()["$defs"]["pagination"]["properties"]["most"]
     assert described["description"] == "How many pages there are at most."
     assert (described["minimum"], described["default"]) == (1, 9)
-    line = "| `most` | a whole number from 1 on | `9` | How many pages there are at most. |"
+    line = "| `most` | an integer from 1 on | `9` | How many pages there are at most. |"
     assert line in reference.language_page()
 
 
@@ -259,7 +259,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
         helps.setdefault(row.key, set()).add(row.help.replace("`", "'"))
     found: dict[str, set[str]] = {}
     whole = json_schema.language_schema()
-    names = {*d.STANDARD, *d.EXTENDERS} - {*d.ASKED_FOR}  # endpoints that every resource has: names, no keys
+    names = {*d.STANDARD, *d.EXTENDERS} - {*d.NOT_BY_DEFAULT}  # endpoints that every resource has: names, no keys
     endpoints = whole["$defs"].pop("endpoints")
     assert set(endpoints["properties"]) == names
     for key, value in properties(whole):
@@ -272,7 +272,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
 def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
-    """An unknown key is refused by the JSON Schema wherever the reader refuses it."""
+    """An unknown key is rejected by the JSON Schema wherever the reader rejects it."""
     spec = json_of_text(holding(place, {"nothing_of_that_name": "x"}))
     assert not jsonschema.Draft202012Validator(json_schema.language_schema()).is_valid(spec)
 
@@ -350,7 +350,7 @@ def test_the_example_of_a_place_is_right(place: str) -> None:
 
 
 def test_the_example_of_a_place_uses_its_keys() -> None:
-    """An example shows the place that it stands with."""
+    """An example shows the place that it is with."""
     for name, place in SECTIONS.items():
         assert any(f"{key}:" in place.example for key in rows(name)), name
 

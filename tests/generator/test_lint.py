@@ -31,7 +31,7 @@ def loaded(text: str, head: str = HEAD) -> Loaded:
 
 
 def advice(text: str, head: str = HEAD) -> list[tuple[str, str]]:
-    """Codes and messages of the advice about a text, hand-written code aside."""
+    """Codes and messages of the advice about a string, hand-written code aside."""
     return [(problem.code, problem.message) for problem in lint(loaded(text, head), import_hooks=False)]
 
 
@@ -130,7 +130,7 @@ def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
 def test_a_header_should_not_look_like_a_secret() -> None:
     """Names such as X-Api-Key belong to `auth`."""
     assert advice("headers: {X-Api-Key: abc, X-Part: shop}\n") == [
-        ("secret-looking", "the header 'X-Api-Key' of the spec looks like a secret, which never stands in a spec")
+        ("secret-looking", "the header 'X-Api-Key' of the spec looks like a secret, which is never written in a spec")
     ]
 
 
@@ -177,7 +177,7 @@ def test_an_entity_in_an_object_is_a_copy() -> None:
     told = [
         (
             "entity-in-object",
-            "the object 'Line' holds the entity 'Maker' in 'maker': what stands in an object is a copy, which no table "
+            "the object 'Line' holds the entity 'Maker' in 'maker': an entity in an object is a copy, which no table "
             "knows",
         )
     ]
@@ -203,7 +203,7 @@ def test_every_entity_of_a_union_should_have_its_discriminator() -> None:
         resources:
           all: {path: '/all/:id', schema: {union: {a: A, b: B}, attribute: kind}}
         """
-    assert advice(text) == [("union-field", "entity 'B' of a union lacks 'kind', which tells it apart")]
+    assert advice(text) == [("union-field", "entity 'B' of a union lacks 'kind', which distinguishes it")]
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_body_member_misfit_names_member_and_field() -> None:
         """
     message = (
         "the body member 'tags' of 'update' of resource 'items' has another type than the field 'tags' of entity "
-        "'Item': it does not show before the server has answered"
+        "'Item': it does not show before the server has responded"
     )
     assert advice(text % "true") == [("body-member-misfit", message)]
     assert advice(text % "false") == []
@@ -469,13 +469,13 @@ def test_what_is_deprecated_should_not_be_used() -> None:
         ("get_list: {params: {sortKey: x}, response: [{id: 1}]}", []),
         ("delete: {params: {id: 1}, response: null}", []),
         ("push: {body: {title: x}, response: {id: 1}}", []),
-        ("get: {response: {id: x}}", ["response.id: a whole number is expected, this is 'x'"]),
+        ("get: {response: {id: x}}", ["response.id: an integer is expected, this is 'x'"]),
         ("get: {response: {titel: x}}", ["response.titel: entity 'Item' has no field 'titel'"]),
         (
             "get: {response: {order_by: x, orderBy: y}}",
             ["response.orderBy: the field 'order_by' is given twice, by both its names"],
         ),
-        ("get_list: {response: [{id: 1}, {id: 2, title: 3}]}", ["response.1.title: a text is expected, this is 3"]),
+        ("get_list: {response: [{id: 1}, {id: 2, title: 3}]}", ["response.1.title: a string is expected, this is 3"]),
         ("get_list: {response: {id: 1}}", ["response: a list is expected, this is a mapping"]),
         ("get: {params: {ident: 1}}", ["the parameter 'id' is missing", "the endpoint has no parameter 'ident'"]),
         ("get: {body: {title: x}}", ["it has a body, but the endpoint takes none"]),
@@ -520,7 +520,7 @@ def spec_with(text: str) -> d.Spec:
     ],
 )
 def test_examples_datetime_with_format_takes_both_forms(format: str, value: str, expected: str) -> None:
-    """An example may have what the API sends, or RFC 3339 text."""
+    """An example may have what the API sends, or RFC 3339 string."""
     item = f"entities:\n  Item:\n    fields: {{id: integer, at: {{type: datetime, format: {format}}}}}\n"
     found = of_resource(f"examples: {{get: {{response: {{id: 1, at: {value}}}}}}}\n", entities=item)
     texts = [text for code, text in found if code == "example-misfit"]
@@ -695,7 +695,7 @@ def test_a_reference_is_judged_once(tmp_path: Path) -> None:
 
 
 def test_code_is_imported_on_request_only(tmp_path: Path) -> None:
-    """Nothing of it enters this process, and nothing at all is imported where that is not wanted."""
+    """Nothing of it enters this process, and nothing at all is imported if that is not wanted."""
     before = sys.modules.get("shop_hooks")
     hooks(tmp_path, "endpoint: python:shop_hooks:Base\n")
     assert sys.modules.get("shop_hooks") is before
@@ -742,14 +742,14 @@ resources:
 def test_types_of_a_union_that_cannot_be_told_apart_are_advised_against(union: str, expected: list[str]) -> None:
     """Two lists, and an object each of whose values is taken for one that is written before it."""
     found = [message for code, message in advice(UNIONS.replace("ONE", union)) if code == "union-order"]
-    tail = "of a union cannot be told apart: the first one written is taken"
+    tail = "of a union cannot be distinguished: the first one written is taken"
     assert found == [f"{pair} {tail}" for pair in expected]
 
 
 def test_a_type_of_a_union_has_the_field_that_tells_it_apart() -> None:
     """As the entities of the form `union` have."""
     found = [message for _, message in advice(UNIONS.replace("ONE", "{one_of: [C, A], attribute: kind}"))]
-    assert "object 'A' of a union lacks 'kind', which tells it apart" in found
+    assert "object 'A' of a union lacks 'kind', which distinguishes it" in found
 
 
 def test_an_answer_whose_path_lacks_what_a_field_comes_from_is_advised_against() -> None:
@@ -766,7 +766,7 @@ def test_an_answer_whose_path_lacks_what_a_field_comes_from_is_advised_against()
     assert found == [
         (
             "param-out-of-reach",
-            "'mine' of resource 'issues' answers with 'Issue', whose field 'owner' comes from the path parameter "
+            "'mine' of resource 'issues' returns 'Issue', whose field 'owner' comes from the path parameter "
             "'owner', which its path lacks: a record that has no such member has no pk",
         )
     ]

@@ -171,7 +171,7 @@ resources:
 
 
 def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
-    """What only the path tells of a record comes from the `params` beside the answer."""
+    """What only the path tells of a record comes from the `params` beside the response."""
     api = Api(parsed("""
             restencil: 1
             package: hub
@@ -259,7 +259,7 @@ def test_a_search_parameter_filters_by_a_field(blog: Api) -> None:
 
 @pytest.mark.parametrize("author", ["2", "grace"])
 def test_a_search_parameter_filters_by_a_relation(blog: Api, author: str) -> None:
-    """A parameter that is called like a relation means its pk or one of its texts."""
+    """A parameter that is called like a relation means its pk or one of its strings."""
     assert {article["author"]["id"] for article in blog.get(f"/articles?author={author}")} == {2}
 
 
@@ -273,7 +273,7 @@ def test_an_ordering_sorts_and_does_not_filter(blog: Api) -> None:
 
 
 def test_a_search_endpoint_looks_for_words(blog: Api) -> None:
-    """q looks into the texts of a record, and a wrapper around the list tells how many there are."""
+    """q looks into the strings of a record, and a wrapper around the list tells how many there are."""
     blog.send("PATCH", "/articles/7", {"title": "Needles in haystacks"})
     found = blog.get("/search/articles?q=needle")
     assert found["total"] == 1
@@ -291,7 +291,7 @@ def test_an_id_that_does_not_exist_is_a_404_in_json(blog: Api) -> None:
 
 
 def test_a_path_that_the_spec_does_not_have_is_a_404(blog: Api) -> None:
-    """An unknown path is answered with the way to the list of all."""
+    """An unknown path gets the way to the list of all."""
     answer = blog("GET", "/nothing/here")
     assert answer.status_code == 404
     assert answer.json()["message"] == "the spec has no endpoint at /nothing/here; GET / lists all"
@@ -371,7 +371,7 @@ def test_what_is_deleted_is_gone_everywhere(blog: Api) -> None:
 
 
 def test_an_action_without_a_body_does_what_its_name_says(blog: Api) -> None:
-    """publish makes the status published, and answers with the record."""
+    """publish makes the status published, and returns the record."""
     assert blog.send("POST", "/articles/1/publish")["status"] == "published"
     assert blog.get("/articles/1")["status"] == "published"
 
@@ -387,7 +387,7 @@ def test_records_below_another_one_are_those_of_its_list(blog: Api) -> None:
 
 
 def test_malformed_json_is_a_400(blog: Api) -> None:
-    """A body that does not parse is refused with the parser's reason, and nothing is created."""
+    """A body that does not parse is rejected with the parser's reason, and nothing is created."""
     answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["error"] == "bad_request"
@@ -401,7 +401,7 @@ def test_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     assert answer.status_code == 422
     assert answer.json() == {
         "error": "unprocessable_content",
-        "message": "title: a text is expected, this is 5; author.joinedAt: a date with a time such as "
+        "message": "title: a string is expected, this is 5; author.joinedAt: a date with a time such as "
         "'2020-01-31T12:00:00Z' is expected, this is 'today'",
     }
     assert blog.get("/articles/1")["title"] == "Title 1"
@@ -534,7 +534,7 @@ resources:
 def test_several_articles_at_once_are_checked_one_by_one(blog: Api) -> None:
     """The message says in which item the mistake is."""
     answer = blog("POST", "/articles", json=[{"title": "A"}, {"title": None}])
-    assert answer.json()["message"] == "1.title: a text is expected, this is null"
+    assert answer.json()["message"] == "1.title: a string is expected, this is null"
 
 
 # ---------------------------------------------------------------------------------------------------------------- pages
@@ -577,7 +577,7 @@ def test_a_cursor_survives_the_deletion_of_its_item(blog: Api) -> None:
 
 
 def test_a_cursor_of_no_list_is_a_400(blog: Api) -> None:
-    """A cursor that was never handed out is refused."""
+    """A cursor that was never handed out is rejected."""
     answer = blog("GET", "/articles?cursor=zzz")
     assert answer.status_code == 400
     assert answer.json()["message"] == "cursor names no item of this list: 'zzz'"
@@ -774,7 +774,7 @@ def test_a_path_without_parameters_answers_with_one_record(shapes: Api) -> None:
 
 
 def test_an_answer_without_entities_is_its_example_or_made_up(shapes: Api) -> None:
-    """Members of the body that the answer has too come back."""
+    """Members of the body that the response has too come back."""
     assert shapes.get("/stats") == {"count": 3, "since": "2020-01-01T00:00:00Z"}
     answer = shapes.send("POST", "/login", {"name": "ada"})
     assert answer == {"token": "Token 1", "name": "ada"}
@@ -788,7 +788,7 @@ def test_forms_are_read_by_the_types_of_their_fields(shapes: Api) -> None:
 
 
 def test_text_bytes_and_nothing(shapes: Api) -> None:
-    """`content` decides the type of the answer; a mutation without schema answers 204."""
+    """`content` decides the type of the response; a mutation without schema answers 204."""
     text = shapes("GET", "/motd")
     assert (text.text, text.headers["Content-Type"]) == ("hello", "text/plain; charset=utf-8")
     assert shapes("GET", "/blob").headers["Content-Type"] == "application/octet-stream"
@@ -807,14 +807,14 @@ resources:
 
 
 def test_a_collection_of_values_is_a_mapping() -> None:
-    """assign takes and answers with new entries; a record that came without a key stands under its pk."""
+    """assign takes and returns new entries; a record that came without a key is under its pk."""
     api = Api(VALUES)
     assert [*api.get("/settings")] == ["1", "2", "3", "4", "5"]
     new = api.send("POST", "/settings", {"theme": {"text": "dark"}}, 201)
     assert new == {"theme": {"id": 6, "text": "dark"}}
     assert api.get("/settings")["theme"] == {"id": 6, "text": "dark"}
     refused = api("POST", "/settings", json={"theme": {"text": 1}}).json()
-    assert refused["message"] == "theme.text: a text is expected, this is 1"
+    assert refused["message"] == "theme.text: a string is expected, this is 1"
 
 
 PARTS = """
@@ -843,7 +843,7 @@ def test_a_list_of_summaries_shows_their_fields_only() -> None:
 
 
 def test_an_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
-    """Only the standard delete answers with nothing: others need the id in their answer."""
+    """Only the standard delete returns nothing: others need the id in their answer."""
     api = Api(PARTS)
     assert api.send("POST", "/papers/2/archive") == {"id": 2, "title": "Title 2", "text": "Text 2"}
     assert api("GET", "/papers/2").status_code == 404
@@ -878,7 +878,7 @@ def plain() -> Api:
 
 
 def test_a_list_of_texts_goes_into_the_field_that_the_path_ends_with(plain: Api) -> None:
-    """POST adds to the list, PUT replaces it; the record that the schema names is the answer."""
+    """POST adds to the list, PUT replaces it; the record that the schema names is the response."""
     assert plain.send("POST", "/articles/1/tags", ["new"])["tags"] == ["Tag 1", "Tag 2", "new"]
     assert plain.send("PUT", "/articles/1/tags", ["only"])["tags"] == ["only"]
     assert plain.get("/articles/1")["tags"] == ["only"]
@@ -941,7 +941,7 @@ resources: {{items: {{path: /items/:id, schema: {{entity: Item, fields: {{id: in
     ],
 )
 def test_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[str, Any]) -> None:
-    """Without one the answer is a 401 that says what is missing; create_app(auth=False) asks for none."""
+    """Without one the response is a 401 that says what is missing; create_app(auth=False) asks for none."""
     api = Api(MINIMAL.format(package="api", auth=auth))
     refused = api("GET", "/items")
     assert refused.status_code == 401

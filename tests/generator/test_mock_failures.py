@@ -1,4 +1,4 @@
-"""The mock server answers with errors on request, in the shape that the spec declares, and is strict about its data."""
+"""The mock server returns errors on request, in the shape that the spec declares, and is strict about its data."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
 
 
 def test_of_several_specs_one_fails_by_its_package() -> None:
-    """Where several specs are served, the package stands before the path."""
+    """Where several specs are served, the package is before the path."""
     other = parsed(SHOP.replace("package: shop", "package: market"))
     app = create_app(parsed(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
     server = api()
@@ -175,7 +175,7 @@ def test_an_error_has_the_declared_shape() -> None:
 
 
 def test_an_error_without_a_text_or_without_a_shape_is_answered_too() -> None:
-    """An object without texts is as it is made up; what is declared as any JSON says error and message."""
+    """An object without strings is as it is made up; what is declared as any JSON says error and message."""
     assert asked(api(), "GET", "/orders/1", "status=409").json() == {"code": 11}
     assert asked(api(), "GET", "/orders/1", "status=503").json() == {
         "error": "service_unavailable",
@@ -190,7 +190,7 @@ def test_the_errors_of_the_server_itself_have_the_declared_shape() -> None:
     assert (missing.status_code, missing.json()["status"]) == (404, 404)
     assert "77" in missing.json()["where"]["fileName"]
     misfit = api(text=text)("POST", "/orders", headers=KEY, json={"name": 5})
-    assert (misfit.status_code, misfit.json()["why"]) == (422, "name: a text is expected, this is 5")
+    assert (misfit.status_code, misfit.json()["why"]) == (422, "name: a string is expected, this is 5")
     refused = api(text=text)("GET", "/orders")
     assert (refused.status_code, refused.json()["why"].startswith("the header X-Key is missing")) == (401, True)
 
@@ -225,7 +225,7 @@ def test_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
 
 
 def test_a_created_record_is_told_by_its_place() -> None:
-    """The header Location of the answer leads to the record."""
+    """The header Location of the response leads to the record."""
     server = api(auth=False)
     for prefix in ("", "/v1"):
         answer = server("POST", f"{prefix}/orders", json={"name": "a b"})

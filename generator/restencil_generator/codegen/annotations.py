@@ -12,7 +12,7 @@ from typing import TypeAlias
 from restencil_generator.codegen.imports import ENUMS, OBJECTS, Scope
 from restencil_generator.codegen.pyexpr import literal
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 Alternatives: TypeAlias = "tuple[str, ...]"
 """The members of a union, each once; a type that is no union has one."""
@@ -52,7 +52,7 @@ def argument_annotation(field: d.Field, scope: Scope) -> str:
 
 def scalar(type: d.Scalar, scope: Scope) -> str:
     """The class of a scalar."""
-    known = facts(type).python
+    known = type_info(type).python
     assert known is not None
     module, text = known
     return scope.builtin(text) if module is None else f"{scope.use(module)}.{text}"

@@ -12,7 +12,7 @@ from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, run
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.patterns import parts_entities
 from restencil_generator.spec.names import python_name
-from restencil_generator.spec.type_info import facts, fields_in
+from restencil_generator.spec.type_info import type_info, fields_in
 
 Value: TypeAlias = "str | int | tuple[Value, ...] | Mapping[str, Value]"
 """Plain data that is written as a Python literal; durations and other integers have separated thousands."""
@@ -269,7 +269,7 @@ def _path_params(own: Iterable[d.Field], of_resource: Iterable[d.Field]) -> Mapp
 def _path_kind(field: d.Field) -> str:
     if field.of:
         return _field_path(field.of)
-    return "slashes" if field.slashes else "list" if facts(field.type).shape == "list" else ""
+    return "slashes" if field.slashes else "list" if type_info(field.type).shape == "list" else ""
 
 
 def _field_path(dotted: str) -> str:
@@ -292,13 +292,13 @@ def _search_options(endpoint: d.Endpoint, scope: Scope) -> OptionValues:
         if field.style is None:
             continue
         styles[field.wire] = field.style
-        known = facts(field.type)
+        known = type_info(field.type)
         kind = known.item if known.shape == "list" and known.item is not None else known.bare
         if field.style == "form" and (listed := endpoint.search_style[0]) is not None:
             members = fields_in(scope.spec.objects, kind)
-            inner = [one.wire for one in members if facts(one.type).shape == "list"]
+            inner = [one.wire for one in members if type_info(one.type).shape == "list"]
             styles = {**dict.fromkeys(inner, listed), **styles}
-        if facts(kind).shape in ("object", "mapping") and runtime_form(kind) != NOTHING:
+        if type_info(kind).shape in ("object", "mapping") and runtime_form(kind) != NOTHING:
             types[string(field.wire)] = _names(runtime_form(kind), scope)
     return {"search_styles": _value(styles), "search_types": table(types) if types else None}
 

@@ -27,7 +27,7 @@ from restencil_generator.codegen.json_values import concrete, default
 from restencil_generator.codegen.pyexpr import call, string, table
 from restencil_generator.codegen.runtime_schemas import NOTHING, runtime_form
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 _STANDARD: Final = ("get", "get_list", "update", "partial_update", "delete")
 """The names that make an endpoint a standard member at run time, unless it says `standard=False`."""
@@ -145,7 +145,7 @@ class _Planner:
                 function = self._function(f"{suffix}_{name}", endpoint, extender)
                 functions.append(function)
                 typed[name] = function.name
-            if name == "get_page" and facts(endpoint.schema or d.Scalar("any")).shape != "list":
+            if name == "get_page" and type_info(endpoint.schema or d.Scalar("any")).shape != "list":
                 functions.append(self._item(f"{suffix}_item", endpoint))
                 typed["items"] = f"{suffix}_item"
             changed = self._operation_options(name, endpoint, wanted)
@@ -165,7 +165,7 @@ class _Planner:
         extender, wanted = self.known[f"{endpoint.name}.{name}"]
         inherited = {"body": self.shared.get("body"), **listed}
         if name != "get_page":
-            moves = name in d.ASKED_FOR
+            moves = name in d.NOT_BY_DEFAULT
             inherited |= {"method": string("PATCH" if moves else "POST"), "side_effect": None}
             inherited |= {"send_body": None, "body_in_key": None}
             if moves and endpoint.standard and self.resource.path is not None:

@@ -10,7 +10,7 @@ from restencil_generator.codegen.annotations import annotation, scalar
 from restencil_generator.codegen.imports import ENUMS, Scope
 from restencil_generator.codegen.pyexpr import call, items, literal, pair, string, table
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 NOTHING: Final = d.Scalar("any")
 """The form in which there is nothing to look for."""
@@ -23,7 +23,7 @@ def runtime_form(type: d.Type) -> d.Type:
     """
     match type:
         case d.Scalar():
-            return type if facts(type).converted else NOTHING
+            return type if type_info(type).converted else NOTHING
         case d.Const() | d.InlineEnum() | d.EnumRef() | d.AnyOf():
             return NOTHING
         case d.OneOf(alternatives):

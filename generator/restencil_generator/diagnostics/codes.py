@@ -40,7 +40,7 @@ ERRORS: Final = {
     "expires-target": "What a mutation leaves stale is an endpoint that reads, or the item of its path.",
     "freshness-length": "Data lives as long as the server says, or for a length of its own.",
     "freshness-bounds": "Data lives at least no longer than at most.",
-    "concurrency-target": "`concurrency` applies to endpoints that change something, with a field of their entity.",
+    "concurrency-target": "Endpoints with `concurrency` change something, and its field is one of their entity.",
     "singleton-list": "A singleton has no list.",
     "error-status": "A key of `errors` is a status from 400 to 599, 4XX, 5XX or default.",
     "secret-header": "No header carries a secret.",

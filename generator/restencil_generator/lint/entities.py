@@ -84,8 +84,8 @@ def find_entities_in_objects(spec: d.Spec) -> Iterator[Finding]:
         for field in spec.objects[name].fields if name in in_responses else ():
             for entity in dict.fromkeys(d.entities_in(field.type)):
                 yield Finding(
-                    f"the object {quoted(name)} holds the entity {quoted(entity)} in {quoted(field.name)}: what stands "
-                    "in an object is a copy, which no table knows",
+                    f"the object {quoted(name)} holds the entity {quoted(entity)} in {quoted(field.name)}: "
+                    "an entity in an object is a copy, which no table knows",
                     field.place,
                     f"make {name} an entity with a key; or, if it is a whole response, write its members instead of "
                     "its name into the endpoint's schema",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.lint.common import Finding, Operation, operations
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import facts, path_to
+from restencil_generator.spec.type_info import path_to, type_info
 
 
 def find_keys_not_in_path(spec: d.Spec) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def find_keys_not_in_path(spec: d.Spec) -> Iterator[Finding]:
 
 def _key_not_in_path(spec: d.Spec, operation: Operation) -> Finding | None:
     endpoint = operation.endpoint
-    schema = facts(endpoint.schema).bare if endpoint.schema is not None else None
+    schema = type_info(endpoint.schema).bare if endpoint.schema is not None else None
     if isinstance(schema, d.InvalidateOf):
         schema = schema.of
     if not isinstance(schema, d.EntityRef | d.UnionOf) or not isinstance(endpoint.path.parts[-1], d.PathParameter):

@@ -8,7 +8,7 @@ from typing import Final
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.lint.common import Finding, Operation, operations
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import facts, path_to
+from restencil_generator.spec.type_info import path_to, type_info
 
 _ALL: Final = frozenset(("string", "number", "boolean", "array", "object"))
 _NONE: Final = frozenset[str]()
@@ -32,7 +32,7 @@ def find_misfits(spec: d.Spec) -> Iterator[Finding]:
         if not endpoint.optimistic or not endpoint.has_body or body is None or body.kind != "json":
             continue
         if endpoint.schema is not None and isinstance(body.type, d.ObjectType):
-            yield from _misfits(spec, operation, body.type, facts(endpoint.schema).bare)
+            yield from _misfits(spec, operation, body.type, type_info(endpoint.schema).bare)
 
 
 def _misfits(spec: d.Spec, operation: Operation, body: d.ObjectType, schema: d.Type) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ def _misfits(spec: d.Spec, operation: Operation, body: d.ObjectType, schema: d.T
             yield Finding(
                 f"the body member {quoted(member.name)} of {operation} has another type than the field "
                 f"{quoted(field.name)} of entity {quoted(entity.name)}: it does not show before the server has "
-                "answered",
+                "responded",
                 member.place,
                 "correct the type of one of them, unless the server takes it like this",
             )
@@ -56,7 +56,7 @@ def _misfits(spec: d.Spec, operation: Operation, body: d.ObjectType, schema: d.T
 
 def _may_be(spec: d.Spec, given: d.Type, kept: d.Type) -> bool:
     """Whether JSON of one type may be JSON of another one."""
-    one, other = facts(given), facts(kept)
+    one, other = type_info(given), type_info(kept)
     common = _kinds(spec, given) & _kinds(spec, kept)
     if common == frozenset(("array",)) and one.item is not None and other.item is not None:
         return _may_be(spec, one.item, other.item)
@@ -65,7 +65,7 @@ def _may_be(spec: d.Spec, given: d.Type, kept: d.Type) -> bool:
 
 def _kinds(spec: d.Spec, type: d.Type) -> frozenset[str]:
     """The kinds of JSON that values of a type are, null aside."""
-    bare = facts(type).bare
+    bare = type_info(type).bare
     match bare:
         case d.Scalar(name):
             return _KINDS.get(name, _ALL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.lint.common import Finding, declared_here, operations
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import answered
+from restencil_generator.spec.type_info import response_entities
 
 
 def find_stdlib_package(spec: d.Spec) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def find_params_out_of_reach(spec: d.Spec) -> Iterator[Finding]:
     for operation in operations(spec):
         endpoint = operation.endpoint
         names = {parameter.name for parameter in endpoint.path.parameters}
-        for entity in answered(spec, endpoint):
+        for entity in response_entities(spec, endpoint):
             for field in spec.entities[entity].all_fields:
                 if not field.param or field.param in names or (endpoint.path.text, entity) in reported:
                     continue

@@ -338,7 +338,7 @@ EXTENDERS: Final[tuple[str, ...]] = ("push", "unshift", "assign", "get_page", "m
 OF_ONE: Final[tuple[str, ...]] = ("get", "update", "partial_update", "delete")
 """The standard members of a singleton."""
 
-ASKED_FOR: Final[tuple[str, ...]] = ("move", "remove")
+NOT_BY_DEFAULT: Final[tuple[str, ...]] = ("move", "remove")
 """Those of them that exist only where `members` names them."""
 
 SELF: Final = "self"

@@ -1,4 +1,4 @@
-"""The facts of a type: one answer to what others would each work out by themselves."""
+"""Derived properties of a type (optional, container shape, Python class), computed in one place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Shape: TypeAlias = Literal["scalar", "list", "mapping", "object", "entity", "sev
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypeInfo:
-    """What is true of a type, whatever the spec.
+    """The properties that a type has in every spec.
 
     * `bare`: the type without `?`; `optional`: whether it has one.
     * `shape`: what a value is. Forms that keep, remove or compute something have the shape of what a read gives;
@@ -40,18 +40,18 @@ class TypeInfo:
     python: tuple[str | None, str] | None = None
 
 
-def facts(type: d.Type) -> TypeInfo:
-    """The facts of a type."""
+def type_info(type: d.Type) -> TypeInfo:
+    """The derived properties of a type."""
     match type:
         case d.Optional(item):
-            return dataclasses.replace(facts(item), optional=True, zero=None)
+            return dataclasses.replace(type_info(item), optional=True, zero=None)
         case d.Scalar(name, format):
-            found = _SCALAR_FACTS[name]
+            found = _SCALAR_INFO[name]
             return found if format is None else dataclasses.replace(found, bare=type)
         case d.Const(value):
             return TypeInfo(type, False, "scalar", zero=value, one_text=True)
         case d.OneOf(alternatives):
-            return _facts_of_several(type, [facts(one) for one in alternatives])
+            return _info_of_several(type, [type_info(one) for one in alternatives])
         case d.EntityRef() | d.UnionOf():
             return TypeInfo(type, False, "entity", entities=tuple(dict.fromkeys(d.entities_in(type))))
         case d.ListOf(item):
@@ -59,19 +59,19 @@ def facts(type: d.Type) -> TypeInfo:
         case d.ValuesOf(item):
             return TypeInfo(type, False, "mapping", item, zero={})
         case d.CollectionOf(of) | d.PageOf(of) | d.InvalidateOf(of):
-            return dataclasses.replace(facts(of), bare=type)
+            return dataclasses.replace(type_info(of), bare=type)
         case d.AllOf(of):
             return TypeInfo(type, False, "list", of)
         case d.AdderOf(of, how):
-            return dataclasses.replace(facts(of.of if how == "assign" else of.of.item), bare=type)
+            return dataclasses.replace(type_info(of.of if how == "assign" else of.of.item), bare=type)
         case d.QueryOf(_, _, returns):
-            return dataclasses.replace(facts(returns or d.Scalar("any")), bare=type, zero=d.MISSING)
+            return dataclasses.replace(type_info(returns or d.Scalar("any")), bare=type, zero=d.MISSING)
         case _:
             return dataclasses.replace(_OTHERS[type.__class__], bare=type)
 
 
-def _facts_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
-    """The facts of what may be of several types: of scalars it is one of several, else whatever it turns out to be."""
+def _info_of_several(type: d.OneOf, found: list[TypeInfo]) -> TypeInfo:
+    """The properties of a union: those of one of several scalars, else those of any type."""
     scalars = all(one.shape == "scalar" for one in found)
     return TypeInfo(
         type,
@@ -119,7 +119,7 @@ class _Known(Protocol):
     def entities(self) -> Mapping[str, d.Entity]: ...
 
 
-def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
+def response_entities(known: _Known, endpoint: d.Endpoint) -> list[str]:
     """The names of the entities in the answers of an endpoint, those inside of others and of objects included."""
     if endpoint.schema is None or isinstance(endpoint.schema, d.InvalidateOf):
         return []
@@ -141,7 +141,7 @@ def answered(known: _Known, endpoint: d.Endpoint) -> list[str]:
 
 def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
     """The fields of an object, whether null may be in its place or not; none of all else."""
-    match facts(type).bare:
+    match type_info(type).bare:
         case d.ObjectRef(name):
             return objects[name].fields if name in objects else ()
         case d.ObjectType(members):
@@ -166,7 +166,7 @@ def dotted_names(objects: Mapping[str, d.Object], fields: Iterable[d.Field], *, 
 def _has_honest_zero(type: d.Type) -> bool:
     if isinstance(type, d.Scalar):
         return SCALARS[type.name].honest
-    return facts(type).shape in ("list", "mapping")
+    return type_info(type).shape in ("list", "mapping")
 
 
 def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
@@ -178,7 +178,7 @@ def zero_of(type: d.Type, enums: Mapping[str, d.Enum]) -> d.Json | d.Missing:
         return type.values[0]
     if isinstance(type, d.OneOf):
         return zero_of(type.alternatives[0], enums)
-    return facts(type).zero
+    return type_info(type).zero
 
 
 def bare(type: d.Type) -> d.Type:
@@ -223,7 +223,7 @@ def holds_records(type: d.Type | None) -> bool:
 
 
 _ANY: Final = d.Scalar("any")
-_SCALAR_FACTS: Final[Mapping[d.ScalarName, TypeInfo]] = {
+_SCALAR_INFO: Final[Mapping[d.ScalarName, TypeInfo]] = {
     name: TypeInfo(
         d.Scalar(name),
         False,

@@ -52,7 +52,7 @@ def test_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> No
     for resource in list(spec.resources.values())[:12]:
         for dotted, declared in resource.all_endpoints():
             endpoint: Any = functools.reduce(getattr, dotted.split("."), classes[resource.name])
-            assert facts(endpoint) == declared_facts(declared, resource), f"{spec.package}.{resource.name}.{dotted}"
+            assert type_info(endpoint) == declared_facts(declared, resource), f"{spec.package}.{resource.name}.{dotted}"
             check_body(endpoint, declared, spec)
             if declared.base is not None:
                 base = getattr(importlib.import_module(declared.base.module), declared.base.name)
@@ -82,7 +82,7 @@ def test_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[
         for dotted, declared in resource.all_endpoints():
             endpoint: Any = functools.reduce(getattr, dotted.split("."), getattr(package, resource.class_name))
             # What hangs on a deprecated list is deprecated with it.
-            found = facts(endpoint) | ({"deprecated": declared.deprecated} if "." in dotted else {})
+            found = type_info(endpoint) | ({"deprecated": declared.deprecated} if "." in dotted else {})
             assert found == declared_facts(declared, resource), f"{resource.name}.{dotted}"
             check_body(endpoint, declared, spec)
 
@@ -118,7 +118,7 @@ def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:
             return []
 
 
-def facts(endpoint: Any) -> dict[str, Any]:
+def type_info(endpoint: Any) -> dict[str, Any]:
     policy = endpoint.error_policy
     return {
         "method": endpoint.method,
@@ -822,7 +822,7 @@ resources: {notes: {path: /notes/:id, schema: Note}}
             "'send: pk' of field 'part' of entity 'Note': the pk of entity 'Part' has several parts, so it is no "
             "single value",
         ),
-        ("unknown-value", "'send' of field 'by' of entity 'Note' is 'pk', this is the text 'all'"),
+        ("unknown-value", "'send' of field 'by' of entity 'Note' is 'pk', this is the string 'all'"),
     ]
 
 

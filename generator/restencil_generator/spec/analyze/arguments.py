@@ -15,7 +15,7 @@ from restencil_generator.spec.grammar.patterns import SECRET_HEADERS, URL, parts
 from restencil_generator.spec.grammar.value_reader import THE_SPEC, ParsedSection, Subject
 from restencil_generator.spec.names import CLIENT_ARGUMENTS
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, is_null
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
@@ -89,7 +89,7 @@ def _header_param(types: Types, field: d.Field, node: Node, what: Subject) -> d.
     if in_key is None:
         in_key = not (secret or partition)
     auto = "auto" in given
-    if auto and facts(field.type).bare not in (d.Scalar("string"), d.Scalar("uuid")):
+    if auto and type_info(field.type).bare not in (d.Scalar("string"), d.Scalar("uuid")):
         message = f"'auto' of {who} of {what} makes a UUID, which its type cannot hold"
         types.report("key-not-here", message, given["auto"], "write 'type: string' or 'type: uuid'")
     if auto and field.required:

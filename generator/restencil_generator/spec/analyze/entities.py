@@ -11,7 +11,7 @@ from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.grammar.keys import defaults
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Node, ScalarNode, SequenceNode
-from restencil_generator.spec.type_info import dotted_names, facts, path_to
+from restencil_generator.spec.type_info import dotted_names, path_to, type_info
 from restencil_generator.spec.validate_value import fits_scalar, objects_in
 
 
@@ -175,7 +175,7 @@ class Entities:
                 hint = near or (f"its fields: {', '.join(known[:12])}" if known else "")
                 message = f"the pk {quoted(text)} of {what} is none of its fields"
                 types.report("pk-not-a-field", message, place, hint)
-        elif not facts(found[-1].type).one_text:
+        elif not type_info(found[-1].type).one_text:
             types.report(
                 "pk-type",
                 f"the field {quoted(text)} of {what} has no single text and cannot be a pk",

@@ -10,7 +10,7 @@ from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.keys import rows
 from restencil_generator.spec.grammar.value_kinds import Fields
 from restencil_generator.spec.source.nodes import MappingNode, Node
-from restencil_generator.spec.type_info import dotted_names, facts, path_to
+from restencil_generator.spec.type_info import dotted_names, path_to, type_info
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.symbols import Declarations
@@ -94,11 +94,11 @@ def _is_exact(argument: d.Field, entities: Sequence[d.Entity], tables: Declarati
 
 def _selects(argument: d.Type, field: d.Type, known: Mapping[str, d.Entity]) -> bool:
     """Whether an argument of this type selects by equality with a field of that type."""
-    given, kept = facts(argument).bare, facts(field).bare
+    given, kept = type_info(argument).bare, type_info(field).bare
     if isinstance(kept, d.EntityRef):  # the argument is the primary key of what the field refers to
         entity = known.get(kept.name)
         key = None if entity is None or len(entity.pk) != 1 else entity.field(entity.pk[0])
-        return isinstance(given, d.AnyOf) or (key is not None and given == facts(key.type).bare)
+        return isinstance(given, d.AnyOf) or (key is not None and given == type_info(key.type).bare)
     return given == kept and (isinstance(kept, d.EnumRef | d.InlineEnum) or kept in _EXACT)
 
 

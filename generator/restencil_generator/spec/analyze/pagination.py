@@ -13,7 +13,7 @@ from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import python_name, wire_name
 from restencil_generator.spec.page_styles import STYLES, PageStyle, implied_style
 from restencil_generator.spec.source.nodes import Node
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 ANY_TEXT: Final = d.AnyOf((d.Scalar("string"), d.Scalar("integer")))
 """The type of a parameter that the spec does not declare."""
@@ -78,7 +78,7 @@ def page_field(
         return None
     for field in known:
         if field.name == name:
-            return dataclasses.replace(field, type=facts(field.type).bare, default=d.MISSING)
+            return dataclasses.replace(field, type=type_info(field.type).bare, default=d.MISSING)
     type = _page_type(tables, name, written, endpoint)
     return d.Field(name, python_name(name, "parameter"), wire_name(name, tables.wire), type)
 
@@ -90,8 +90,8 @@ def _page_type(
     if style is not None and style.is_integer:
         return d.Scalar("integer")
     if style is not None and style.needs_next and not style.is_url and written is not None and endpoint is not None:
-        types = {facts(type).bare: None for type in _cursor_types(tables, written.next or "", endpoint)}
-        known = [type for type in types if facts(type).in_path]
+        types = {type_info(type).bare: None for type in _cursor_types(tables, written.next or "", endpoint)}
+        known = [type for type in types if type_info(type).in_path]
         return known[0] if len(known) == len(types) == 1 else d.Scalar("string")
     implied = implied_style(wire_name(name, "snake_case").rpartition("_")[2])
     if implied is not None and implied.is_integer:

@@ -10,7 +10,7 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Node
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 if TYPE_CHECKING:
     from restencil_generator.spec.analyze.types import Types
@@ -65,14 +65,14 @@ def form_styled(field: d.Field, styles: d.Styles) -> d.Field:
 
 def _usual(type: d.Type, styles: d.Styles) -> d.Style | None:
     """The style of all lists, or of all objects, for a value of a type; None where it does not fit."""
-    is_object = facts(type).shape in ("object", "mapping")
+    is_object = type_info(type).shape in ("object", "mapping")
     style = styles[0] if d.list_in(type) is not None else styles[1] if is_object else None
     return style if style in styles_of(type) else None
 
 
 def styles_of(type: d.Type) -> tuple[d.Style, ...]:
     """The styles in which values of a type can be written."""
-    known = facts(type)
+    known = type_info(type)
     if known.bare == d.Scalar("any"):
         return _NESTING
     if known.shape in ("object", "mapping"):
@@ -80,12 +80,12 @@ def styles_of(type: d.Type) -> tuple[d.Style, ...]:
     listed = d.list_in(type)
     if listed is None:
         return ()
-    return d.LIST_STYLES if facts(listed.item).shape in ("scalar", "several") else _NESTING
+    return d.LIST_STYLES if type_info(listed.item).shape in ("scalar", "several") else _NESTING
 
 
 def _named(type: d.Type) -> str:
     """A type in words."""
-    known = facts(type)
+    known = type_info(type)
     if known.shape == "list" and known.item is not None:
         return f"a list of {_noun(known.item)}s"
     noun = _noun(known.bare)
@@ -95,7 +95,7 @@ def _named(type: d.Type) -> str:
 
 
 def _noun(type: d.Type) -> str:
-    bare = facts(type).bare
+    bare = type_info(type).bare
     match bare:
         case d.Scalar(name):
             return name

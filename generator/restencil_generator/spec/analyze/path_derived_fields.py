@@ -8,7 +8,7 @@ from restencil_generator.diagnostics.model import did_you_mean, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.types import Types
 from restencil_generator.spec.source.nodes import MappingNode
-from restencil_generator.spec.type_info import answered
+from restencil_generator.spec.type_info import response_entities
 
 
 def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
@@ -20,7 +20,7 @@ def check_positions(types: Types, resources: Mapping[str, d.Resource]) -> None:
     for resource in resources.values():
         for _, endpoint in resource.all_endpoints():
             names = {parameter.name for parameter in endpoint.path.parameters}
-            for name in answered(types, endpoint):
+            for name in response_entities(types, endpoint):
                 known.setdefault(name, set()).update(names)
     heirs = {
         entity.name: {other.name for other in types.entities.values() if entity.name in _line(types.entities, other)}

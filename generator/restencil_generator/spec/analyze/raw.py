@@ -49,7 +49,7 @@ class RawEndpoint:
 
         One that is called like a standard member says where it is and what it returns.
         """
-        if (self.name in d.STANDARD or self.name in d.EXTENDERS) and self.name not in d.ASKED_FOR:
+        if (self.name in d.STANDARD or self.name in d.EXTENDERS) and self.name not in d.NOT_BY_DEFAULT:
             return self.path is not None and "schema" in self.section
         return True
 

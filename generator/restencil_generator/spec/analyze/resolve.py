@@ -40,7 +40,7 @@ from restencil_generator.spec.grammar.keys import defaults
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import python_name
 from restencil_generator.spec.path_template import list_path, parse_path
-from restencil_generator.spec.type_info import facts, path_to
+from restencil_generator.spec.type_info import path_to, type_info
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def list_operations(endpoint: d.Endpoint, *, is_item: bool) -> tuple[str, ...]:
         endpoint.pagination is not None and endpoint.pagination.remove_cursor is not None
     ):
         found += ("get_page",)
-    return (*found, *d.ASKED_FOR) if is_item and is_list else found
+    return (*found, *d.NOT_BY_DEFAULT) if is_item and is_list else found
 
 
 def has_pages(endpoint: d.Endpoint) -> bool:
@@ -262,7 +262,7 @@ class _Resolver:
 
     def _is_wanted(self, name: str) -> bool:
         members = self.raw.members
-        return name not in d.ASKED_FOR if members is None else name in members
+        return name not in d.NOT_BY_DEFAULT if members is None else name in members
 
     def _get_list(self) -> ResolvedEndpoint:
         raw, root = self.raw, self.root.endpoint
@@ -287,7 +287,7 @@ class _Resolver:
             listing = dataclasses.replace(listing, exact_filters=exact_filters(self.tables, listing))
         fitting = list_operations(listing, is_item=raw.is_item)
         named = built.raw.members or raw.members
-        usual = [name for name in fitting if name not in d.ASKED_FOR]
+        usual = [name for name in fitting if name not in d.NOT_BY_DEFAULT]
         return self._with_operations(
             dataclasses.replace(built, endpoint=listing),
             usual if named is None else [name for name in named if name in fitting],
@@ -305,7 +305,7 @@ class _Resolver:
             start = dataclasses.replace(listing, schema=d.PageOf(listing.schema), returns=None, optimistic=False)
         else:
             assert listing.collection is not None
-            is_item = name in d.ASKED_FOR
+            is_item = name in d.NOT_BY_DEFAULT
             body = self._item_body(listing)
             start = dataclasses.replace(
                 listing,
@@ -500,12 +500,12 @@ class _Resolver:
         """
         tables = self.tables
         found: dict[d.Type, None] = {}
-        for entity in () if self.raw.schema is None else facts(self.raw.schema).entities:
+        for entity in () if self.raw.schema is None else type_info(self.raw.schema).entities:
             fields = tables.entities[entity].all_fields if entity in tables.entities else ()
             through = path_to(tables.objects, fields, name)
             if not through:
                 continue
-            known = facts(through[-1].type)
+            known = type_info(through[-1].type)
             if not known.in_path:
                 return ANY_TEXT
             found[known.bare] = None

@@ -106,9 +106,9 @@ def _report_unfitting(
         why = f"the schema of {quoted(listing.name)} holds no collection"
     elif name == "get_page":
         why = f"{quoted(listing.name)} has no 'pagination_field'"
-    elif name in d.ASKED_FOR and not is_item:
+    elif name in d.NOT_BY_DEFAULT and not is_item:
         why = "there is no path of an item, which it would change"
-    elif name in d.ASKED_FOR:
+    elif name in d.NOT_BY_DEFAULT:
         why = "the list is a collection of 'values', in which nothing has a place"
     elif isinstance(listing.collection.of, d.ValuesOf):
         why = "the list is a collection of 'values', to which 'assign' adds"

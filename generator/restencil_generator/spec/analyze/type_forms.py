@@ -16,7 +16,7 @@ from restencil_generator.spec.grammar.type_words import POSITIONS, form_section,
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.names import pascal_case, python_name, wire_name
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 from restencil_generator.spec.validate_value import same, shown
 
 
@@ -204,8 +204,8 @@ def _nest(types: Nested, given: ParsedSection, type: d.Type | None, context: Con
     if node is None or not context.owner:
         return ()
     what = Subject("'nest'", context.what)
-    held = facts(type).item if type is not None else None
-    entities = facts(held).entities if held is not None else ()
+    held = type_info(type).item if type is not None else None
+    entities = type_info(held).entities if held is not None else ()
     in_paths = {name for entity in entities for name in types.path_parameters.get(entity, ())}
     pairs: list[d.Nest] = []
     for argument, inner in types.mapping(node, what, "write {argument: field}") or ():
@@ -413,7 +413,7 @@ def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: 
 
 def _check_entities(types: Nested, type: d.OneOf, context: Context, node: MappingNode) -> None:
     """Entities are distinguished from each other and from objects: by the attribute, or by constants that differ."""
-    alike = [(one, types.constants_of(one)) for one in type.alternatives if facts(one).shape in _OBJECTS]
+    alike = [(one, types.constants_of(one)) for one in type.alternatives if type_info(one).shape in _OBJECTS]
     if type.attribute or len(alike) < 2:
         return
     for (one, constants), (other, others) in itertools.combinations(alike, 2):

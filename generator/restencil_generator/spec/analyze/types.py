@@ -22,7 +22,7 @@ from restencil_generator.spec.grammar.type_words import (
 from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.names import is_identifier
 from restencil_generator.spec.source.nodes import MappingNode, Node, ScalarNode, SequenceNode, described
-from restencil_generator.spec.type_info import facts
+from restencil_generator.spec.type_info import type_info
 
 _FOREIGN: Final = (
     (re.compile(r"(?:list|array|sequence|set)[\[<](.+)[\]>]", re.IGNORECASE), "[{}]"),
@@ -147,7 +147,7 @@ class Types(Nested):
             )
             return None
         item = self.type(node.items[0], context)
-        if item is not None and POSITIONS[context.position].flat and facts(item).shape not in ("scalar", "several"):
+        if item is not None and POSITIONS[context.position].flat and type_info(item).shape not in ("scalar", "several"):
             self.not_here(node.items[0], "a list of lists", context)
             return None
         return d.ListOf(item) if item is not None else None
@@ -211,4 +211,4 @@ class Types(Nested):
 
 
 def _is_scalar(type: d.Type) -> bool:
-    return facts(type).shape == "scalar"
+    return type_info(type).shape == "scalar"

@@ -45,7 +45,7 @@ from restencil_generator.spec.grammar.value_kinds import (
     Type,
     required_type,
 )
-from restencil_generator.spec.model import ASKED_FOR, EXTENDERS, STANDARD
+from restencil_generator.spec.model import EXTENDERS, NOT_BY_DEFAULT, STANDARD
 from restencil_generator.spec.names import CLIENT_ARGUMENTS, CLIENT_MEMBERS, KEYWORDS, RESOURCE_MEMBERS
 
 FILE_NAME: Final = "spec.schema.json"
@@ -102,11 +102,11 @@ def _definitions() -> dict[str, Schema]:
             found[fields_name(section)] = table({"anyOf": types}, ref("name"))
         elif not _differs_by_position(section):
             found[section] = {"description": _plain(it.help), **_section(section)}
-    for position, it in POSITIONS.items():
+    for position, allowed in POSITIONS.items():
         found[type_name(position)] = _type(position)
-        if "one_of" in it.forms:
+        if "one_of" in allowed.forms:
             found[alternative_name(position)] = _alternative(position)
-        for word in (*it.forms, *(it.alternatives if "one_of" in it.forms else ())):
+        for word in (*allowed.forms, *(allowed.alternatives if "one_of" in allowed.forms else ())):
             section = form_section(word)
             if word in FORMS and _differs_by_position(section):
                 found[form_name(position, word)] = {
@@ -202,7 +202,7 @@ def _body() -> Schema:
 
 def _endpoints() -> Schema:
     standard = {"allOf": [ref("endpoint"), {"not": {"required": ["extends"]}}]}
-    names = [member for member in (*STANDARD, *EXTENDERS) if member not in ASKED_FOR]
+    names = [member for member in (*STANDARD, *EXTENDERS) if member not in NOT_BY_DEFAULT]
     return {
         "type": "object",
         "propertyNames": name(RESOURCE_MEMBERS),

@@ -42,7 +42,7 @@ def standard_members(
             message = f"{context.label} names {quoted(name)}, which is no standard member"
             reader.report("unknown-member", message, node, hint)
         elif name in d.EXTENDERS and all(other != "get_list" for other, _ in known):
-            code = "key-not-here" if name in d.ASKED_FOR else "member-needs-list"
+            code = "key-not-here" if name in d.NOT_BY_DEFAULT else "member-needs-list"
             message = f"the member {quoted(name)} of {context.owner} needs 'get_list'"
             reader.report(code, message, node, "add get_list")
     return known

@@ -355,10 +355,10 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "response": Section(
         "`response`",
         "Where responses hold their values, and what responses without content are (204, 205, an empty string, "
-        "`null`), for endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks again; "
-        "the key of a created one comes from the body or from the header `Location`. With `none` the value is `None`, and the "
-        "lists that what was created could have joined turn stale. With `error` it is an error. Said key by key, the "
-        "nearest level counts, and `null` resets an inherited value.",
+        "`null`), for endpoints that have a schema. With `merge` the record is what was sent, and its `get` asks "
+        "again; the key of a created one comes from the body or from the header `Location`. With `none` the value is "
+        "`None`, and the lists that the created one could have joined turn stale. With `error` it is an error. Key by "
+        "key, the nearest level counts, and `null` resets an inherited value.",
         """
         response: {envelope: data.article, list_envelope: data, empty: none}
         """,
@@ -650,12 +650,12 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "one_of_form": Section(
         "`{one_of: […]}`",
-        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. Which "
-        "one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are "
-        "distinguished by `attribute`: its value represents an alternative through `values`, else through the constants of "
-        "the alternatives, else by their names. Without it the first counts whose constants all agree, then the first "
-        "whose fields without `?` are all there. A value that is none of them is kept unchanged. The word is that of "
-        "a form only where its value is a list of two or more.",
+        "One of several types: scalars, enums, constants, objects, entities, `{object: …}`, lists and `values`. "
+        "Which one a value is follows from its JSON kind, among scalars it is the first that decodes. Objects are "
+        "distinguished by `attribute`: its value represents an alternative through `values`, else through the "
+        "constants of the alternatives, else by their names. Without it the first counts whose constants all agree,"
+        " then the first whose fields without `?` are all there. A value that is none of them is kept unchanged. "
+        "The word is that of a form only where its value is a list of two or more.",
         """
         schema: {one_of: [Link, Post, string], attribute: type, values: {link: Link, post: Post}}
         """,

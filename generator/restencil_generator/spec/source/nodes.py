@@ -154,6 +154,6 @@ def described(node: Node) -> str:
     if isinstance(value, bool):
         return node.text
     if isinstance(value, str):
-        return f"the text {quoted(value)}"
+        return f"the string {quoted(value)}"
     shown = visible(node.text)
     return f"the number {shown if len(shown) <= 40 else shown[:39] + '…'}"

@@ -1,4 +1,4 @@
-"""The facts of a type are what reads, defaults, pks and paths agree on."""
+"""Derived properties of types: what reads, defaults, primary keys and paths agree on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.type_words import SCALARS
-from restencil_generator.spec.type_info import Shape, facts, zero_of
+from restencil_generator.spec.type_info import Shape, type_info, zero_of
 from restencil_generator.spec.validate_value import fits_scalar
 
 TEXT = d.Scalar("string")
@@ -44,14 +44,14 @@ ENUM = d.Enum("Status", (d.EnumMember("draft"), d.EnumMember("done")))
 )
 def test_a_value_has_a_shape(type: d.Type, shape: Shape, item: d.Type | None, entities: tuple[str, ...]) -> None:
     """What a read gives is a scalar, a list, a mapping, an object or an entity, whichever form it came by."""
-    known = facts(type)
+    known = type_info(type)
     assert (known.bare, known.optional, known.shape, known.item, known.entities) == (type, False, shape, item, entities)
 
 
 @pytest.mark.parametrize("type", [TEXT, USER, d.ListOf(USER), d.ObjectRef("Box")])
 def test_a_question_mark_changes_the_default_alone(type: d.Type) -> None:
     """With `?` a type is what it is without it, and its default is null."""
-    known, optional = facts(type), facts(d.Optional(type))
+    known, optional = type_info(type), type_info(d.Optional(type))
     assert (optional.bare, optional.shape, optional.entities) == (type, known.shape, known.entities)
     assert (optional.optional, optional.zero) == (True, None)
 
@@ -60,7 +60,7 @@ def test_every_scalar_has_a_default_that_fits_it() -> None:
     """The default that follows from a scalar is one of its values, and every scalar has a type in Python."""
     assert set(SCALARS) == set(get_args(d.ScalarName))
     for name in SCALARS:
-        known = facts(d.Scalar(name))
+        known = type_info(d.Scalar(name))
         assert fits_scalar(name, zero_of(known.bare, {}))  # type: ignore[arg-type]  # no scalar is without
         assert known.python is not None
         assert known.one_text
