@@ -12,7 +12,7 @@ from restencil_generator.codegen.runtime_schemas import NOTHING, body_model, run
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.patterns import parts_entities
 from restencil_generator.spec.names import python_name
-from restencil_generator.spec.type_info import type_info, fields_in
+from restencil_generator.spec.type_info import fields_in, type_info
 
 Value: TypeAlias = "str | int | tuple[Value, ...] | Mapping[str, Value]"
 """Plain data that is written as a Python literal; durations and other integers have separated thousands."""
