@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from ..http.transport import AsyncTransport
 from .core import Core, bind_args_of, read_for_call
 from .in_flight import InFlight, response_of
 from .read_steps import read_through
-from .tasks import is_alone, start_task
 from .timers import RemoteTimer, set_timer
 
 if TYPE_CHECKING:
@@ -148,18 +148,10 @@ class AsyncCore(Core):
             return in_flight  # a manager answered the fetch itself
         loop = asyncio._get_running_loop() or running_loop()  # before the claim, which obliges to send the request
         if in_flight.sender is self.network and in_flight.claim():
-            self._loop = in_flight.loop = loop
             try:
-                if not is_alone(loop):
-                    await asyncio.sleep(0)  # all who are about to ask for the same do so first
-            except BaseException:
-                if in_flight.last_waiter_left() or not loop.is_running():
-                    in_flight.sender.abandon(in_flight)
-                else:
+                # Also if it was answered from elsewhere meanwhile: the network's own response is wanted in the store.
+                if not in_flight.done or in_flight.resets == self.store.resets:
                     self._send_in_task(in_flight, loop)
-                raise
-            try:
-                self._begin(in_flight, loop)
             except BaseException:
                 if in_flight.task is None:
                     in_flight.sender.abandon(in_flight)
@@ -206,33 +198,29 @@ class AsyncCore(Core):
             )
         return loop
 
-    def _begin(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
-        """Sends the request in a task of its own, its first step now."""
-        if not in_flight.done:
-            work = in_flight.sender.send_async(in_flight, self.transport_of(in_flight))
-            try:
-                task = start_task(work, loop)
-            except BaseException:
-                if in_flight.task is None:
-                    work.close()
-                raise
-            if task is not None:
-                task.add_done_callback(in_flight.task_ended)
-            elif not in_flight.done:
-                in_flight.sender.abandon(in_flight)
-        elif in_flight.resets == self.store.resets:
-            # Answered from elsewhere meanwhile: the network's own response is still wanted in the store.
-            self._send_in_task(in_flight, loop)
-
     def _send_in_task(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
         self._loop = loop
         in_flight.loop = loop
         in_flight.task = loop.create_task(in_flight.sender.send_async(in_flight, self.transport_of(in_flight)))
-        in_flight.task.add_done_callback(in_flight.task_ended)
+        in_flight.task.add_done_callback(_ended(weakref.ref(in_flight)))
 
     def _send_detached(self, in_flight: InFlight, loop: AbstractEventLoop) -> None:
         if in_flight.claim():
             self._send_in_task(in_flight, loop)
+
+
+def _ended(reference: Callable[[], InFlight | None]) -> Callable[[object], None]:
+    """Ends a request with its task; a task that was cancelled before its first step has settled nothing yet.
+
+    The loop keeps callbacks for one more turn, so they hold no response.
+    """
+
+    def ended(task: object) -> None:
+        in_flight = reference()
+        if in_flight is not None and not in_flight.done:
+            in_flight.sender.abandon(in_flight)
+
+    return ended
 
 
 def running_loop() -> AbstractEventLoop:

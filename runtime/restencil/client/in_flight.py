@@ -187,11 +187,6 @@ class InFlight(SharedFuture[Any]):
             logger.warning("background fetch of %s failed: %s", self.identity[0], reason_of(error))
         self.settle(error=error)
 
-    def task_ended(self, task: Task[None]) -> None:
-        """The task of the request is over; one that was cancelled before its first step has told no one yet."""
-        if not self.done:
-            self.sender.abandon(self)
-
     def leave(self) -> None:
         """A caller gives up waiting; the last one aborts the request unless it runs in the background."""
         with self.store.lock:
@@ -201,12 +196,6 @@ class InFlight(SharedFuture[Any]):
             self.forget()
         self.sender.abandon(self)
         self.cancel()
-
-    def last_waiter_left(self) -> bool:
-        """The caller who was to send the request leaves before it began; False where others wait for it."""
-        with self.store.lock:
-            self.callers -= 1
-            return self.callers <= 0
 
     def cancel(self) -> None:
         """Abort the task of the request, in whatever loop it runs; a request of a thread goes on."""
