@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from .base.package import lazy_package
     from .base.response import Page, Response
     from .base.scheduler import Scheduler, ThreadScheduler
-    from .base.transport import AwaitingTransport, BlockingTransport
     from .cache.explanation import Explanation
     from .cache.gc import GCPolicy, ImmortalGCPolicy
     from .cache.persistence_port import PersistencePort, StorageLike, StorageStats
@@ -321,22 +320,11 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
-    if module.startswith("endpoint."):
-        from .endpoint.standalone_call import provide_transports
-
-        provide_transports(_transport_for)
-    elif module in ("cache.store", "client.controller"):
+    if module in ("cache.store", "client.controller"):
         from .cache.persistence_port import provide_storages
 
         provide_storages(_Storages())
     return value
-
-
-def _transport_for(client: object) -> BlockingTransport | AwaitingTransport:
-    """What endpoints send their direct calls through: they do not know the http wing, nor does it know them."""
-    from .http.transport import transport_for
-
-    return transport_for(client)
 
 
 class _Storages:

@@ -1,4 +1,7 @@
-"""A process forks between two actions: the child finds each store whole, and no lock held by a thread that it lacks."""
+"""What is done before and after the process forks.
+
+A process forks between two actions: the child finds each store whole, and no lock held by a thread that it lacks.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,17 @@ class Closable(Protocol):
         ...
 
 
+class HasParentState(Protocol):
+    """What has threads, locks or connections that belong to the parent."""
+
+    def forked(self) -> None:
+        """This is the child."""
+        ...
+
+
 stores: Final[weakref.WeakSet[Forkable]] = weakref.WeakSet()
+reset_in_child: Final[weakref.WeakSet[HasParentState]] = weakref.WeakSet()
+"""What else lets go of the parent's in a child, once the locks of its stores are free."""
 within_stores: Final[weakref.WeakSet[Closable]] = weakref.WeakSet()
 
 
@@ -77,6 +90,8 @@ def _after_fork_in_child() -> None:
     for store in _forking.stores:
         store.forked()
     _release()
+    for held in list(reset_in_child):
+        held.forked()
 
 
 def _release_within() -> None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
+from .fork import reset_in_child
 from .lazy_imports import logger
 
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
@@ -108,7 +107,7 @@ class ThreadScheduler:
         self._thread: threading.Thread | None = None
         self._idle: list[_Worker] = []
         self._lock = threading.Lock()
-        _schedulers.add(self)
+        reset_in_child.add(self)
 
     def spawn(self, work: Work, /) -> None:
         """Run the work on a daemon thread."""
@@ -132,7 +131,7 @@ class ThreadScheduler:
             self._idle.remove(worker)
             return True
 
-    def forget_threads(self) -> None:
+    def forked(self) -> None:
         """This is a forked process: the threads are the parent's; timers that were set go on here as well."""
         self._lock = threading.Lock()
         self._changed = threading.Condition()
@@ -171,18 +170,6 @@ class ThreadScheduler:
                 work = heapq.heappop(self._timers).work
             if work is not None:
                 _logged(work)
-
-
-_schedulers: weakref.WeakSet[ThreadScheduler] = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for scheduler in list(_schedulers):
-        scheduler.forget_threads()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _logged(work: Work) -> None:

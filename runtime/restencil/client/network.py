@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
-from weakref import WeakSet
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
+from ..base.fork import reset_in_child
 from ..base.json_text import decode_json
 from ..base.lazy_imports import asyncio, logger, logging, uuid
 from ..base.logs import RETRY, STORE, debug
@@ -78,7 +77,7 @@ class NetworkManager(Manager):
         self._core: _Core | None = None
         self._open = False
         self._policies: dict[int, Retries] = {}
-        _managers.add(self)
+        reset_in_child.add(self)
 
     def init(self, controller: Any, /) -> None:
         """Results are written from now on. RuntimeError where the manager serves another controller."""
@@ -508,15 +507,3 @@ def _rewound(start: BodyStart, error: NetworkError) -> bool:
     if obstacle is not None:
         say_not_repeated(error, obstacle)
     return obstacle is None
-
-
-_managers: Final[WeakSet[NetworkManager]] = WeakSet()
-
-
-def _after_fork() -> None:
-    for manager in list(_managers):
-        manager.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from ..base.errors import AbortError, AuthError
+from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio, datetime, inspect, logger
 from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.struct import Struct
@@ -166,7 +167,7 @@ class Ledger:
         self._is_new = True
         """No token was sent yet: the one that was given is the first."""
         self._renewal: _Renewal | None = None
-        _ledgers.add(self)
+        reset_in_child.add(self)
 
     # what the preparation of a request asks
 
@@ -408,15 +409,5 @@ def _of_store(store: Store, server: TokenServer, given: OAuth2 | None, parts: Ha
 
 
 _lock: Final = threading.Lock()
-_ledgers: Final[WeakSet[Ledger]] = WeakSet()
 _tasks: Final[set[Any]] = set()
 """Tasks that ask for tokens: a loop holds its tasks weakly."""
-
-
-def _after_fork() -> None:
-    for ledger in list(_ledgers):
-        ledger.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -8,13 +8,13 @@ before a core and a store of its own, a *partition*, which all views share that 
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakValueDictionary
 
+from ..base.fork import reset_in_child
 from ..base.logs import STORE, debug
 from ..cache.peers import Peers
 from ..endpoint.bound import AnyBoundEndpoint
@@ -56,7 +56,7 @@ class Views:
         self._partitions_alive: WeakValueDictionary[Hashable, Core] = WeakValueDictionary()
         self._left: list[Core] = []
         """Partitions that are kept no more, and whose managers have to be stopped once no one has a view of them."""
-        _all_views.add(self)
+        reset_in_child.add(self)
 
     def forked(self) -> None:
         """This is a forked process: whoever was making a view is not here."""
@@ -248,18 +248,6 @@ def _rebind(client: Any, view: Any) -> None:
                 view.__dict__[name] = cast(Any, value).__class__(view)
         elif isinstance(value, AnyBoundEndpoint) and cast(Any, value).controller is client:
             view.__dict__[name] = view.bind(cast(Any, value).endpoint)
-
-
-_all_views: Final[WeakSet[Views]] = WeakSet()
-
-
-def _after_fork() -> None:
-    for views in list(_all_views):
-        views.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- the class of views ----------------------------------------------------------------------------------------------

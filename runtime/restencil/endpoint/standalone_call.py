@@ -1,22 +1,15 @@
-"""Calls of an endpoint by itself, without a controller: the transport that they go through is provided from outside."""
+"""Transports of calls of an endpoint by itself, without a controller."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final
 
+from ..base.package import find
 from ..base.steps import current_transport
 from ..base.transport import AwaitingTransport, BlockingTransport
 
-Provider: TypeAlias = Callable[[object], BlockingTransport | AwaitingTransport]
-
-_provider: Provider | None = None
-
-
-def provide_transports(provider: Provider) -> None:
-    """Direct calls get their transports here from now on: over the client of the endpoint, or for one call alone."""
-    global _provider
-    _provider = provider
+_TRANSPORT_FOR: Final = "restencil.http.transport:transport_for"
+"""What opens transports: it is looked up by its name at the first call, as this layer does not know that one."""
 
 
 def transport_for(client: object) -> BlockingTransport | AwaitingTransport:
@@ -24,9 +17,8 @@ def transport_for(client: object) -> BlockingTransport | AwaitingTransport:
 
     Raises TypeError for something that is no client.
     """
-    if _provider is None:
-        raise RuntimeError("no transport was provided for direct calls; import endpoints from `restencil` itself")
-    return _provider(client)
+    opened: BlockingTransport | AwaitingTransport = find(_TRANSPORT_FOR)(client)
+    return opened
 
 
 def transport_of_call(owner: str, hook: str) -> BlockingTransport | AwaitingTransport:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from typing import TYPE_CHECKING, Any, Final, cast
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from ..base.errors import NetworkError
+from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio
 from ..base.steps import drive, drive_async, receiver
 from .build import build_request
@@ -153,7 +153,7 @@ class SyncSender(Sender):
         self._client = given
         self._lock = threading.Lock()
         self._owner: SyncSender | None = None
-        _sync_senders.add(self)
+        reset_in_child.add(self)
 
     def sibling(self) -> SyncSender:
         """A sender through the client of this one, which alone opens and closes it, that keeps cookies of its own."""
@@ -212,18 +212,8 @@ class SyncSender(Sender):
             client.close()
 
 
-_sync_senders: Final[WeakSet[SyncSender]] = WeakSet()
 _inherited: Final[list[Client]] = []
 """Clients of a parent process: kept, so that nothing closes them here."""
-
-
-def _after_fork() -> None:
-    for sender in list(_sync_senders):
-        sender.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 # --- asyncio ---------------------------------------------------------------------------------------------------------
