@@ -169,8 +169,8 @@ class PageNumber(_Numbered):
 
     name = "page"
     help = "the number of the page"
-    parameters = ("page", "page_number", "pagenumber")
-    implied_by = ("page",)
+    parameters: ClassVar[tuple[str, ...]] = ("page", "page_number", "pagenumber")
+    implied_by: ClassVar[tuple[str, ...]] = ("page",)
     is_counted = True
     is_integer = True
 
@@ -185,8 +185,8 @@ class Offset(PageStyle):
 
     name = "offset"
     help = "how many items stand before the page"
-    parameters = ("offset", "skip", "start", "start_index", "start_at")
-    implied_by = ("offset", "skip")
+    parameters: ClassVar[tuple[str, ...]] = ("offset", "skip", "start", "start_index", "start_at")
+    implied_by: ClassVar[tuple[str, ...]] = ("offset", "skip")
     is_counted = True
     is_integer = True
     start = 0
@@ -210,7 +210,7 @@ class Cursor(PageStyle):
 
     name = "cursor"
     help = "a value that the page before names (`next`)"
-    parameters = (
+    parameters: ClassVar[tuple[str, ...]] = (
         "cursor",
         "page_token",
         "starting_after",

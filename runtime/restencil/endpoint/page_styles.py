@@ -97,11 +97,11 @@ class PageNumber(PageStyle):
     """`?page=2`: the number of the page is sent."""
 
     name = "page"
-    implied_by = ("page",)
+    implied_by: ClassVar[tuple[str, ...]] = ("page",)
     is_counted = True
     counts_pages = True
     start = 1
-    past_the_end = (400, 404)
+    past_the_end: ClassVar[tuple[int, ...]] = (400, 404)
 
     def next(self, page: LastPage, option: str) -> Any:
         """One more; fewer where items before it have left, which moved up those behind them."""
@@ -113,7 +113,7 @@ class Offset(PageStyle):
     """`?offset=20`: the number of the items before the page is sent."""
 
     name = "offset"
-    implied_by = ("offset", "skip")
+    implied_by: ClassVar[tuple[str, ...]] = ("offset", "skip")
     is_counted = True
 
     def next(self, page: LastPage, option: str) -> Any:
