@@ -360,7 +360,6 @@ def test_invalid_if_stale_is_written_with_every_resource() -> None:
     assert "    invalid_if_stale=True,\n" in files(text % "true")["tasks.py"]
     assert "    invalid_if_stale=True,\n" in files(text % "null")["tasks.py"]
     assert "    invalid_if_stale=False,\n" in files(text % "false")["tasks.py"]
-    assert '    consistency="strict",\n' in files(text % "false")["tasks.py"]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,6 @@ def _common_options(owner: d.Resource | d.Endpoint, scope: Scope) -> OptionValue
         found[field.name] = _literal(value) if isinstance(value, str | int) else None
     found["error_policy"] = _error_policy(options.error_policy, scope)
     found["needs"] = _literal(_needs(options.needs))
-    found["consistency"] = string("strict")
     found["freshness"] = _freshness(options.freshness)
     found["concurrency"] = _concurrency(options.concurrency)
     found["strict"] = "True"

@@ -118,7 +118,7 @@ def test_a_decorator_writes_method_path_and_options(settings: str, line: str) ->
     ("settings", "part"),
     [
         ("", 'path="/t/:id", schema=schema.Lazy("._entities:Thing", __name__), invalid_if_stale=True'),
-        ("", 'needs="all", consistency="strict", strict=True, body='),
+        ("", 'needs="all", strict=True, body='),
         ("options: {needs: required}", 'needs="required"'),
         ("options: {timeout: 5s, error_policy: soft}", "error_policy=restencil.always_soft, timeout=5000"),
         ("body: {name: string}", 'body=schema.Object({"name": None})'),

@@ -99,7 +99,6 @@ class Klass(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=Class,
 ):

@@ -47,7 +47,6 @@ class Entities(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=Entity,
 ):

@@ -27,7 +27,6 @@ class Functools(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=schema.Lazy("._entities:Derived", __name__),
 ):

@@ -88,7 +88,6 @@ class Getattr(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=schema.Lazy(lambda: Callable),
 ):

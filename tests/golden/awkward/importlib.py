@@ -43,7 +43,6 @@ class Importlib(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     deprecated="",
     body=schema.Lazy(lambda: C),

@@ -64,7 +64,6 @@ class TypingExtensions(
     request_init={"headers": {"X-Weird": "a\"b'c\\d {e} #f"}},
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=typing,
 ):

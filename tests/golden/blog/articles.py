@@ -66,7 +66,6 @@ class Articles(
     invalid_if_stale=True,
     needs="all",
     error_policy=restencil.soft_on_server_error,
-    consistency="strict",
     strict=True,
     optimistic=True,
     body=Article,

@@ -47,7 +47,6 @@ class Users(
     invalid_if_stale=True,
     needs="all",
     error_policy=restencil.soft_on_server_error,
-    consistency="strict",
     strict=True,
     body=User,
 ):

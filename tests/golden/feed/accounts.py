@@ -24,7 +24,6 @@ class Accounts(
     url_prefix="https://feed.example",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=schema.Lazy("._entities:Account", __name__),
 ):

@@ -52,7 +52,6 @@ class Items(
     url_prefix="https://feed.example",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=schema.Union(
         {

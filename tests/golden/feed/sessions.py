@@ -40,7 +40,6 @@ class Sessions(
     url_prefix="https://feed.example",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     body=Session,
 ):

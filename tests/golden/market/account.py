@@ -34,7 +34,6 @@ class Account(
     url_prefix="https://market.example/api",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     singleton=True,

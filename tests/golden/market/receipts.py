@@ -32,7 +32,6 @@ class Receipts(
     url_prefix="https://market.example/api",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",

@@ -68,7 +68,6 @@ class Reviews(
     url_prefix="https://market.example/api",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     content_type="application/vnd.market+json",

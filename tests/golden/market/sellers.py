@@ -35,7 +35,6 @@ class Sellers(
     needs="all",
     freshness={"server": {"at_least": 5000, "at_most": 3_600_000}},
     concurrency="etag",
-    consistency="strict",
     strict=True,
     errors={404: Problem, "4XX": Problem, "5XX": typing.Any},
     error_classes=f"{__package__}._errors",

@@ -37,7 +37,6 @@ class Shelves(
     url_prefix="https://market.example/api",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
     path_params={"hall": "place.hall", "shelf": "place.number"},

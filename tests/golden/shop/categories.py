@@ -48,7 +48,6 @@ class Categories(
     needs="all",
     timeout=10_000,
     retries=2,
-    consistency="strict",
     strict=True,
     body=Category,
 ):

@@ -43,7 +43,6 @@ class Ledgers(
     needs="all",
     timeout=10_000,
     retries=2,
-    consistency="strict",
     strict=True,
     deprecated="Moves to another service.",
     body=Ledger,

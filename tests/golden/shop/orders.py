@@ -95,7 +95,6 @@ class Orders(
     needs="all",
     timeout=10_000,
     retries=2,
-    consistency="strict",
     strict=True,
     optimistic=True,
     body=schema.Object({"state": None, "notes": None}),

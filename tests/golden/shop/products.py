@@ -133,7 +133,6 @@ class Products(
     needs="all",
     timeout=10_000,
     retries=2,
-    consistency="strict",
     strict=True,
     body=Product,
     non_filter_argument_keys=("order_by", "page_size"),

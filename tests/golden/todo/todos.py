@@ -40,7 +40,6 @@ class Todos(
     url_prefix="https://todo.example/api",
     invalid_if_stale=True,
     needs="all",
-    consistency="strict",
     strict=True,
     optimistic=True,
     body=Todo,
