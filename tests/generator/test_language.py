@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -136,6 +137,41 @@ def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
     assert set(type_words.SCALARS) == set(get_args(d.ScalarName))
     assert set(key_checks.MEMBERS) == {*d.STANDARD, *d.EXTENDERS} - {"create"}
     assert set(reference.pages()) == {"commands.md", "language.md", "problems.md"}
+
+
+KEYS_OF_TYPES = {
+    "const": "the type",
+    "optional": "the type",
+    "required": "must",
+    "field": "of",
+    "send": "sends_key",
+    "in_key": "HeaderParam",
+    "partition": "HeaderParam",
+    "secret": "HeaderParam",
+    "auto": "HeaderParam",
+}
+"""Keys of fields that are no attribute of the same name, each with what their value becomes."""
+
+
+ATTRIBUTES = {attribute.name for attribute in dataclasses.fields(d.Field)}
+FIELD_KEYS = {key for position in POSITIONS for key in rows(position)}
+
+
+def test_every_key_of_a_field_is_an_attribute_of_the_model() -> None:
+    """The value of a key is the attribute of `Field` of that name, or becomes something that the table names."""
+    assert FIELD_KEYS - set(KEYS_OF_TYPES) <= ATTRIBUTES
+    assert set(KEYS_OF_TYPES) <= FIELD_KEYS - ATTRIBUTES
+
+
+@pytest.mark.parametrize("key", sorted(FIELD_KEYS & ATTRIBUTES))
+def test_every_key_of_a_field_has_an_effect(key: str) -> None:
+    """What a spec declares for a field is used by more than its reader, comparison and export."""
+    package = Path(reference.__file__).parent
+    apart = [package / name for name in ("diff", "openapi", "spec/types.py", "spec/analyze/fields.py")]
+    files = [file for file in package.rglob("*.py") if not any(file.is_relative_to(one) for one in apart)]
+    files += [*(package.parents[1] / "templates").rglob("*.jinja")]
+    used = re.compile(rf"\.{key}\b")
+    assert any(used.search(file.read_text("utf-8")) for file in files)
 
 
 # ----------------------------------------------------------------------------------------------------------- the reader

@@ -125,15 +125,14 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         _check_format(types, type, given, context)
         if given["format"] != "rfc3339":
             type = d.formatted(type, given["format"])
-    kept = {key: given[key] for key in _KEPT if key in rows(context.position)}
-    if kept.get("style") is not None:
-        check_style(types, type, kept["style"], given.node("style") or node, context.what)
+    if given.get("style") is not None:
+        check_style(types, type, given["style"], given.node("style") or node, context.what)
     if given.get("send") is not None:
         types.later.append(lambda: _check_send(types, type, given, context.what))
     default: JsonWithPlaces | None = given.get("default") if "const" not in given else None
     return dataclasses.replace(
         base,
-        **kept,
+        **{key: given[key] for key in rows(context.position) if key in _ATTRIBUTES},
         wire=given.get("wire") or base.wire,
         type=type,
         default=_default(types, type, default, context),
@@ -141,26 +140,13 @@ def _described(types: Types, node: MappingNode, base: d.Field, context: Context)
         sends_key=given.get("send") == "pk",
         must=must,
         format=None if given.get("format") == "rfc3339" else given.get("format"),
-        param=given.get("param") or "",
         of=given.get("field") or "",
-        filter=given.get("filter"),
         type_place=(given.node("type") or given.node("const") or node).place,
     )
 
 
-_KEPT = (
-    "description",
-    "deprecated",
-    "read_only",
-    "write_only",
-    "decode",
-    "encode",
-    "style",
-    "env",
-    "slashes",
-    "persist",
-)
-"""Keys of a field whose value is that of the field's part of the same name."""
+_ATTRIBUTES: Final = frozenset(one.name for one in dataclasses.fields(d.Field)) - {"type", "default", "wire", "format"}
+"""Keys of a field whose value is the attribute of the same name."""
 
 
 def _type(types: Types, given: ParsedSection, context: Context) -> d.Type | None:

@@ -1121,7 +1121,7 @@ ROWS: Final = (
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
     Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
     Row("entity_field", "param", Text(empty=False),
-        "The path parameter of a call from which it comes where the record lacks it; it is never sent."),
+        "The path parameter of a call from which it comes where the record lacks it; it is never sent.", default=""),
     Row(_DECLARED, "send", Word(("pk",)),
         "What bodies have of the entity that it holds: with `pk` its primary key.", otherwise="what is given"),
     Row(_DECLARED, "decode", Code(), "Makes its value from JSON."),
