@@ -87,8 +87,8 @@ def write(
     """Makes OUT/<package>/ exactly what the spec gives, all at once, and says which files it wrote and removed.
 
     Files that would not change are not touched, and files that restencil did not write are left alone. Raises
-    `Refused`, and writes nothing, where a generated file was edited by hand (`force` writes over it) or where somebody
-    else's file stands in the place of a generated one; besides, what `check` raises.
+    `Refused`, and writes nothing, if a generated file was edited by hand (`force` overwrites it) or another file has
+    the name of a generated one; besides, what `check` raises.
     """
     package, directory = _package(spec, out, templates)
     return publish(package, directory, force=force)

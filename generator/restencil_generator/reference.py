@@ -23,7 +23,7 @@ from restencil_generator.spec.grammar.type_words import FORMS, POSITIONS, SCALAR
 _MADE: Final = "<!-- Made by `python -m restencil_generator.reference`, from {source}. Change it there. -->\n"
 
 _INTRODUCTION: Final = (
-    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are texts or plain numbers. A key that stands in "
+    "A spec is YAML 1.2: `on`, `yes`, `012`, `1:30` and `2020-01-01` are strings or plain numbers. A key that is in "
     "no table below is a mistake. `restencil schema` prints the same as a JSON Schema, for editors.\n"
 )
 
@@ -115,9 +115,9 @@ def problems_page() -> str:
 
 
 def problem_page(code: str, example: tuple[str, str] | None = None) -> str:
-    """What is said of a code; with an example, of a spec that has the problem and what is printed for it."""
-    head, said = explanations.explained()[code].text.split("\n\n", 1)
-    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explanations.py` of `diagnostics`')}\n{said}"
+    """The page of a code; with an example of a spec with the problem, and the printed message."""
+    head, rest = explanations.explained()[code].text.split("\n\n", 1)
+    text = f"{head}\n\n{_MADE.format(source='`codes.py` and `explanations.py` of `diagnostics`')}\n{rest}"
     if example is not None:
         spec, printed = example
         text += f"\n## Example\n\n<!-- not run: it is wrong -->\n```yaml\n{spec}```\n\n```text\n{printed}```\n"
@@ -209,8 +209,8 @@ def _link(section: str) -> str:
 def language_models(index: str) -> str:
     """The map of the documentation for language models, `llms.txt`, from the page that lists all others."""
     text = re.sub(r"^```.*?^```\n\n", "", index, flags=re.MULTILINE | re.DOTALL)
-    title, said, lists = text.split("\n\n", 2)
-    return f"{title}\n\n> {' '.join(said.splitlines())}\n\n{lists}"
+    title, introduction, lists = text.split("\n\n", 2)
+    return f"{title}\n\n> {' '.join(introduction.splitlines())}\n\n{lists}"
 
 
 def main(folder: str) -> None:

@@ -37,7 +37,7 @@ class NamespaceSummary(NamedTuple):
     """A namespace at one moment; times are in ms since 1970."""
 
     place: str
-    """What the URLs of its data begin with; `""` where that is not known."""
+    """The beginning of the URLs of its data; `""` if it is not known."""
     epoch: int
     begun: float
     bytes: int

@@ -118,8 +118,8 @@ class _Space:
     def reset(self) -> int:
         """Begins a new, empty epoch, and takes out what lies under the old one."""
         info, names = self._now()
-        told = [names.space, names.epoch, int(info.get(b"reset", 0)), FORMAT, "reset", info.get(b"place", b"")]
-        epoch = int(self._server.run(lua.BEGIN, [names.info], told)[0])
+        event = [names.space, names.epoch, int(info.get(b"reset", 0)), FORMAT, "reset", info.get(b"place", b"")]
+        epoch = int(self._server.run(lua.BEGIN, [names.info], event)[0])
         for key in _scanned(self._server, f"{names.space}:{names.epoch}:*"):
             self._server.command("UNLINK", encoded(key))
         return epoch

@@ -69,8 +69,10 @@ def cache_show(console: Console, where: str, names: Sequence[str], wanted: str |
     from restencil_generator.cli import cache_inspect
 
     with cache_inspect.opened(where, wanted) as found:
-        told, missing = cache_inspect.shown(found, names)
-    _print_stored(console, told, lambda now: cache_inspect.shown_text(told, now))
+        data, missing = cache_inspect.shown(found, names)
+    _print_stored(console, data, lambda now: cache_inspect.shown_text(data, now))
+    if not names and not any(one["keys"] for one in data):
+        console.note("no results are stored here; `restencil cache ls` lists the tables")
     for name in missing:
         console.error(f"{cache_inspect.printable(name)} was not found: name the key of a result, a table, or TABLE/PK")
     return Exit.FINDINGS if missing else Exit.SUCCESS
@@ -97,9 +99,9 @@ def cache_stats(console: Console, where: str, check: bool, wanted: str | None) -
 
     with cache_inspect.opened(where, wanted) as found, console.steps() as step:
         step("checking" if check else "counting")
-        told = cache_inspect.counted(found, check=check)
-    _print_stored(console, told, lambda now: cache_inspect.counted_text(told))
-    return Exit.FINDINGS if any(one.get("found") for one in told) else Exit.SUCCESS
+        data = cache_inspect.counted(found, check=check)
+    _print_stored(console, data, lambda now: cache_inspect.counted_text(data))
+    return Exit.FINDINGS if any(one.get("found") for one in data) else Exit.SUCCESS
 
 
 @command(
@@ -127,8 +129,8 @@ def cache_clear(console: Console, where: str, yes: bool, wanted: str | None) -> 
         if found and not yes and not _agreed(len(found)):
             console.note("nothing cleared")
             return Exit.FINDINGS
-        told = cache_inspect.cleared(found)
-    _print_stored(console, told, lambda now: cache_inspect.cleared_text(told))
+        data = cache_inspect.cleared(found)
+    _print_stored(console, data, lambda now: cache_inspect.cleared_text(data))
     return Exit.SUCCESS
 
 
@@ -143,11 +145,11 @@ def _agreed(count: int) -> bool:
         raise Failure("there was no answer: pass --yes to clear without confirmation") from None
 
 
-def _print_stored(console: Console, told: Sequence[Mapping[str, Any]], text: Callable[[float], str]) -> None:
+def _print_stored(console: Console, data: Sequence[Mapping[str, Any]], text: Callable[[float], str]) -> None:
     if console.prints_documents:
         import json
 
-        console.say(json.dumps(told, indent=2))
+        console.say(json.dumps(data, indent=2))
         return
     import time
 

@@ -121,7 +121,7 @@ def _head(one: dict[str, Any]) -> str:
 def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """What lies under some names, each a key, a table or `TABLE/PK`, by namespace; and the names of nothing."""
     missing = list(names)
-    told: list[dict[str, Any]] = []
+    data: list[dict[str, Any]] = []
     for namespace in found:
         one: dict[str, Any] = {"namespace": namespace.hash, "place": namespace.summary().place}
         if names:
@@ -131,8 +131,8 @@ def shown(found: Sequence[StoredNamespace], names: Sequence[str]) -> tuple[list[
             missing = [name for name, (results, rows) in things if name in missing and not results and not rows]
         else:
             one["keys"] = [result.key for result, _ in namespace.results()]
-        told.append(one)
-    return told, missing
+        data.append(one)
+    return data, missing
 
 
 def _things(namespace: StoredNamespace, name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -223,13 +223,13 @@ def _texts(value: Any) -> Iterator[str]:
             waiting += one.values()
 
 
-def shown_text(told: Sequence[dict[str, Any]], now: float) -> str:
+def shown_text(data: Sequence[dict[str, Any]], now: float) -> str:
     """What `shown` gave, for people, as it is `now`."""
     lines: list[str] = []
-    for one in told:
+    for one in data:
         things = [*one.get("results", ()), *one.get("rows", ())]
         keys = one.get("keys", ())
-        if len(told) > 1 and (things or keys):
+        if len(data) > 1 and (things or keys):
             lines.append(_head(one))
         lines += map(printable, keys)
         for thing in things:
@@ -246,9 +246,9 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
         fresh = "never stale"
     else:
         fresh = f"stale since {_span(now - expiry)}" if expiry <= now else f"stale in {_span(expiry - now)}"
-    facts = [f"answered {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
+    details = [f"answered {_ago(thing['date'], now)}", fresh, f"rev {thing['rev']}", _used(thing["used"], now)]
     if thing["shape"]:
-        facts.append(f"shape {printable(thing['shape'])}")
+        details.append(f"shape {printable(thing['shape'])}")
     if thing.get("deleted"):
         value = "deleted"
     elif "damaged" in thing:
@@ -258,7 +258,7 @@ def _thing_text(thing: dict[str, Any], now: float) -> list[str]:
     cells = [printable("/".join(cell)) for cell in thing.get("cells", ())]
     more = f" and {len(cells) - _MOST:,} more" if len(cells) > _MOST else ""
     leads = [f"  leads to {', '.join(cells[:_MOST])}{more}"] if cells else []
-    return [printable(name), f"  {', '.join(facts)}", f"  {value}", *leads]
+    return [printable(name), f"  {', '.join(details)}", f"  {value}", *leads]
 
 
 # -- stats -------------------------------------------------------------------------------------------------------------
@@ -329,10 +329,10 @@ def _few(findings: Iterator[str]) -> Iterator[str]:
         yield finding
 
 
-def counted_text(told: Sequence[dict[str, Any]]) -> str:
+def counted_text(data: Sequence[dict[str, Any]]) -> str:
     """What `counted` gave, for people."""
     lines: list[str] = []
-    for one in told:
+    for one in data:
         lines.append(_head(one))
         if "rows" in one:
             log = one["log"]
@@ -358,16 +358,16 @@ def cleared(found: Sequence[StoredNamespace]) -> list[dict[str, Any]]:
     return [{"namespace": namespace.hash, "epoch": namespace.reset()} for namespace in found]
 
 
-def cleared_text(told: Sequence[dict[str, Any]]) -> str:
+def cleared_text(data: Sequence[dict[str, Any]]) -> str:
     """What `cleared` gave, for people."""
-    return "".join(f"{one['namespace'][:SHORT]}…  cleared\n" for one in told) or "nothing is stored here\n"
+    return "".join(f"{one['namespace'][:SHORT]}…  cleared\n" for one in data) or "nothing is stored here\n"
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
 def printable(text: str) -> str:
-    """A text whose characters can all be seen: an escape sequence of an API does nothing to a terminal."""
+    """A string whose characters can all be seen: an escape sequence of an API does nothing to a terminal."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 

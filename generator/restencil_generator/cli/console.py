@@ -90,14 +90,14 @@ class Console:
         self.problems(problems, {}, max(len(problems), 1))
 
     def diffs(self, differences: Sequence[Difference], directory: Path) -> None:
-        """Prints unified diffs; beside stdout where that is a document."""
+        """Prints unified diffs; on stderr if stdout has a document."""
         from restencil_generator.output.drift import diff
 
         for difference in differences:
             self.unified(diff(difference, directory))
 
     def unified(self, text: str) -> None:
-        """Prints a unified diff; beside stdout where that is a document."""
+        """Prints a unified diff; on stderr if stdout has a document."""
         colours = {"+": "green", "-": "red", "@": "cyan"}
         if self.prints_documents:
             click.echo(text, err=True, nl=False)

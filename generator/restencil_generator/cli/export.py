@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from restencil_generator.cli.options import (
     specs_argument,
     templates_option,
 )
+from restencil_generator.exceptions import Failure
 
 if TYPE_CHECKING:
     from restencil_generator.openapi.export.types import Version
@@ -76,21 +77,18 @@ def export_openapi(
     from restencil_generator.api import load_all
     from restencil_generator.openapi.export.document import export as document_of
     from restencil_generator.openapi.export.document import text_of
-    from restencil_generator.openapi.merge.state import write_file
     from restencil_generator.spec.load import written_values
 
-    paths = project().specs
-    if len(paths) != 1:
-        raise click.UsageError(f"only one spec can be exported at a time, and there are {len(paths)}: name one")
-    (spec,) = load_all(paths)
-    document = document_of(spec, version, plain=plain, written=None if plain else written_values(paths[0]))
+    path = _one(project().specs)
+    (spec,) = load_all([path])
+    document = document_of(spec, version, plain=plain, written=None if plain else written_values(path))
     if form is None:
         form = "yaml" if output is not None and output.suffix in (".yaml", ".yml") else "json"
     text = text_of(document, form)
     if output is None:
         console.say(text, end="")
     else:
-        write_file(output, text)
+        _write(output, text)
         console.note(f"{output}: OpenAPI {document['openapi']} of {spec.package}")
     return Exit.SUCCESS
 
@@ -123,23 +121,38 @@ def export_markdown(console: Console, project: Callable[[], Project], target: Pa
     """
     from restencil_generator.api import load_all
     from restencil_generator.markdown.render import PAGE, markdown_files
-    from restencil_generator.openapi.merge.state import write_file
 
-    asked = project()
-    if len(asked.specs) != 1:
-        raise click.UsageError(f"only one spec can be exported at a time, and there are {len(asked.specs)}: name one")
+    selected = project()
+    path = _one(selected.specs)
     if split and target is None:
         raise click.UsageError("--split writes several files: add --out DIR")
     if split and target is not None and target.is_file():
         raise click.UsageError(f"--split writes several files, and {target} is a file: name a folder")
-    (spec,) = load_all(asked.specs)
-    pages = markdown_files(spec, templates=asked.templates, split=split)
+    (spec,) = load_all([path])
+    pages = markdown_files(spec, templates=selected.templates, split=split)
     if target is None:
         console.say(pages[PAGE], end="")
         return Exit.SUCCESS
     if not split:
-        write_file(target / PAGE if target.is_dir() else target, pages[PAGE])
-    for path, text in pages.items() if split else ():
-        write_file(target / path, text)
+        _write(target / PAGE if target.is_dir() else target, pages[PAGE])
+    for name, text in pages.items() if split else ():
+        _write(target / name, text)
     console.note(f"{target}: reference of {spec.package} ({files(len(pages))})")
     return Exit.SUCCESS
+
+
+def _one(specs: Sequence[Path]) -> Path:
+    """The spec to export. Raises `UsageError` where there are several."""
+    if len(specs) != 1:
+        raise click.UsageError(f"only one spec can be exported at a time, and there are {len(specs)}: name one")
+    return specs[0]
+
+
+def _write(path: Path, text: str) -> None:
+    """Replaces a file in one step. Raises `Failure` that names it where it cannot be written."""
+    from restencil_generator.openapi.merge.state import write_file
+
+    try:
+        write_file(path, text)
+    except OSError as error:
+        raise Failure(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -152,10 +152,10 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
     from restencil_generator.output.drift import remedy
     from restencil_generator.project.packages import make, orphans
 
-    asked = project()
+    selected = project()
     with console.steps() as step:
-        made = make(asked, _rendering(step))
-        left = orphans(asked, made)
+        made = make(selected, _rendering(step))
+        left = orphans(selected, made)
         found = {one.directory: one.differences() for one in made} | left
     console.differences(found)
     if console.form == "text":

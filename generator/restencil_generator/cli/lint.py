@@ -61,7 +61,8 @@ def explain(console: Console, code: str) -> Exit:
 
     known = explained()
     if code not in known:
-        raise Failure(f"there is no code {code!r}" + (f"; {hint}" if (hint := did_you_mean(code, known)) else ""))
+        hint = did_you_mean(code, known) or "codes are in brackets after 'error', 'warning' or 'note'"
+        raise Failure(f"there is no code {code!r}; {hint}")
     console.say(known[code].text, end="")
     return Exit.SUCCESS
 

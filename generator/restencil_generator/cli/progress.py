@@ -15,7 +15,7 @@ Step: TypeAlias = Callable[[str], None]
 """Called with what is done next, and again when it has come further."""
 
 AFTER: Final = 1.0
-"""How many seconds something may take without a word."""
+"""Seconds until progress is shown."""
 
 _WIDTH: Final = 79
 

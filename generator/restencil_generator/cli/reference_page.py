@@ -27,8 +27,8 @@ def page(made: str) -> str:
         "# Commands\n",
         made,
         (
-            "Results go to stdout, progress and errors to stderr. What a command answers with is told by its "
-            "[exit code](exit-codes.md); where it finds specs, by its [configuration](configuration.md).\n"
+            "Results go to stdout, progress and errors to stderr. Each result has an "
+            "[exit code](exit-codes.md). Specs are found by the [configuration](configuration.md).\n"
         ),
         "| command | does |\n| --- | --- |\n"
         + "".join(
@@ -67,16 +67,16 @@ def _code(names: str, metavar: str) -> str:
 
 
 def _help(option: Any) -> str:
-    said = option.help or ""
+    text = option.help or ""
     if isinstance(option.show_default, str):
-        said += f" Default: {option.show_default}."
+        text += f" Default: {option.show_default}."
     elif option.show_default and option.default is not None:
-        said += f" Default: `{option.default}`."
-    return (said + " May be given several times." if option.multiple else said).replace("|", "\\|")
+        text += f" Default: `{option.default}`."
+    return (text + " May be given several times." if option.multiple else text).replace("|", "\\|")
 
 
 def _prose(help: str) -> str:
-    """The help of a command: what click is told to leave as it is stands in a block."""
+    """The help of a command as Markdown; preformatted paragraphs become blocks."""
     shown: list[str] = []
     for part in inspect.cleandoc(help).split("\n\n"):
         if not part.startswith("\b\n"):

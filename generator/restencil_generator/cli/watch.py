@@ -11,7 +11,7 @@ from restencil_generator.exceptions import Failure
 
 
 def watch_and_run(paths: Callable[[], Iterable[Path]], run: Callable[[], None], say: Callable[[str], None]) -> NoReturn:
-    """Calls `run` once, then after every change under one of `paths` (asked anew each time), until interrupted.
+    """Calls `run` once, then after every change under one of `paths` (called each time), until interrupted.
 
     Raises `Failure` where the file watcher is not installed, and where `paths` fails at the start; later on what was
     watched before goes on being watched.

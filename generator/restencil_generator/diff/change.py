@@ -38,8 +38,8 @@ class Finding:
     """One change, the most specific that can be said of it.
 
     `node` says where in the spec: `entities.Order.total`, `resources.orders.get_list.status`, `package`. `change` says
-    what changed, in a few words, and `was` what stood there before, empty where that says nothing. `place` is where it
-    stands in the new spec, or where it would stand; `old_place` where it stood in the old one, None where it is new.
+    what changed, in a few words, and `was` what was there before, which may be empty. `place` is its place in the new
+    spec, or the place around it; `old_place` that in the old spec, None if it is new.
     """
 
     rule: str
@@ -56,7 +56,7 @@ class Finding:
 
     @property
     def shown(self) -> str:
-        """The node as messages show it: without the table that it stands in."""
+        """The node as messages show it: without its table."""
         head, _, rest = self.node.partition(".")
         return rest if rest and head in _TABLES else self.node
 
@@ -87,7 +87,7 @@ _TABLES = ("entities", "enums", "objects", "resources")
 
 
 def found_at(change: Change, node: str, old: Place, new: Place) -> Finding:
-    """A change below a node; it stands where the node does, unless it has places of its own."""
+    """A change below a node; it has the places of the node, unless it has its own."""
     where = ".".join(filter(None, (node, change.sub)))
     has_place = change.old_place is not None or change.new_place is not None
     old_place = change.old_place if has_place else old

@@ -40,7 +40,7 @@ def table(spec: d.Spec, kind: Kind) -> Mapping[str, d.Enum | d.Object | d.Entity
 
 
 def renamed_types(old: d.Spec, new: d.Spec, resources: Mapping[str, str]) -> Names:
-    """Types whose name is gone, with the one that stands in their place.
+    """Types whose name is gone, with their new names.
 
     What uses a renamed type may be renamed itself, so this goes on until nothing more is found.
     """
@@ -185,7 +185,7 @@ def _changes(at: At, old: d.Enum | d.Object | d.Entity, new: d.Enum | d.Object |
 def _enum_members(at: At, old: d.Enum, new: d.Enum) -> Iterator[Change]:
     before, now = ({(type(one.value), one.value): one for one in enum.members} for enum in (old, new))
     for key, member in before.items():
-        there, other = at.below(str(member.value)), now.get(key)
+        there, other = at.inside(str(member.value)), now.get(key)
         if other is None:
             yield dataclasses.replace(there, places=(member.place, None)).change("enum-value-removed", "removed")
         elif member.constant is None and other.constant is not None:
@@ -196,7 +196,7 @@ def _enum_members(at: At, old: d.Enum, new: d.Enum) -> Iterator[Change]:
             yield there.changed("enum-constant-changed", member.constant, other.constant, label="constant")
     for key, member in now.items():
         if key not in before:
-            there = dataclasses.replace(at.below(str(member.value)), places=(None, member.place))
+            there = dataclasses.replace(at.inside(str(member.value)), places=(None, member.place))
             yield there.change("enum-value-added", "added")
 
 
@@ -240,7 +240,7 @@ def _is_inherited(at: At, old: d.Entity, new: d.Entity, attribute: str) -> bool:
 
 def _table(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
     if old.key != new.key and not _is_inherited(at, old, new, "key"):
-        yield at.below("key").changed("table-renamed", old.key, new.key)
+        yield at.inside("key").changed("table-renamed", old.key, new.key)
 
 
 def _pk(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
@@ -249,7 +249,7 @@ def _pk(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
     pk = tuple(".".join((renamed.get(head, head), *rest)) for head, *rest in (name.split(".") for name in old.pk))
     if (pk, old.pk_is_list) != (new.pk, new.pk_is_list) and not _is_inherited(at, old, new, "pk"):
         texts = (f"[{', '.join(one.pk)}]" if one.pk_is_list else ", ".join(one.pk) for one in (old, new))
-        yield at.below("pk").changed("pk-changed", *texts)
+        yield at.inside("pk").changed("pk-changed", *texts)
 
 
 def _renamed_fields(old: d.Entity, new: d.Entity) -> Mapping[str, str]:
@@ -263,12 +263,12 @@ def _indexes(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
     before, now = {renamed.get(name, name) for name in old.indexes}, set(new.indexes)
     for name in sorted(before ^ now):
         rule, text = ("index-removed", "removed") if name in before else ("index-added", "added")
-        yield at.below(f"indexes.{name}").change(rule, text)
+        yield at.inside(f"indexes.{name}").change(rule, text)
 
 
 def _validate(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
     if old.validate != new.validate and not _is_inherited(at, old, new, "validate"):
-        yield at.below("validate").changed("hook-changed", old.validate, new.validate)
+        yield at.inside("validate").changed("hook-changed", old.validate, new.validate)
 
 
 def _all_fields(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
@@ -288,7 +288,7 @@ def _all_fields(at: At, old: d.Entity, new: d.Entity) -> Iterator[Change]:
 
 
 def _with_missing(change: Change, entity: d.Entity, field: d.Field) -> Change:
-    """The change of a new field of which older records have no value falls under a rule of its own."""
+    """The change of a new field falls under another rule if older records have no value for it."""
     has_value = isinstance(field.type, d.Optional | d.Const) or field.written_default or field.name in entity.pk
     if change.rule != "field-added" or change.sub != field.name or has_value:
         return change

@@ -37,12 +37,12 @@ def _headers(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     for name in sorted(old.headers.keys() | new.headers.keys()):
         was, now = old.headers.get(name), new.headers.get(name)
         if was != now:
-            yield at.below(f"headers.{name}").under("headers", "headers", name).changed("headers-changed", was, now)
+            yield at.inside(f"headers.{name}").under("headers", "headers", name).changed("headers-changed", was, now)
 
 
 def _without(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     for name in sorted(set(old.without) ^ set(new.without)):
-        there = at.below(f"headers.{name}").under("header_params")
+        there = at.inside(f"headers.{name}").under("header_params")
         yield there.change("headers-changed", "not sent" if name in new.without else "sent")
 
 
@@ -51,14 +51,14 @@ def _path(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     if before == now:
         return
     if len(before.parameters) != len(now.parameters):
-        yield at.below("path").changed("path-parameters-changed", before.text, now.text)
+        yield at.inside("path").changed("path-parameters-changed", before.text, now.text)
         return
     names = [[parameter.name for parameter in path.parameters] for path in (before, now)]
     moved = names[0] != names[1] and sorted(names[0]) == sorted(names[1])
     if _literal_text(before) != _literal_text(now) or moved:
-        yield at.below("path").changed("path-changed", before.text, now.text)
+        yield at.inside("path").changed("path-changed", before.text, now.text)
     for was, is_now in zip(before.parameters, now.parameters, strict=True) if not moved else ():
-        there = at.below(is_now.name)
+        there = at.inside(is_now.name)
         if was.name != is_now.name:
             yield there.change("path-parameter-renamed", f"{was.name} → {is_now.name} in {now.text}", was.name)
         yield from _OPTIONAL_PARAMETER.compare(there, "path", was.optional, is_now.optional)
@@ -131,7 +131,7 @@ def _arguments(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
                 yield change
     for name in sorted(moved):
         (was, field), (is_now, other) = before[name], now[name]
-        yield at.below(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
+        yield at.inside(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
         yield from field_changes(at, dataclasses.replace(field, wire=other.wire), other)
 
 
@@ -172,7 +172,7 @@ def header_changes(
     for header in new:
         was = known.get(header.field.name)
         if was is not None:
-            there = at.below(header.field.name).between(was.field.place, header.field.place)
+            there = at.inside(header.field.name).between(was.field.place, header.field.place)
             rows = HEADER_ATTRIBUTES if in_keys else {"auto": HEADER_ATTRIBUTES["auto"]}
             yield from walk(rows, there, was, header)
 
@@ -200,7 +200,7 @@ HEADER_ATTRIBUTES: Final[Attributes[d.HeaderParam]] = {
 
 def _body(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     before, now = (one.body if one.has_body else None for one in (old, new))
-    at = at.below("body")
+    at = at.inside("body")
     if before is not None and now is not None:
         if not (_is_item(at, 0, before, old) and _is_item(at, 1, now, new)):
             yield from walk(BODY_ATTRIBUTES, at.under("body").of(BODY), before, now)
@@ -318,7 +318,7 @@ def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
     if old is not None and new is not None:
         yield from type_changes(at.of(RESULT), at.specs.names.translated(old), new)
     elif old is not new:
-        yield at.below(at.key or "").changed("result-changed", shown(old), shown(new))
+        yield at.inside(at.key or "").changed("result-changed", shown(old), shown(new))
 
 
 def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
@@ -348,7 +348,7 @@ def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     same_place = (old.path, old.url_prefix) == (new.path, new.url_prefix)
     if same_place and at.specs.names.translated(before.of) == now.of:
         texts = (f"kept apart as {one.apart}" if one.apart else "the list of its kind" for one in (before, now))
-        yield at.below("apart").under("schema").changed("identity-arguments-changed", *texts)
+        yield at.inside("apart").under("schema").changed("identity-arguments-changed", *texts)
 
 
 def _list(schema: d.Type | None) -> d.CollectionOf | None:
@@ -381,7 +381,7 @@ def _errors(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
         was = was if was is None else tuple(at.specs.names.of("object", name) for name in was)
         if was != now:
             rule = "error-type-added" if was is None else "error-type-removed" if now is None else "error-type-changed"
-            there = at.below(f"errors.{status}").under("errors", "errors", status)
+            there = at.inside(f"errors.{status}").under("errors", "errors", status)
             texts = (None if shape is None else " | ".join(shape) or "any" for shape in (was, now))
             yield there.changed(rule, *texts)
 
@@ -394,7 +394,7 @@ def _pagination_field(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Chan
     if before is None:
         return
     if now is None or before.name != now.name:
-        there = at.below("pagination_field").under("pagination_field")
+        there = at.inside("pagination_field").under("pagination_field")
         yield there.changed("pagination-field-changed", before.name, now.name if now is not None else None)
     else:
         yield from field_changes(at.of(ARGUMENT), _with_bare_type(before), _with_bare_type(now))
@@ -404,7 +404,7 @@ def _pagination(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     if old.pagination_field is not None and new.pagination_field is not None:
         texts = [_pagination_text(endpoint.pagination) for endpoint in (old, new)]
         if texts[0] != texts[1]:
-            yield at.below("pagination").under("pagination").changed("pagination-changed", *texts)
+            yield at.inside("pagination").under("pagination").changed("pagination-changed", *texts)
 
 
 def _pagination_text(pagination: d.Pagination | None) -> str | None:
@@ -448,7 +448,7 @@ OPTION_ATTRIBUTES: Final[Attributes[d.Options]] = {
 def _expires(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     was = old.expires if old.expires == d.NOTHING else {_renamed_target(at, target) for target in old.expires}
     if was != (new.expires if new.expires == d.NOTHING else set(new.expires)):
-        yield at.below("expires").under("expires").changed("freshness-changed", old.expires, new.expires)
+        yield at.inside("expires").under("expires").changed("freshness-changed", old.expires, new.expires)
 
 
 def _renamed_target(at: At, target: str) -> str:

@@ -71,13 +71,13 @@ def rows_changes(at: At, old: Sequence[d.Field], new: Sequence[d.Field]) -> Iter
 
 def removed_field(at: At, field: d.Field) -> Change:
     """The change of a field that is gone."""
-    there = dataclasses.replace(at.below(field.name), key="", path=(), places=(field.place, at.places[1]))
+    there = dataclasses.replace(at.inside(field.name), key="", path=(), places=(field.place, at.places[1]))
     return there.change(at.role.removed, "removed", shown(field.type))
 
 
 def added_field(at: At, field: d.Field) -> Change:
     """The change of a field that is new."""
-    there = dataclasses.replace(at.below(field.name), key="", path=(), places=(None, field.place))
+    there = dataclasses.replace(at.inside(field.name), key="", path=(), places=(None, field.place))
     required = bool(at.role.needed) and field.required
     # Callers send an object that is declared on its own, and they send it without the new member.
     rule = at.role.needed if required else "body-member-required" if field.must else at.role.added
@@ -88,7 +88,7 @@ def field_changes(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
     """What changed in one field."""
     if old.format != new.format:  # the format is reported by itself
         old, new = (dataclasses.replace(field, type=d.formatted(field.type, None)) for field in (old, new))
-    yield from walk(FIELD_ATTRIBUTES, at.below(new.name).between(old.place, new.place), old, new)
+    yield from walk(FIELD_ATTRIBUTES, at.inside(new.name).between(old.place, new.place), old, new)
 
 
 def _field_type(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
@@ -128,7 +128,7 @@ def _wire(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
 
 
 def _style(at: At, old: d.Field, new: d.Field) -> Iterator[Change]:
-    """How a value is written, where that can be more than one way."""
+    """How a value is written, if there is more than one style."""
     was, now = ("slashes kept" if field.slashes else f"style {field.style or 'comma'}" for field in (old, new))
     if was != now:
         yield at.change(at.role.format, f"{was} → {now}", was)
@@ -186,7 +186,7 @@ def type_changes(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
 
 
 def _inside(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
-    """What changed between two types, which may stand in others: in a list, for example."""
+    """What changed between two types, which may be parts of others: items of a list, for example."""
     if old == new:
         return
     inner = [*_bare_changes(at, bare(old), bare(new))]
@@ -296,11 +296,11 @@ def _one_of(at: At, old: d.OneOf, new: d.OneOf) -> Iterator[Change]:
             yield at.change("union-alternative-added", f"{shown(type)} added")
     before, now = (_discrimination(one, other) for one, other in ((old, new), (new, old)))
     if before != now:
-        yield at.change("union-attribute-changed", f"told apart by {before} → {now}", before)
+        yield at.change("union-attribute-changed", f"distinguished by {before} → {now}", before)
 
 
 def _discrimination(one: d.OneOf, other: d.OneOf) -> str:
-    """How alternatives are told apart, of those that both have: by an attribute, its values, or their order."""
+    """How the common alternatives are distinguished: by an attribute, its values, or their order."""
     common = [type for type in one.alternatives if type in other.alternatives]
     names = {getattr(type, "name", "") for type in common}
     values = sorted(f"{choice.value}: {choice.entity}" for choice in one.values if choice.entity in names)
@@ -310,7 +310,7 @@ def _discrimination(one: d.OneOf, other: d.OneOf) -> str:
 
 def _union(at: At, old: d.UnionOf, new: d.UnionOf) -> Iterator[Change]:
     if (old.attribute, old.wire) != (new.attribute, new.wire):
-        text = f"told apart by {old.wire or old.attribute} → {new.wire or new.attribute}"
+        text = f"distinguished by {old.wire or old.attribute} → {new.wire or new.attribute}"
         yield at.change("union-attribute-changed", text, str(old.attribute))
     before, now = ({choice.entity: choice.value for choice in type.choices} for type in (old, new))
     for entity in sorted(before.keys() | now.keys()):
@@ -330,7 +330,7 @@ def _union(at: At, old: d.UnionOf, new: d.UnionOf) -> Iterator[Change]:
 def _inline_enum(at: At, old: Sequence[str | int], new: Sequence[str | int]) -> Iterator[Change]:
     for value in old:
         if value not in new:
-            yield at.below(str(value)).change("enum-value-removed", "removed")
+            yield at.inside(str(value)).change("enum-value-removed", "removed")
     for value in new:
         if value not in old:
-            yield at.below(str(value)).change("enum-value-added", "added")
+            yield at.inside(str(value)).change("enum-value-added", "added")

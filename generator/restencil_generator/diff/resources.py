@@ -302,7 +302,7 @@ def _flat(resource: d.Resource) -> Iterator[tuple[str, d.Endpoint]]:
 
 
 def _moved_endpoints(pairs: list[tuple[d.Resource, d.Resource]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Endpoints of one's own that stand in another resource now, with the same method and path."""
+    """Added endpoints that moved to another resource, with the same method and path."""
     came: dict[tuple[object, ...], tuple[str, str]] = {}
     for old, new in pairs:
         for name, endpoint in new.endpoints.items():

@@ -20,7 +20,7 @@ from restencil_generator.spec.model import Spec
 
 def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
     """Both specs, large ones side by side. Raises `SpecError` with the mistakes of both, and what `load_side` does."""
-    loaded = _beside(old, new) if _is_large(new) and (os.cpu_count() or 1) > 1 else [load_side(old), load_side(new)]
+    loaded = _parallel(old, new) if _is_large(new) and (os.cpu_count() or 1) > 1 else [load_side(old), load_side(new)]
     problems = [problem for one in loaded for problem in one.problems]
     before, after = (one.declaration for one in loaded)
     if before is None or after is None:
@@ -28,7 +28,7 @@ def load_sides(old: str, new: str) -> tuple[Spec, Spec]:
     return before, after
 
 
-def _beside(old: str, new: str) -> list[Loaded]:
+def _parallel(old: str, new: str) -> list[Loaded]:
     """Both sides at once: the old one in a process of its own."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -47,10 +47,10 @@ def _is_large(text: str) -> bool:
 
 
 def load_side(text: str) -> Loaded:
-    """The spec that a text names: `specs/shop.yaml`, a folder, or `REV:PATH`. A file of that very name wins.
+    """Loads the spec with a name: `specs/shop.yaml`, a folder, or `REV:PATH`. A file with that name is preferred.
 
     Raises `SpecError` with the code `diff-revision` where there is no such revision or no such path at it, and
-    `Failure` where git cannot be asked.
+    `Failure` where git cannot be run.
     """
     if not is_revision(text):
         return load_spec(text)
@@ -80,7 +80,7 @@ def _is_of_spec(name: str) -> bool:
 
 
 def is_revision(text: str) -> bool:
-    """Whether a text names a revision of git and a path: it has a colon, and no file has it as its name."""
+    """Whether a name is that of a git revision and a path: it has a colon, and there is no such file."""
     return ":" in text and not Path(text).exists()
 
 
@@ -96,16 +96,16 @@ def working_path(text: str) -> str:
     return Path(os.path.relpath(Path(up) / path)).as_posix()
 
 
-def _objects(names: Sequence[str], asked: str) -> Iterator[tuple[str, bytes]]:
+def _objects(names: Sequence[str], name: str) -> Iterator[tuple[str, bytes]]:
     """The kind and content of each object, in their order; links are followed to what they lead to at that revision."""
     if any(name.startswith("-") or "\n" in name or "\0" in name for name in names):
-        raise _no_revision(asked)
+        raise _no_revision(name)
     given = "".join(f"{name}\n" for name in names).encode()
-    answer = io.BytesIO(_git(asked, "cat-file", "--batch", "--follow-symlinks", given=given) if names else b"")
+    answer = io.BytesIO(_git(name, "cat-file", "--batch", "--follow-symlinks", given=given) if names else b"")
     for _ in names:
         words = answer.readline().decode("utf-8", "replace").rstrip("\n").split(" ")
         if len(words) != 3 or words[1] not in ("blob", "tree") or not words[2].isdecimal():
-            raise _no_revision(asked)
+            raise _no_revision(name)
         yield words[1], answer.read(int(words[2]))
         answer.readline()  # the end of its last line
 
@@ -116,7 +116,7 @@ _LARGE: Final = 150_000
 _NO_GIT: Final = "install git, or name a file"
 
 
-def _git(asked: str, *arguments: str, given: bytes = b"") -> bytes:
+def _git(name: str, *arguments: str, given: bytes = b"") -> bytes:
     environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and what users name is no option
@@ -127,10 +127,10 @@ def _git(asked: str, *arguments: str, given: bytes = b"") -> bytes:
             check=False,
         )
     except FileNotFoundError as error:
-        raise Failure(f"{asked}: there is no git that could be asked for it ({_NO_GIT})") from error
+        raise Failure(f"{name}: git was not found ({_NO_GIT})") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Failure(f"{asked}: git says: {said[0] if said else f'exit code {done.returncode}'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Failure(f"{name}: git says: {lines[0] if lines else f'exit code {done.returncode}'}")
     return done.stdout
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Role:
-    """The rules that changes of a field fall under, by what the field is.
+    """The rules that changes of a field fall under.
 
     A result may become narrower, an argument may become wider. `needed` and `free` are for what is sent: that it must
     be given, and that it may be left out. What is read has neither; there `optional` and `certain` say that `?` came

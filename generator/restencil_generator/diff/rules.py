@@ -129,7 +129,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "freshness-changed": Rule("R", "–", "R", "Answers turn stale at another time."),
     "answers-changed": Rule("R", "–", "R", "Answers are checked, or filled in, another way."),
     "optimistic-changed": Rule("R", "–", "–", "What is shown before an answer comes is another thing."),
-    "concurrency-changed": Rule("R", "–", "–", "Updates that overlap are told another way."),
+    "concurrency-changed": Rule("R", "–", "–", "Concurrent updates are detected another way."),
     "error-policy-changed": Rule("R", "–", "–", "Another thing is shown after an error."),
     "patience-changed": Rule("R", "–", "–", "Calls wait, or are repeated, another time."),
     # Entities, objects, enums
@@ -150,7 +150,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "field-added-without-default": Rule("R", "–", "R", "There is one more field, which older records lack."),
     "field-wire-changed": Rule("–", "B", "B", "A field has another name in JSON."),
     "field-format-changed": Rule("–", "B", "B", "A field is written another way."),
-    "union-attribute-changed": Rule("–", "B", "B", "A union is told apart another way."),
+    "union-attribute-changed": Rule("–", "B", "B", "The members of a union are distinguished another way."),
     "field-type-changed": Rule("B", "B", "B", "A field has another type."),
     "field-default-changed": Rule("R", "–", "–", "A field that is lacking reads as another value."),
     "enum-value-added": Rule("R", "–", "–", "An enum has one more value."),

@@ -40,7 +40,7 @@ class Ignored:
 
     @property
     def unused(self) -> Problem:
-        """What is said where it fits nothing."""
+        """The warning if it matches nothing."""
         message = f"the entry of 'ignore' for {self.rule} at '{self.at}' matches nothing"
         return Problem("ignore-unused", message, self.place, "remove it", severity="warning")
 
@@ -89,7 +89,7 @@ def _entry(file: Path, entry: object, lines: Sequence[str]) -> Ignored:
     for key, value in texts.items():
         if not isinstance(value, str) or not value.strip():
             why = ": say why it is accepted" if key == "reason" else ""
-            raise Failure(f"{file}: an entry of `ignore` in {_TABLE} needs `{key}`, a text{why} ({_EXAMPLE})")
+            raise Failure(f"{file}: an entry of `ignore` in {_TABLE} needs `{key}`, a string{why} ({_EXAMPLE})")
     rule, at, reason = (str(texts[key]) for key in _ENTRY)
     if rule not in RULES:
         hint = did_you_mean(rule, RULES)

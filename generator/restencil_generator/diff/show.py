@@ -135,20 +135,20 @@ def _problem(finding: Finding, columns: tuple[Column, ...] = COLUMNS) -> Problem
 
 def _document(outcome: Outcome, problems: Sequence[Problem]) -> dict[str, Any]:
     unused = [as_json(entry.unused) for entry in outcome.unused]
-    told = [_told(finding, problem) for finding, problem in zip(outcome.shown, problems, strict=True)]
-    ignored = [{**_told(finding, _problem(finding)), "reason": entry.reason} for finding, entry in outcome.ignored]
+    shown = [_data(finding, problem) for finding, problem in zip(outcome.shown, problems, strict=True)]
+    ignored = [{**_data(finding, _problem(finding)), "reason": entry.reason} for finding, entry in outcome.ignored]
     return {
         "version": 1,
-        "total": len(told) + len(unused),
+        "total": len(shown) + len(unused),
         "omitted": 0,
-        "problems": [*told, *unused],
+        "problems": [*shown, *unused],
         "ignored": ignored,
         "counts": outcome.counts,
         "next_version": outcome.version,
     }
 
 
-def _told(finding: Finding, problem: Problem) -> dict[str, Any]:
-    told = {**as_json(problem), "hint": "", "node": finding.node}
-    told.update((column, finding.columns.of(column)) for column in COLUMNS)
-    return told
+def _data(finding: Finding, problem: Problem) -> dict[str, Any]:
+    shown = {**as_json(problem), "hint": "", "node": finding.node}
+    shown.update((column, finding.columns.of(column)) for column in COLUMNS)
+    return shown

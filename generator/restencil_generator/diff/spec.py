@@ -45,7 +45,7 @@ def compare(old: d.Spec, new: d.Spec) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[object, ...]:
-    """Worst first; then as they stand in the spec."""
+    """Worst first; then by their order in the spec."""
     rule = finding.columns
     columns = sorted(SEVERITIES.index(one) for one in (rule.callers, rule.wire, rule.cache))
     return columns[0], finding.place, finding.node, finding.rule, finding.change
@@ -60,14 +60,14 @@ def _spec_findings(specs: Specs) -> Iterator[Finding]:
 def _client(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     derived = old.client == pascal_case(old.package) and new.client == pascal_case(new.package)
     if old.client != new.client and not (derived and old.package != new.package):
-        yield at.below("client").under("client").changed("client-renamed", old.client, new.client)
+        yield at.inside("client").under("client").changed("client-renamed", old.client, new.client)
 
 
 def _inert_headers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     before, now = ({name.lower() for name in spec.inert_headers} for spec in (old, new))
     for name in sorted(before ^ now):
         rule, text = ("argument-joined-key", "removed") if name in before else ("argument-left-key", "added")
-        yield at.below(f"inert_headers.{name}").change(rule, text)
+        yield at.inside(f"inert_headers.{name}").change(rule, text)
 
 
 def _absent_fields(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
@@ -76,7 +76,7 @@ def _absent_fields(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
         written = was.written_default or now.written_default
         if not written and was.type == now.type and (was.default is d.MISSING) != (now.default is d.MISSING):
             text = "no default → zero" if was.default is d.MISSING else "zero → no default"
-            yield at.below("absent").change("answers-changed", text)
+            yield at.inside("absent").change("answers-changed", text)
             return
 
 
@@ -97,14 +97,14 @@ def _auth(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
         if name in now:
             continue
         alike = next((one for one in now.values() if one.name not in before and _is_alike(at, scheme, one)), None)
-        there = at.below(f"auth.{name}").between(scheme.place, new.place if alike is None else alike.place)
+        there = at.inside(f"auth.{name}").between(scheme.place, new.place if alike is None else alike.place)
         if alike is None:
             yield there.change("auth-scheme-removed", "removed")
         else:
             yield there.changed("auth-scheme-removed", name, alike.name)
             called[name] = alike.name
     for name, scheme in now.items():
-        there = at.below(f"auth.{name}")
+        there = at.inside(f"auth.{name}")
         if name not in called.values():
             yield dataclasses.replace(there, places=(None, scheme.place)).change("auth-scheme-added", "added")
         elif name in before:
@@ -114,7 +114,7 @@ def _auth(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
         renamed = tuple(tuple(called.get(name, "") for name in names) for names in old.auth.use)
         uses = [[names for names in use if known.issuperset(names)] for use in (renamed, new.auth.use)]
         if uses[0] != uses[1]:
-            yield at.below("auth.use").changed("auth-use-changed", use_text(old.auth.use), use_text(new.auth.use))
+            yield at.inside("auth.use").changed("auth-use-changed", use_text(old.auth.use), use_text(new.auth.use))
 
 
 def _scheme(at: At, old: d.Scheme, new: d.Scheme) -> Iterator[Change]:
@@ -167,21 +167,21 @@ OAUTH2_ATTRIBUTES: Final[Attributes[d.OAuth2]] = {
 def _servers(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
     before, now = ({server.name: server for server in spec.servers} for spec in (old, new))
     if old.url_prefix != new.url_prefix and bool(before) != bool(now):
-        there = at.below("url_prefix").between(old.url_place, new.url_place)
+        there = at.inside("url_prefix").between(old.url_place, new.url_place)
         yield there.changed("url-prefix-changed", old.url_prefix or None, new.url_prefix or None)
     for name, server in before.items():
-        there = at.below(f"servers.{name}")
+        there = at.inside(f"servers.{name}")
         if name in now:
             yield from walk(SERVER_ATTRIBUTES, there.between(server.place, now[name].place), server, now[name])
         else:
             yield dataclasses.replace(there, places=(server.place, None)).change("server-removed", "removed")
     for name, server in now.items():
         if name not in before:
-            there = dataclasses.replace(at.below(f"servers.{name}"), places=(None, server.place))
+            there = dataclasses.replace(at.inside(f"servers.{name}"), places=(None, server.place))
             yield there.change("server-added", "added")
     if before and now and old.servers[0].name != new.servers[0].name:
         was, first = old.servers[0], new.servers[0]
-        there = at.below("servers").between(was.place, first.place)
+        there = at.inside("servers").between(was.place, first.place)
         yield there.change("server-default-changed", f"the first is {was.name} → {first.name}", was.name)
 
 
@@ -211,7 +211,7 @@ def _client_arguments(at: At, old: d.Spec, new: d.Spec) -> Iterator[Change]:
         (was, field), (is_now, other) = before[name], now[name]
         if was != is_now:
             before[name] = was, dataclasses.replace(field, wire=other.wire)
-            yield at.below(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
+            yield at.inside(name).between(field.place, other.place).changed("argument-wire-changed", was, is_now)
     rows: Sequence[list[d.Field]] = [[_from_env(field) for _, field in side.values()] for side in (before, now)]
     yield from rows_changes(at.of(CLIENT), rows[0], rows[1])
 

@@ -37,7 +37,7 @@ class Specs:
 class At:
     """Where two parts are compared.
 
-    `sub` is the place below the node that findings name, `places` are those in the files. `key` is the key of the spec
+    `sub` is the place inside the node that findings name, `places` are those in the files. `key` is the key of the spec
     that holds the value: None for the attribute's name, empty where `places` tell which changes are the same one.
     `path` leads to the attribute from an endpoint, a resource or the spec, where it is inherited. `role` is what fields
     are here, `whole` the types that texts about parts of them show, `owners` the resources of both endpoints.
@@ -52,8 +52,8 @@ class At:
     whole: tuple[d.Type | None, d.Type | None] = (None, None)
     owners: tuple[d.Resource, d.Resource] | None = None
 
-    def below(self, name: str) -> At:
-        """A place below this one."""
+    def inside(self, name: str) -> At:
+        """A place inside this one."""
         return dataclasses.replace(self, sub=".".join(filter(None, (self.sub, name))))
 
     def of(self, role: Role) -> At:
@@ -102,7 +102,7 @@ class Value:
 
     `rule` is that of a change, which may depend on the role. `key` is the key of the spec, where it is not the
     attribute's name, and `sub` the name that findings use, where it is not the key. `show` makes text of a value, which
-    is compared; `note` stands in place of the values. `inherited` says that endpoints take the value over from their
+    is compared; `note` replaces the values. `inherited` says that endpoints take the value over from their
     resource or the spec: then a change is reported there.
     """
 
@@ -140,7 +140,7 @@ class Flag:
 
 
 def _at_attribute(at: At, name: str, key: str, sub: str | None, *, inherited: bool = False) -> At:
-    there = at.below(key if sub is None else sub)
+    there = at.inside(key if sub is None else sub)
     path = (*at.path, name) if at.path or inherited else ()
     return dataclasses.replace(there, key=key if at.key is None else at.key, path=path)
 

@@ -199,10 +199,10 @@ class _Api:
 
     def _fail(self, request: Request, endpoint: Endpoint) -> None:
         """Refuses a call for which an error is asked, in advance or by itself."""
-        asked = preferred(request.headers.getlist("prefer"))
-        if asked is not None:
-            told = {"Preference-Applied": f"status={asked}"}
-            raise Refusal(asked, f"{phrase(asked)}, as the header Prefer asks", headers=told)
+        wanted = preferred(request.headers.getlist("prefer"))
+        if wanted is not None:
+            headers = {"Preference-Applied": f"status={wanted}"}
+            raise Refusal(wanted, f"{phrase(wanted)}, as the header Prefer asks", headers=headers)
         planned = self.failures.status_of(endpoint)
         if planned is not None:
             raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
@@ -211,8 +211,8 @@ class _Api:
         """Refuses a call without a header that it, or its client, has to give."""
         own = {param.field.wire.lower() for param in endpoint.header_params}
         replaced = own | {name.lower() for name in (*endpoint.without, *endpoint.headers)}
-        told = [param for param in self._spec.header_params if param.auto is None]
-        of_client = [param for param in told if param.field.wire.lower() not in replaced]
+        required = [param for param in self._spec.header_params if param.auto is None]
+        of_client = [param for param in required if param.field.wire.lower() not in replaced]
         for param in (*endpoint.header_params, *of_client):
             if param.field.required and param.field.wire not in request.headers:
                 raise Refusal(HTTPStatus.BAD_REQUEST, f"the header {param.field.wire} is missing, and has to be given")

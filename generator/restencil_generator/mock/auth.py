@@ -28,7 +28,7 @@ def authorize(auth: Auth, endpoint: Endpoint | None, request: Request, query: Ma
         return
     schemes = [auth.scheme(name) for names in use for name in names]
     challenge = next((_CHALLENGES[scheme.kind] for scheme in schemes if scheme.kind in _CHALLENGES), "Token")
-    wanted = _said(auth, use)
+    wanted = _requirement(auth, use)
     many = "are" if " and " in wanted and " or " not in wanted else "is"
     raise Refusal(
         HTTPStatus.UNAUTHORIZED,
@@ -40,7 +40,7 @@ def authorize(auth: Auth, endpoint: Endpoint | None, request: Request, query: Ma
 _CHALLENGES = {"bearer": "Bearer", "oauth2": "Bearer", "basic": "Basic"}
 
 
-def _said(auth: Auth, use: Use) -> str:
+def _requirement(auth: Auth, use: Use) -> str:
     """The credentials that would do, in words."""
     return ", or ".join(" and ".join(_wanted(auth.scheme(name)) for name in names) for names in use)
 

@@ -10,7 +10,7 @@ from restencil_generator.mock.routes import Route
 from restencil_generator.spec.model import MISSING, Endpoint, Json, Missing, Resource
 
 Sent: TypeAlias = "Json | bytes | Missing"
-"""A body as it came: parsed JSON, bytes, or none."""
+"""A body as it was received: parsed JSON, bytes, or none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

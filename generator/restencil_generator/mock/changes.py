@@ -75,7 +75,7 @@ class Changes:
         if owner is not None and self.tables.is_of(owner, of):
             return self._change(owner)
         if self.call.endpoint.method == "POST":
-            return self._add(of, below=owner)
+            return self._add(of, holder=owner)
         return self._change(self.records.single(of))
 
     def _perform_without_entity(self) -> Outcome:
@@ -173,9 +173,9 @@ class Changes:
         found = [rows.get(text_of(scalar_of(item)) or "") for item in self.call.body]
         return [row for row in found if row is not None] if None not in found else []
 
-    def _add(self, of: EntityRef | UnionOf, below: Row | None) -> Outcome:
-        """Creates what was sent, and puts it below a record where the path names one."""
-        params = self._params(of, below)
+    def _add(self, of: EntityRef | UnionOf, holder: Row | None) -> Outcome:
+        """Creates what was sent, and puts it into a record where the path names one."""
+        params = self._params(of, holder)
         if self._is_plain():
             named = self._named(of)
             if named:
@@ -187,25 +187,25 @@ class Changes:
         else:
             added = self._create(of, self.call.body if self.call.endpoint.has_body else {}, params)
             subject = added[0] if self._is_single else None
-        if below is not None:
+        if holder is not None:
             for row in added:
-                for field in below.entity.all_fields:
+                for field in holder.entity.all_fields:
                     if self.tables.is_relation(field, row.entity) and not isinstance(
                         bare(field.type), EntityRef | UnionOf
                     ):
-                        self.tables.attach(below, field, row)
+                        self.tables.attach(holder, field, row)
         return Outcome(HTTPStatus.CREATED, subject, added)
 
-    def _params(self, of: EntityRef | UnionOf, below: Row | None) -> dict[str, str]:
+    def _params(self, of: EntityRef | UnionOf, holder: Row | None) -> dict[str, str]:
         """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
         params = {**dict(self.call.query), **self.call.list_params()}
         params = {self.call.fields.get(name, name): text for name, text in params.items()}
-        if below is not None:
+        if holder is not None:
             params.pop(self.call.resource.parameters[-1].name, None)
             for entity in self.tables.entities(of):
-                back = argument_field(entity, f"{fake_values.words(below.entity.name)} id")
+                back = argument_field(entity, f"{fake_values.words(holder.entity.name)} id")
                 if back is not None:
-                    params[back.wire] = self.tables.pk(below)
+                    params[back.wire] = self.tables.pk(holder)
         return params
 
     def _create(self, of: EntityRef | UnionOf, body: Sent, params: Mapping[str, str]) -> list[Row]:
@@ -240,9 +240,9 @@ class Changes:
         the server, which does not show it; one that the spec does not know at all is kept, as by a server that is ahead
         of the spec.
         """
-        said = {field.wire for field in self._body_fields()}
+        declared = {field.wire for field in self._body_fields()}
         found = self._object(body, what).items()
-        return {name: value for name, value in found if name not in said or self._is_shown(keys, name, value)}
+        return {name: value for name, value in found if name not in declared or self._is_shown(keys, name, value)}
 
     def _is_shown(self, keys: frozenset[str], name: str, value: Json) -> bool:
         """Whether records of these tables have a field that takes this value."""

@@ -86,11 +86,11 @@ class Failures:
 def add_all(failures: Sequence[Failure], of: Sequence[Failures]) -> None:
     """Tells each failure to the specs that have its endpoint. Raises `CannotServe` for one that none has."""
     for one in failures:
-        if sum(its.add(one) for its in of) == 0:  # all are told: two prefixes may have one path
+        if sum(its.add(one) for its in of) == 0:  # every API gets it: two prefixes may have one path
             known = sorted({name for its in of for name in its.known})
-            asked = f"{one.method} {one.path}"
-            near = difflib.get_close_matches(asked, known, n=3, cutoff=0.5) or known[:8]
-            raise CannotServe(f"--fail '{one}': no endpoint is {asked}; near it: {', '.join(near)}")
+            request = f"{one.method} {one.path}"
+            near = difflib.get_close_matches(request, known, n=3, cutoff=0.5) or known[:8]
+            raise CannotServe(f"--fail '{one}': no endpoint is {request}; near it: {', '.join(near)}")
 
 
 def preferred(values: Iterable[str]) -> int | None:

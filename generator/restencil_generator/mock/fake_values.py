@@ -42,7 +42,7 @@ def words(name: str) -> str:
 def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str] = frozenset()) -> Json:
     """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null.
 
-    `above` are the objects that it stands in: none is made inside of itself.
+    `above` are the objects around it: none is made inside itself.
     """
     match type_:
         case Scalar(scalar_name, format):
@@ -124,7 +124,7 @@ def scalar(type_: ScalarName, name: str, number: int) -> Json:
 
 
 def day(text: str) -> int | None:
-    """The number that a made-up date or moment tells by its day; None for a text that is neither."""
+    """The number that a fake date or datetime was made of; None for another string."""
     try:
         return (datetime.date.fromisoformat(text.partition("T")[0]) - _START.date()).days + 1
     except ValueError:

@@ -50,12 +50,12 @@ class Records:
         for row in rows:
             if self._is_named(row, wanted, last=names[-1]):
                 return row
-        told = [row for row in rows if self._is_told(row, wanted, last=names[-1])]
-        if len(told) == 1:
-            return told[0]
+        matching = [row for row in rows if self._matches(row, wanted, last=names[-1])]
+        if len(matching) == 1:
+            return matching[0]
         kind = " or ".join(entity.name for entity in self.tables.entities(of))
-        said = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
-        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
+        shown = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
+        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
     def _only(self, of: EntityRef | UnionOf) -> Row | None:
         """The row of a singleton at the path of this call.
@@ -97,8 +97,8 @@ class Records:
                 return False
         return True
 
-    def _is_told(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
-        """Whether a text of the row is that of the last parameter, where no field of that name says what it means.
+    def _matches(self, row: Row, wanted: Mapping[str, str], last: str) -> bool:
+        """Whether a string of the row is that of the last parameter, where no field has its name.
 
         `/repos/:owner/:repo` names a repository by its `name`: if one row alone has that text, it is the one meant.
         """
@@ -124,7 +124,7 @@ class Records:
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {' or '.join(entity.name for entity in entities)}")
 
     def named_by_body(self, of: EntityRef | UnionOf) -> Row | None:
-        """The row that members of the body name; None where no member stands for a field of the record.
+        """The row that members of the body name; None where no member is a field of the record.
 
         Such a member says so with `field`; what removes a record may name it by its primary key as well.
         """
@@ -143,8 +143,8 @@ class Records:
             if all(self.tables.agrees(row, name, text) for name, text in texts.items()):
                 return row
         kind = " or ".join(entity.name for entity in self.tables.entities(of))
-        said = ", ".join(f"{name}={text!r}" for name, text in texts.items())
-        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {said}")
+        shown = ", ".join(f"{name}={text!r}" for name, text in texts.items())
+        raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
     def rows(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
         """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
@@ -211,7 +211,7 @@ class Records:
         return schema is not None and bool(self.tables.keys(of) & self.tables.keys(schema))
 
     def _arguments(self) -> Iterable[tuple[str, list[str]]]:
-        """Search arguments, each with the texts of which one has to agree.
+        """Search arguments, each with its alternatives: one must match.
 
         They are of the query, of the template's own query, and of the body of a reading endpoint.
         """
@@ -236,7 +236,7 @@ class Records:
         taken = {name for field in styled for name in styles.names(spec, field)}
         for name, text in query:
             if name.partition("[")[0] not in taken:
-                # A text that may be no list is taken for both.
+                # A string that may not be a list counts as both.
                 texts = text.split(",") if name in lists else []
                 yield name, texts if lists.get(name) else [text, *texts]
         for field in styled:
@@ -270,7 +270,7 @@ class Records:
 
 
 def _contains(value: Json, text: str) -> bool:
-    """Whether a text of a record, or of what is nested in it, has this in it (in lower case)."""
+    """Whether any string of a record or its nested values contains a word (in lower case)."""
     match value:
         case str():
             return text in value.lower()

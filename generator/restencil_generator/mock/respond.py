@@ -115,8 +115,8 @@ class Shape:
 
     def _text(self, example: Json | Missing) -> Reply:
         """What was sent to the address before, else the example, else the name of the endpoint."""
-        said = example if isinstance(example, str) else f"{self.call.endpoint.name} of {self.call.resource.name}\n"
-        content = self.tables.contents.get(self.call.url, said.encode())
+        text = example if isinstance(example, str) else f"{self.call.endpoint.name} of {self.call.resource.name}\n"
+        content = self.tables.contents.get(self.call.url, text.encode())
         if self.call.endpoint.content == "text":
             return Reply(self.outcome.status, content.decode("utf-8", "replace"), text=True)
         return Reply(self.outcome.status, content)
@@ -225,13 +225,18 @@ class Shape:
         return fake_values.value(self.spec, member.type, member.name, 1)
 
     def _put_next(self, content: Json) -> None:
-        """Writes the next page's cursor where the pagination says that it stands in the response."""
+        """Writes the next page's cursor where the pagination declares it in the response."""
         paging, page = self.pages.paging, self.pages.first
         if page is None or paging is None or not isinstance(content, dict):
             return
         pagination = paging.pagination
-        told = ((pagination.next, page.next), (pagination.more, page.next is not None), (pagination.total, page.total))
-        for where, value in (*told, (pagination.length, page.size)):
+        values = (
+            (pagination.next, page.next),
+            (pagination.more, page.next is not None),
+            (pagination.total, page.total),
+            (pagination.length, page.size),
+        )
+        for where, value in values:
             if where is not None and where.kind == "response":
                 _put(content, where.path, value)
 

@@ -11,7 +11,7 @@ from restencil_generator.spec.model import Endpoint, Path, PathText, Resource, S
 
 Query = Sequence[tuple[str, str]]
 
-_HOLE = "\0"
+_PLACEHOLDER = "\0"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,13 +101,13 @@ def _routes(spec: Spec) -> Iterator[Route]:
 def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Route:
     path, _, query = _flat(endpoint.path).partition("?")
     parameters = list(endpoint.path.parameters)
-    in_path = parameters[: path.count(_HOLE)]
+    in_path = parameters[: path.count(_PLACEHOLDER)]
     in_query = parameters[len(in_path) :]
 
     wide = {field.name for field in endpoint.params if field.slashes}
     # Literal text is brought to the form of `_normal`, then every hole becomes a group.
     pattern = ""
-    pieces = _literal(prefix + _without_host(path)).split(_HOLE)
+    pieces = _literal(prefix + _without_host(path)).split(_PLACEHOLDER)
     for piece, parameter in zip(pieces, [*in_path, None], strict=True):
         pattern += re.escape(piece)
         if parameter is not None:
@@ -118,7 +118,7 @@ def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Ro
     holes: dict[str, str] = {}
     rest = iter(in_query)
     for argument, text in parse_qsl(query, keep_blank_values=True):
-        if _HOLE in text:
+        if _PLACEHOLDER in text:
             holes[argument] = next(rest).name
         else:
             literals.append((argument, text))
@@ -150,7 +150,7 @@ def filled(path: Path, values: Mapping[str, str]) -> str | None:
 
 def _flat(path: Path) -> str:
     """The template with a hole for each parameter. A prefix belongs to its parameter, so it is left out here."""
-    return "".join(part.text if isinstance(part, PathText) else _HOLE for part in path.parts)
+    return "".join(part.text if isinstance(part, PathText) else _PLACEHOLDER for part in path.parts)
 
 
 def _without_host(path: str) -> str:
@@ -159,7 +159,7 @@ def _without_host(path: str) -> str:
 
 
 def _literal(text: str) -> str:
-    return _HOLE.join(_normal(quote(piece, safe="/%")) for piece in text.split(_HOLE))
+    return _PLACEHOLDER.join(_normal(quote(piece, safe="/%")) for piece in text.split(_PLACEHOLDER))
 
 
 def _normal(path: str) -> str:

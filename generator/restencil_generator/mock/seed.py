@@ -68,7 +68,7 @@ def seeded(spec: Spec) -> Tables:
 
 
 def _texts(params: Mapping[str, Json]) -> dict[str, str]:
-    """Arguments as they stand in a URL."""
+    """Arguments as strings of a URL."""
     texts = ((name, text_of(scalar_of(value))) for name, value in params.items())
     return {name: text for name, text in texts if text is not None}
 
@@ -91,13 +91,13 @@ class _Invention:
     def fill(self) -> None:
         empty = {entity.key for entity in self.spec.entities.values() if not self.tables.table(entity.key)}
         sizes = self._sizes()
-        # An entity that no list shows hangs below others, so it needs more records than they have.
-        below = 2 * max(sizes.values(), default=FEW)
+        # An entity that no list shows belongs to others, so it needs more records than they have.
+        inner_size = 2 * max(sizes.values(), default=FEW)
         rows = [
             (self._record(entity, number), number)
             for entity in self.tables.leaves
             if entity.key in empty
-            for number in self._numbers(entity, sizes.get(entity.key, below))
+            for number in self._numbers(entity, sizes.get(entity.key, inner_size))
         ]
         self._foreign = {
             (entity.name, field.name): self._target(entity, field)
@@ -115,7 +115,7 @@ class _Invention:
                     row.data.update(self._repeated(row.entity, field, number))
 
     def _hang(self, row: Row, number: int) -> None:
-        """Puts a record whose pk names its owner, as `[order_id, position]` does, below an owner that there is."""
+        """Puts a record whose pk names its owner, as `[order_id, position]` does, to an existing owner."""
         if len(row.entity.pk) < 2:
             return
         owners: dict[str, Stored] = {}

@@ -1,4 +1,4 @@
-"""Runs the mock server until it is told to stop."""
+"""Runs the mock server until a signal stops it."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 @contextlib.contextmanager
 def _stoppable(server: uvicorn.Server) -> Generator[None]:
-    """SIGINT and SIGTERM end the server and not the process, from the moment on that its address is told.
+    """SIGINT and SIGTERM end the server and not the process, from the moment its address is printed.
 
     uvicorn listens to them only once it runs, and raises them once more when it has stopped.
     """

@@ -75,13 +75,13 @@ class Intake:
         Raises `InvalidRecord` where the body does not say which entity of a union it is, or its pk is taken.
         """
         entity = self.tables.most_complete(self._choose(of, body))
-        told = self._from_params(entity, params or {})
+        from_params = self._from_params(entity, params or {})
         both = {
             name: {**held, **part}
             for name, part in body.items()
-            if isinstance(part, dict) and isinstance(held := told.get(name), dict)
+            if isinstance(part, dict) and isinstance(held := from_params.get(name), dict)
         }
-        given = {**told, **body, **both}
+        given = {**from_params, **body, **both}
         data = self._absorb_fields(entity, given)
         number = self.tables.next_number(entity)
         for field in entity.all_fields:
@@ -181,14 +181,14 @@ class Intake:
         return value
 
     def _is_entity(self, union: OneOf, name: str, value: Mapping[str, Json]) -> bool:
-        """Whether an object is said to be this one of several entities."""
+        """Whether an object is this one of several entities."""
         fields = self.spec.entities[name].all_fields
         fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, Const)}
         if union.attribute:
             marks = [choice.value for choice in union.values if choice.entity == name]
             return value.get(union.wire) in (*marks, fixed.get(union.wire, name))
         entities = [one for one in union.alternatives if isinstance(one, EntityRef)]
-        return len(entities) == 1 or (bool(fixed) and all(value.get(wire) == said for wire, said in fixed.items()))
+        return len(entities) == 1 or (bool(fixed) and all(value.get(wire) == mark for wire, mark in fixed.items()))
 
     def _holder(self, of: EntityRef | UnionOf, pk: str) -> Entity:
         entities = self.tables.entities(of)
@@ -200,21 +200,21 @@ class Intake:
         if isinstance(of, EntityRef):
             return entities[0]
         if of.wire:
-            said = value.get(of.wire)
+            mark = value.get(of.wire)
             for choice in of.choices:
-                if choice.value == said:
+                if choice.value == mark:
                     return self.spec.entities[choice.entity]
             known = ", ".join(json.dumps(choice.value) for choice in of.choices)
-            raise InvalidRecord(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {said!r}")
+            raise InvalidRecord(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {mark!r}")
         return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
 
     def _from_params(self, entity: Entity, params: Mapping[str, str]) -> dict[str, Json]:
         """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
         given: dict[str, Json] = {}
         for name, text in params.items():
-            way = self.tables.way(entity, name) if "." in name else ()
-            if way and (value := _typed(way[-1].type, text)) is not None:
-                given = cast("dict[str, Json]", with_value(given, [field.wire for field in way], value))
+            found = self.tables.fields_to(entity, name) if "." in name else ()
+            if found and (value := _typed(found[-1].type, text)) is not None:
+                given = cast("dict[str, Json]", with_value(given, [field.wire for field in found], value))
             field = argument_field(entity, name)
             if field is not None and (value := _typed(field.type, text)) is not None:
                 given[field.wire] = value

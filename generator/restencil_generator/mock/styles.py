@@ -40,7 +40,7 @@ Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str"
 def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) -> Json | Missing:
     """The value of a search parameter, its scalars as texts but in JSON; `MISSING` where a query has none of its style.
 
-    `listed` is the style of lists that stand in an object of the style `form`.
+    `listed` is the style of lists in an object of the style `form`.
     """
     type_ = bare(field.type)
     if isinstance(type_, OneOf):
@@ -67,7 +67,7 @@ def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) ->
 
 
 def _one_of(spec: Spec, field: Field, query: Query) -> Json | Missing:
-    """One of several types: a list where one is written, which a text alone is not unless it holds a separator."""
+    """One of several types: a list where one is written, which a single string is only if it has a separator."""
     listed = list_in(field.type)
     alone = dataclasses.replace(field, type=Scalar("any"), style="json" if field.style == "json" else None)
     if listed is None or field.style == "json":
@@ -85,7 +85,7 @@ def names(spec: Spec, field: Field) -> Iterator[str]:
 
 
 def pairs(field: Field, value: Json) -> Iterator[tuple[str, list[str]]]:
-    """What a value asks of records: names of members, each with the texts of which one has to agree."""
+    """The conditions of a value for records: names of members, each with alternatives: one must match."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             if isinstance(part, Mapping):
@@ -143,7 +143,7 @@ def _nested(spec: Spec, wire: str, type_: Type, query: Query, *, numbered: bool)
 
 
 def _put(tree: dict[str, Tree], parts: Sequence[str], text: str) -> None:
-    """Puts a text at the end of a path; an empty part is the next item of a list, or goes on with the last one."""
+    """Puts a string at the end of a path; an empty part is the next item of a list, or goes on with the last one."""
     name, rest = parts[0], parts[1:]
     if not rest:
         tree.setdefault(name, text)

@@ -50,7 +50,7 @@ class Row:
 
 
 def text_of(value: Stored) -> str | None:
-    """A scalar as it stands in a URL; None for what has no such form."""
+    """A scalar as a string of a URL; None for what has no such form."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -65,13 +65,13 @@ def text_of(value: Stored) -> str | None:
 
 
 def whole(text: str) -> int | None:
-    """The whole number that a text is; None for anything else, and for one so long that no computer counts to it."""
+    """The integer that a string is; None for anything else, and for one of more digits than any number has."""
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= 300 else None
 
 
 def scalar_of(value: Json) -> str | int | float | bool | None:
-    """A JSON value where it is a text, a number, true or false; else None."""
+    """A JSON value if it is a string, a number, true or false; else None."""
     return value if isinstance(value, str | int | float) else None
 
 
@@ -83,7 +83,7 @@ class Tables:
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
         self.contents: dict[str, bytes] = {}
         self.singletons: dict[tuple[str, ...], Row | None] = {}
-        """What there is at the places of singletons that were asked for: None where it was deleted."""
+        """The rows of singletons by their places; None where one was deleted."""
         """What was sent as bytes, by the address that it was sent to."""
         self.unions = tuple(_unions(spec))
         self.leaves = _leaves(spec)
@@ -93,7 +93,7 @@ class Tables:
     # ---------------------------------------------------------------------------------------------------------- reading
 
     def entities(self, of: EntityRef | UnionOf) -> tuple[Entity, ...]:
-        """The entities that a reference or union stands for."""
+        """The entities of a reference or union."""
         names = (of.name,) if isinstance(of, EntityRef) else dict.fromkeys(choice.entity for choice in of.choices)
         return tuple(self.spec.entities[name] for name in names)
 
@@ -144,9 +144,9 @@ class Tables:
 
     def path(self, entity: Entity, dotted: str) -> tuple[str, ...]:
         """The names in JSON that lead to a field, inside of objects where its name has dots; none to what is none."""
-        return tuple(field.wire for field in self.way(entity, dotted))
+        return tuple(field.wire for field in self.fields_to(entity, dotted))
 
-    def way(self, entity: Entity, dotted: str) -> tuple[Field, ...]:
+    def fields_to(self, entity: Entity, dotted: str) -> tuple[Field, ...]:
         """The fields that a dotted name goes through, the named one last."""
         fields: Sequence[Field] = entity.all_fields
         found: list[Field] = []
@@ -164,12 +164,12 @@ class Tables:
     def with_key(
         self, entity: Entity, data: dict[str, Stored], number: int, *, anew: bool = False
     ) -> dict[str, Stored]:
-        """A record with the parts of its pk that stand in objects, where they lack; `anew`: instead of those it has."""
+        """A record with the parts of its pk that are in objects, where they lack; `anew`: instead of those it has."""
         for name in entity.pk:
-            way = self.way(entity, name)
-            path = tuple(field.wire for field in way)
+            found = self.fields_to(entity, name)
+            path = tuple(field.wire for field in found)
             if len(path) > 1 and (anew or not text_of(value_at(data, path))):
-                data = with_value(data, path, pk_part(entity, way[-1], number))
+                data = with_value(data, path, pk_part(entity, found[-1], number))
         return data
 
     def agrees(self, row: Row, name: str, text: str) -> bool | None:
@@ -216,7 +216,7 @@ class Tables:
         return row
 
     def attach(self, row: Row, field: Field, child: Row) -> None:
-        """Puts a row into a relation of another one: at the end of a list, in the place of a single one."""
+        """Puts a row into a relation of another one: at the end of a list, instead of a single one."""
         ref = Ref(child.entity.key, self.pk(child))
         if isinstance(bare(field.type), EntityRef | UnionOf):
             row.data[field.wire] = ref
@@ -304,7 +304,7 @@ def _unions(spec: Spec) -> Iterator[UnionOf]:
 
 
 def value_at(data: Mapping[str, Stored], path: Sequence[str]) -> Stored:
-    """What stands in a record at a path of names; None where it does not lead so far."""
+    """The value in a record at a path of names; None if there is none."""
     value: Stored = data
     for name in path:
         if not isinstance(value, Mapping):
@@ -317,8 +317,8 @@ def with_value(data: Mapping[str, Stored], path: Sequence[str], value: Stored) -
     """A record with a value at a path of names; objects on the way keep what they have."""
     name, *rest = path
     inner = data.get(name)
-    below: Stored = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
-    return {**data, name: below}
+    inner_value: Stored = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
+    return {**data, name: inner_value}
 
 
 def pk_part(entity: Entity, field: Field, number: int) -> Json:

@@ -31,10 +31,10 @@ class Validators:
             if len(self._known) >= _MANY:
                 self._known.clear()
             known = self._known[address] = tag, self._begun if known is None else time.time()
-        told = {"ETag": tag, "Last-Modified": formatdate(known[1], usegmt=True)}
+        found = {"ETag": tag, "Last-Modified": formatdate(known[1], usegmt=True)}
         if _has(headers, tag, known[1]):
-            return Response(status_code=304, headers=told)
-        response.headers.update(told)
+            return Response(status_code=304, headers=found)
+        response.headers.update(found)
         return response
 
 

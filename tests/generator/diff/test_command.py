@@ -141,7 +141,7 @@ def test_without_git_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     """Exit code 2 and the way out."""
     monkeypatch.setenv("PATH", "")
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 2
-    said = "restencil: HEAD:specs/shop.yaml: there is no git that could be asked for it (install git, or name a file)\n"
+    said = "restencil: HEAD:specs/shop.yaml: git was not found (install git, or name a file)\n"
     assert capsys.readouterr().err == said
 
 
@@ -158,7 +158,7 @@ def test_an_invalid_spec_is_no_answer(capsys: pytest.CaptureFixture[str]) -> Non
 def test_new_is_needed_beside_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     """A file has no other form of itself."""
     assert run(["diff", "specs/shop.yaml"]) == 2
-    assert "specs/shop.yaml is no REV:PATH of git, so NEW is needed" in capsys.readouterr().err
+    assert "specs/shop.yaml is not REV:PATH, so NEW is required" in capsys.readouterr().err
 
 
 # -------------------------------------------------------------------------------------------------- what fails a run
@@ -192,7 +192,7 @@ def test_only_looks_at_some_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "no changes for callers, cache; next version: patch\n"
     assert run(["diff", "HEAD:specs/shop.yaml", "--fail-on", "risky", "--only", "wire"]) == 1
     assert run(["diff", "HEAD:specs/shop.yaml", "--only", "wire,wir"]) == 2
-    assert "'wir' is none of callers, wire and cache" in capsys.readouterr().err
+    assert "'wir' is not one of callers, wire and cache" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ def test_an_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[s
             'ignore = [{rule = "field-typ-changed", at = "*", reason = "x"}]',
             "names the unknown rule 'field-typ-changed'; did you mean 'field-type-changed'?",
         ),
-        ('ignore = [{rule = "field-type-changed", at = "*"}]', "needs `reason`, a text: say why it is accepted"),
-        ('ignore = [{rule = "field-type-changed", at = "*", reason = " "}]', "needs `reason`, a text"),
-        ('ignore = [{at = "*", reason = "x"}]', "needs `rule`, a text"),
+        ('ignore = [{rule = "field-type-changed", at = "*"}]', "needs `reason`, a string: say why it is accepted"),
+        ('ignore = [{rule = "field-type-changed", at = "*", reason = " "}]', "needs `reason`, a string"),
+        ('ignore = [{at = "*", reason = "x"}]', "needs `rule`, a string"),
         ('ignore = [{rule = "field-removed", node = "*", reason = "x"}]', "unknown key `node` in an entry of `ignore`"),
         ('ignore = ["field-removed"]', "an entry of `ignore` in [tool.restencil.diff] must be a table"),
         ('ignore = "field-removed"', "`ignore` in [tool.restencil.diff] must be a list of tables"),

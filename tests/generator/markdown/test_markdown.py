@@ -232,7 +232,7 @@ def test_export_markdown_split_writes_a_folder(spec: Path, capsys: pytest.Captur
         (["--split"], "--split writes several files: add --out DIR"),
         (["--split", "-o", "shop.yaml"], "--split writes several files, and shop.yaml is a file: name a folder"),
         (["shop.yaml", "other.yaml"], "only one spec can be exported at a time, and there are 2: name one"),
-        (["-o", "shop.yaml/x.md"], "restencil: shop.yaml: File exists"),
+        (["-o", "shop.yaml/x.md"], "restencil: shop.yaml/x.md: cannot be written: File exists"),
     ],
 )
 def test_export_markdown_rejects_what_cannot_be_written(
