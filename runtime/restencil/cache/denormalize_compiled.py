@@ -34,7 +34,6 @@ class CompiledDenormalization(Denormalization):
     def __init__(self, state: Tables, args: tuple[Any, ...], memo: DependencyGraph) -> None:
         super().__init__(state, args, memo)
         self.tables = state.entities
-        self.fits = state.fits
         self.memo = memo
         self.unlinked = memo.unlinked
         self._places: dict[EntitySchema, tuple[dict[str, Node], Mapping[str, Any], type[Any]]] = {}
@@ -108,18 +107,6 @@ class CompiledDenormalization(Denormalization):
         finally:
             self.current = outside
             self.depth -= 1
-
-    def look_at(self, model: EntityModel, count: int) -> None:
-        """So many records are to be looked at for what cannot be handed out as it is; perhaps none has to be.
-
-        To know that of all records costs as much as to look at each of them twice.
-        """
-        shape = self.state.shape(model.key, count // 2)
-        if shape is not None:
-            related = {relation.in_json for relation in model.relations}
-            self.fits[model] = shape.containers <= related and shape.names.isdisjoint(model.banned)
-        elif self.state.has_no_shape(model.key):
-            self.fits[model] = False  # so that nobody asks again
 
 
 def reader_of(state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
@@ -324,9 +311,6 @@ class _Statements:
                 source.put(f"{waiting} += ({node}, {value})")
             return
         nodes = self._nodes(item)
-        itself = source.name(model, "model")
-        with source.block(f"if {itself} not in reader.fits and len({value}) >= {_MANY}:"):
-            source.put(f"reader.look_at({itself}, len({value}))")
         with source.block(f"for {entry} in {value}:"):
             self._related(item, entry, node, found, table, nodes)
             with source.block(f"if {found} is not UNDEFINED and {found} is not INVALID:"):
@@ -486,13 +470,7 @@ class _Statements:
         inside = source.name(relations, "relations")
         renames = source.name(model.to_python, "names")
         name = f"{renames}.get(name, name)"
-        with source.block(f"if reader.fits.get({itself}):"):
-            if model.to_python:
-                source.put(f"members = {{{name}: entry for name, entry in record.items()}}")
-            else:
-                source.put("members = {**record}")
-            self._decode(model, itself)
-        with source.block(f"elif not {banned}.isdisjoint(record):"):
+        with source.block(f"if not {banned}.isdisjoint(record):"):
             source.put(f"members = {itself}.attributes(record, pk)")
         with source.block("else:"):
             if model.to_python:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy_imports import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
+from ..schema.collection import append
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
-from ..schema.stored import Growth, Keys, is_partial, record_of
+from ..schema.stored import is_partial, record_of
 from .completeness import merged_by_field, note_whole
 from .tables import EMPTY, Change, State, Tables
 from .write_set import Items, Joins, WriteSet
@@ -252,13 +253,17 @@ class Normalization:
         note_whole(self.change, self.rules, schema, pk, record, stored)
         return stored, meta
 
+    def record_in_response(self, table: str, pk: str) -> Mapping[str, Any] | None:
+        """A record as this response brought it; None where it brought none."""
+        found = self._passed.get(table, {}).get(pk, UNDEFINED)
+        return self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
+
     def is_whole_in_response(self, table: str, pk: str) -> bool:
         """Whether this response brought a record with all members that its endpoint says it needs."""
         rules = self.rules
         if rules is None or rules.reach is None or not self.is_certain:
             return False
-        found = self._passed.get(table, {}).get(pk, UNDEFINED)
-        names = self.stored_record(table, pk) if found is UNDEFINED or found is INVALID else found
+        names = self.record_in_response(table, pk)
         models = rules.reach.models.get(table, ())
         return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
 
@@ -283,7 +288,6 @@ class Normalization:
 
     def stored_collection(self, table: str, pk: str) -> Any:
         """The stored list or dict of a collection at this point of the pass, None where there is none."""
-        self.change.spread((table, pk))
         found = self.change.get(table, pk)
         return None if found is UNDEFINED or found is INVALID else found
 
@@ -343,15 +347,6 @@ class Normalization:
         self.change.collections.add(table)
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))
 
-    def is_base(self, table: str, pk: str, stored: Any) -> bool:
-        """Whether this is what the tables of the base hold, and not of a layer."""
-        return type(self.underlying) is Tables and self.underlying.get(table, pk) is stored
-
-    def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
-        """Lets a list of the tables grow by items once the whole response is taken in."""
-        self.change.collections.add(table)
-        self.change.grow(table, pk, stored, growth, self._times_of_collection(table, pk))
-
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
         if old_meta is not None and self.rules is not None and self.rules.strict:
@@ -363,6 +358,4 @@ def extended(items: Any, later: Any) -> Any:
     """A collection with the entries that its pages have beyond it."""
     if is_dict(items):
         return {**items, **later}
-    keys = Keys(items)
-    keys.grow(Growth(keys.lacking(later), first=False))
-    return keys
+    return append(items, later)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import marshal
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from itertools import compress, repeat
-from operator import attrgetter, eq, itemgetter
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..base.code import Source
-from ..base.values import INVALID, UNDEFINED, ReadOnlyDict, ReadOnlyList, alike, holds_containers, kind_of, same_json
+from ..base.values import INVALID, UNDEFINED, holds_containers, kind_of, same_json
 from ..schema.containers import List, Object
 from ..schema.entity import EntityModel, EntitySchema, Relation, many_pks, usable_pk
 from ..schema.protocol import EntityNode, Schema, definitions
@@ -39,8 +39,6 @@ _LINES: Final = 400
 
 _BY_VALUE: Final = 2
 """The version of the format in which the text depends on nothing but values."""
-
-_NESTED: Final = frozenset({dict, list, ReadOnlyDict, ReadOnlyList})
 
 _MANY: Final = 16
 """From so many items on it pays to ask all for their primary keys at once. (Benchmark: a flat list of 1,000.)"""
@@ -201,9 +199,6 @@ class CompiledNormalization(Normalization):
         if not stored or stored.keys().isdisjoint(arrived):
             written.update(zip(pks, self._kept(model, records), strict=True))
             return [], []
-        names = self._names_beside_text(model, records)
-        if names is not None and self._merge(model, pks, records, written, stored, names):
-            return [], []
         return pks, records
 
     def _kept(self, model: EntityModel, records: Records) -> Iterable[Any]:
@@ -219,76 +214,6 @@ class CompiledNormalization(Normalization):
         made = list(map(new_instance, repeat(model.cls, len(records))))
         deque(map(set_members, made, own), 0)
         return made
-
-    def _merge(
-        self,
-        model: EntityModel,
-        pks: list[str],
-        records: Records,
-        written: dict[str, Any],
-        stored: Mapping[str, Any],
-        names: set[str],
-    ) -> bool:
-        """Writes records of which none came twice over those that are stored; False where not all of them are.
-
-        Only under these names there is something else than text.
-        """
-        before: list[Any] = list(map(stored.get, pks))
-        kinds = set(map(type, before))
-        if kinds == {model.cls}:
-            existing: Records = list(map(_members_of, before))
-        elif kinds == {dict}:
-            existing = before
-        else:
-            return False
-        try:
-            equal = list(map(eq, existing, records))
-        except Exception:  # as in `same_json`
-            return False
-        if names and not _alike_together(names, existing, records, equal):
-            for name in names:
-                # Of records that are equal in Python, those that are not in JSON, where booleans are no numbers.
-                for place, old in enumerate(existing):
-                    if name in old and equal[place]:
-                        value, other = old[name], records[place][name]
-                        if value is not other and (type(value) is not type(other) or type(value) in _NESTED):
-                            equal[place] = alike(value, other)
-        is_alone = not written
-        written.update(zip(pks, before, strict=True))
-        differing = [place for place, same in enumerate(equal) if not same]
-        for place in differing:
-            self._lay_over(model, pks[place], records[place], before[place], written)
-        if is_alone:
-            self.change.differing[model.key] = [pks[place] for place in differing]
-        return True
-
-    def _names_beside_text(self, model: EntityModel, records: Records) -> set[str] | None:
-        """Under which names the records stored hold something else than text, where that is known and they are few."""
-        underlying = self.underlying
-        if model.merges or underlying.latest.get(model.key, 0) > self.meta.fetched_at:
-            return None
-        shape = underlying.shape(model.key, len(records))
-        if shape is None:
-            return None
-        if 2 * len(shape.beside_text) <= len(records[0]):
-            return shape.beside_text
-        if model.direct:
-            underlying.give_up_shape(model.key)  # it would serve nothing else
-        return None
-
-
-def _alike_together(names: Iterable[str], existing: Records, records: Records, equal: list[bool]) -> bool:
-    """Whether records that are equal in Python are known to be so in JSON as well, by all these members at once.
-
-    One text of all of them tells kinds of numbers apart. (Benchmark: fetched again, 1 % of the records changed.)
-    """
-    members = itemgetter(*names)
-    try:
-        old = list(map(members, compress(existing, equal)))
-        new = list(map(members, compress(records, equal)))
-        return marshal.dumps(old, _BY_VALUE) == marshal.dumps(new, _BY_VALUE)
-    except (KeyError, ValueError):  # a record lacks one of them, or holds what is no JSON
-        return False
 
 
 def _agree(arrived: Mapping[str, Any], pks: list[str], records: Records) -> bool:

@@ -113,7 +113,7 @@ def response_record_of(action: SetResponse, change: Change, result: Any) -> tupl
     """
     rules, told = action.request.rules, action.told
     likeness = repeats(rules)
-    if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended or change.growing:
+    if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended:
         return None, None
     if sum(map(len, change.entities.values())) > _CELLS:
         return None, None

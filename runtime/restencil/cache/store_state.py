@@ -305,9 +305,6 @@ class StoreState:
     def _write(self, change: Change) -> None:
         """Writes a change into the tables, and drops what was built from what it changes."""
         base, optimistic, retention = self.base, self.optimistic, self.retention
-        if change.growing and (self.asides or optimistic.stale or optimistic.top is not base):
-            for cell in [*change.growing]:
-                change.spread(cell)  # the list as it is may be held
         if self.asides:
             for aside in self.asides.held():
                 aside.keep_change(change)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.containers import Choice
 from ..schema.entity import EntitySchema
-from ..schema.stored import Growth, record_of
+from ..schema.stored import record_of
 from .staleness import Cell as Cell
 from .staleness import StaleMarks
 
@@ -109,43 +109,6 @@ class ResultMeta:
         return {name: value for name, value in sorted(members.items()) if value is not None and value is not False}
 
 
-class Shape:
-    """Under which names the records of one table hold, or ever held, what kind of value.
-
-    It is found out once it would have saved as much as that costs, and kept up to date from then on while it serves.
-    Benchmarks: merging into a full store, and denormalize it all cold.
-    """
-
-    __slots__ = ("beside_text", "containers", "known", "looks", "names", "serves")
-
-    def __init__(self) -> None:
-        self.known = False
-        self.serves = True
-        self.looks = 0
-        """How many records were looked at, one by one, because the shape was not known."""
-        self.names: set[str] = set()
-        """Under which names there is anything."""
-        self.beside_text: set[str] = set()
-        """Under which there is something else than text or nothing."""
-        self.containers: set[str] = set()
-        """Under which there are lists or dicts that are not read-only."""
-
-    def note(self, values: Iterable[Any]) -> bool:
-        """Takes account of what a table holds from now on; tells whether there are more names or containers."""
-        before = len(self.names), len(self.containers)
-        for stored in values:
-            record: Mapping[str, Any] = record_of(stored)
-            if not isinstance(record, dict):
-                continue
-            self.names.update(record)
-            for name, value in record.items():
-                if type(value) is not str and value is not None:
-                    self.beside_text.add(name)
-                    if type(value) is dict or type(value) is list:
-                        self.containers.add(name)
-        return (len(self.names), len(self.containers)) != before
-
-
 class State(Protocol):
     """The questions that a state answers."""
 
@@ -207,12 +170,6 @@ class ListBinding(NamedTuple):
         return tuple(dict.fromkeys(kind.table_key for kind in kinds if isinstance(kind, EntitySchema)))
 
 
-_NAMES: Final = 1_000
-"""A table whose records have more names than this has no shape worth knowing."""
-
-_RECORDS: Final = 20_000
-"""Nor has one with more records than this: to look through them would be felt."""
-
 _LISTINGS: Final = 64
 """A list that is held under more keys than this is looked through for those that are gone."""
 
@@ -225,9 +182,6 @@ class Tables:
         self.metas: dict[str, dict[str, Meta]] = {}
         self.latest: dict[str, float] = {}
         """The last moment (ms) that anything in a table was fetched at: what is fetched later overtakes nothing."""
-        self._shapes: dict[str, Shape] = {}
-        self.fits: dict[Any, bool] = {}
-        """Whether all records of its table can be handed out as an entity's model does it without looking at each."""
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, ResultMeta] = {}
         self.partial: dict[str, dict[str, Whole]] = {}
@@ -293,60 +247,13 @@ class Tables:
                     del keys[key]
             keys[listing.key] = listing
 
-    def shape(self, table: str, looks: int) -> Shape | None:
-        """The shape of a table that so many records are looked at of; None where that is not known yet, or too much."""
-        shape = self._shapes.get(table)
-        if shape is None:
-            shape = self._shapes[table] = Shape()
-        if not shape.serves:
-            return None
-        if not shape.known:
-            shape.looks += looks
-            stored = self.entities.get(table, EMPTY)
-            if len(stored) > _RECORDS:
-                self.give_up_shape(table)
-                return None
-            if shape.looks < len(stored):
-                return None
-            shape.known = True
-            shape.note(stored.values())
-            if len(shape.names) > _NAMES:
-                self.give_up_shape(table)
-                return None
-        return shape
-
-    def give_up_shape(self, table: str) -> None:
-        """It is too much to know, or of no use: from now on nothing is noted."""
-        shape = Shape()
-        shape.serves = False
-        self._shapes[table] = shape
-        self._forget_fits(table)
-
-    def has_no_shape(self, table: str) -> bool:
-        """Whether it was given up."""
-        return table in self._shapes and not self._shapes[table].serves
-
-    def _forget_fits(self, table: str) -> None:
-        for model in [model for model, fits in self.fits.items() if fits and model.key == table]:
-            del self.fits[model]
-
-    def _note(self, table: str, values: Iterable[Any]) -> None:
-        shape = self._shapes[table]
-        if shape.note(values):
-            self._forget_fits(table)
-            if len(shape.names) > _NAMES:
-                self.give_up_shape(table)
-
     def differing(self, table: str, change: Change) -> list[Cell]:
         """The cells of a table that the change gives another value."""
         known = change.differing.get(table)
         if known is not None:
             return [(table, pk) for pk in known]
-        stored, growing = self.entities.get(table, EMPTY), change.growing
-        written = change.entities[table]
-        if not growing:
-            return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value]
-        return [(table, pk) for pk, value in written.items() if stored.get(pk) is not value or (table, pk) in growing]
+        stored = self.entities.get(table, EMPTY)
+        return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
@@ -354,10 +261,6 @@ class Tables:
         if change.extended:
             extended += (cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None)
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
-        while change.growing:  # each once, whatever comes between
-            table, pk = cell = next(iter(change.growing))
-            self.entities[table][pk].grow(change.growing[cell])
-            del change.growing[cell]
         for cell in change.answered:
             self._note_whole(cell, is_extended=False)
         for cell in extended:
@@ -427,8 +330,6 @@ class Tables:
         known = change.differing.get(table)
         if known is not None:
             written = {pk: written[pk] for pk in known}
-        if table in self._shapes and self._shapes[table].known:
-            self._note(table, [new for pk, new in written.items() if new is not stored.get(pk)])
         size = len(stored)
         stored.update(written)
         return len(stored) != size
@@ -471,7 +372,6 @@ class Change:
         "differing",
         "entities",
         "extended",
-        "growing",
         "indexes",
         "key_metas",
         "listed",
@@ -507,11 +407,6 @@ class Change:
         """By table and primary key: the response that last brought a record whole, where that is not this one."""
         self.noted: list[ListBinding] = []
         """What it says of keys that hold lists."""
-        self.growing: dict[Cell, Growth] = {}
-        """What lists of the base, which it writes as they are, grow by when it is taken over.
-
-        Benchmark: push 10 items onto a list of 10,000.
-        """
 
     def over(self, underlying: State) -> Change:
         """This change over another state."""
@@ -589,26 +484,10 @@ class Change:
         else:
             written[pk] = stored
             self.differing.pop(table, None)
-            self.growing.pop((table, pk), None)
         if meta is not self.times:
             self.metas.setdefault(table, {})[pk] = meta
         elif table in self.metas:
             self.metas[table].pop(pk, None)
-
-    def grow(self, table: str, pk: str, stored: Any, growth: Growth, meta: Meta) -> None:
-        """Writes a list of the base, which grows when the change is taken over."""
-        self.write(table, pk, stored, meta)
-        if growth.items:
-            self.growing[table, pk] = growth
-
-    def spread(self, cell: Cell) -> None:
-        """Writes a list that was to grow as one of its own, because someone looks at it, or at the one in the base."""
-        growth = self.growing.get(cell)
-        if growth is not None:
-            table, pk = cell
-            longer = self.entities[table][pk].grown(growth)
-            self.entities[table][pk] = longer
-            del self.growing[cell]
 
     def open_table(self, table: str) -> None:
         """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""

@@ -63,8 +63,6 @@ class ChangeCapture:
         each call is felt. (Benchmark: write of one entity over a storage.)
         """
         base = self._contents.base
-        for cell in [*change.growing]:
-            change.spread(cell)  # it would grow in place, and is needed as it is now
         brought = None if effects.writer is None else effects.writer.brought
         request, is_stored = None, True
         if type(action) in _ANSWERS:

@@ -14,7 +14,7 @@ from .containers import Choice, List, Object, Values, check_shape, item_identity
 from .entity import EntitySchema
 from .notation import schema_of
 from .protocol import CollectionNode, Echo, Reader, Schema, Writer
-from .stored import Growth, Keys, PartialEntries, PartialKeys, each_once, entry_key, is_partial, like
+from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
 """A collection's primary key as the mapping that it is the text of."""
@@ -318,21 +318,11 @@ class Joins:
         self.first = first
 
     def __call__(self, existing: list[Any], new: list[Any]) -> list[Any]:
-        keys = existing if isinstance(existing, Keys) else Keys(existing)
-        more = Growth(keys.lacking(new), self.first)
-        if not more.items:
+        more = absent_entries(existing, new)
+        if not more:
             return existing
-        if keys is existing:
-            return keys.grown(more)
-        keys.grow(more)
-        return keys
-
-    def into(self, writer: Writer, table: str, pk: str, existing: list[Any], new: list[Any]) -> None:
-        """Stores a collection with the new items."""
-        if isinstance(existing, Keys) and writer.is_base(table, pk, existing):
-            writer.grow_collection(table, pk, existing, Growth(existing.lacking(new), self.first))
-        else:
-            writer.change_collection(table, pk, self(existing, new))
+        longer: list[Any] = like(existing, [*more, *existing] if self.first else [*existing, *more])
+        return longer
 
 
 append: Final = Joins(first=False)
@@ -418,7 +408,7 @@ class Adder(Schema):
         for pk, existing in writer.collections(table):
             if accepts(identity_of_text(pk)):
                 if isinstance(merge, Joins):
-                    merge.into(writer, table, pk, existing, new)
+                    writer.change_collection(table, pk, merge(existing, new))
                 else:
                     writer.change_collection(table, pk, merge(existing, new))
 
@@ -551,7 +541,7 @@ class PagedCollection(Collection):
         elif self.is_map:
             writer.change_collection(table, pk, overlay(existing, new))
         else:
-            append.into(writer, table, pk, existing, new)
+            writer.change_collection(table, pk, append(existing, new))
         writer.note_page(table, pk, self, new)
         return new
 

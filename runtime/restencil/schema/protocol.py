@@ -16,7 +16,6 @@ from weakref import WeakSet
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
 from .codec import Codec, codec_of
-from .stored import Growth
 
 Compiled: TypeAlias = Callable[..., Any]
 """A function that was made for one schema, which does what the schema's own method does."""
@@ -127,14 +126,6 @@ class Writer(Protocol):
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from."""
-        ...
-
-    def is_base(self, table: str, pk: str, stored: Any) -> bool:
-        """Whether this is what the tables themselves hold, so that `grow_collection` may be given it."""
-        ...
-
-    def grow_collection(self, table: str, pk: str, stored: Any, growth: Growth) -> None:
-        """Lets a list of the tables grow by items once the whole response is taken in."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..base.lazy_imports import json
 from ..base.values import Sentinel, kind_of
@@ -20,67 +20,7 @@ def entry_key(entry: Any) -> Any:
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
 
 
-class Growth(NamedTuple):
-    """Items that a stored list is to grow by, before all others or after them."""
-
-    items: list[Any]
-    first: bool
-
-
-class Keys(list[Any]):
-    """The items of a stored list that others were added to, with an index of them.
-
-    So an addition to a long list neither looks through all of it nor copies it: it grows where no one holds it as it
-    was, else the index goes on to the list that is made from it. (Benchmark: push 10 items onto a list of 10,000.)
-    """
-
-    __slots__ = ("_index",)
-
-    _index: set[Any] | None
-
-    def lacking(self, new: list[Any]) -> list[Any]:
-        """The new items that are not in it, each once."""
-        index = self._indexed()
-        lacking: dict[Any, Any] = {}
-        for entry in new:
-            key = entry if kind_of(entry) is str else entry_key(entry)
-            if key not in index:
-                lacking.setdefault(key, entry)
-        return [*lacking.values()]
-
-    def grow(self, growth: Growth) -> None:
-        """Takes in items that it lacks; told a second time, because the first was interrupted, it is as told once."""
-        items, first = growth
-        size = len(items)
-        if (self[:size] if first else self[-size:]) == items:
-            return
-        index, self._index = self._indexed(), None  # made anew, should this be interrupted
-        if first:
-            self[:0] = items
-        else:
-            self += items
-        index.update(map(entry_key, items))
-        self._index = index
-
-    def grown(self, growth: Growth) -> Keys:
-        """A list with items that it lacks; the index goes on to that one."""
-        longer = type(self)(self)
-        longer._index, self._index = self._indexed(), None
-        longer.grow(growth)
-        return longer
-
-    def _indexed(self) -> set[Any]:
-        index: set[Any] | None = getattr(self, "_index", None)
-        if index is None:
-            try:
-                index = set(self)
-            except TypeError:
-                index = set(map(entry_key, self))
-            self._index = index
-        return index
-
-
-class PartialKeys(Keys):
+class PartialKeys(list[Any]):
     """The items of a stored list that only pages have written: the list itself was never answered, or was let go of."""
 
     __slots__ = ()
@@ -105,6 +45,20 @@ def like(existing: Any, changed: Any) -> Any:
     if type(existing) is PartialEntries and type(changed) is not PartialEntries:
         return PartialEntries(changed)
     return changed
+
+
+def absent_entries(stored: list[Any], new: list[Any]) -> list[Any]:
+    """The new entries that a stored list does not have, each once."""
+    try:
+        known = set(stored)
+    except TypeError:  # polymorphic entries are dicts
+        known = set(map(entry_key, stored))
+    found: dict[Any, Any] = {}
+    for entry in new:
+        key = entry_key(entry)
+        if key not in known:
+            found.setdefault(key, entry)
+    return [*found.values()]
 
 
 def each_once(stored: list[Any]) -> list[Any]:

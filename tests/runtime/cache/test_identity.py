@@ -10,10 +10,8 @@ import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
-from restencil.base.values import Meta
 from restencil.cache.compiling import PAYS
 from restencil.cache.reading import ExpiryStatus
-from restencil.cache.tables import Change, Tables
 
 
 class Author(Entity):
@@ -574,27 +572,3 @@ def test_classes_that_share_a_table_each_hand_out_their_own() -> None:
             assert (work.first.name, work.authors) == (f"turn {turn}", ["a1"])
             with pytest.raises(TypeError, match="read-only"):
                 work.authors.append("a2")
-
-
-@pytest.mark.parametrize(
-    "records",
-    [
-        {str(number): {"id": str(number)} for number in range(20_001)},
-        {"1": {f"name {number}": "text" for number in range(1_001)}},
-    ],
-    ids=["records", "names"],
-)
-def test_of_very_many_records_or_names_no_account_is_kept(records: dict[str, Any]) -> None:
-    """They are looked at one by one, as often as they are built; nobody goes through all of them."""
-    tables = Tables()
-    change = Change(tables, Meta(1, 1, 2))
-    change.entities["Item"] = records
-    tables.commit(change)
-    assert tables.shape("Item", len(records)) is None
-    assert tables.has_no_shape("Item")
-    few = Change(tables, Meta(2, 2, 3))
-    few.entities["Few"] = {"1": {"id": "1", "n": 1}}
-    tables.commit(few)
-    shape = tables.shape("Few", 1)
-    assert shape is not None and shape.beside_text == {"n"}
-    assert not tables.has_no_shape("Few")

@@ -16,7 +16,6 @@ from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.cache.reading import ExpiryStatus
-from restencil.schema.stored import Growth, Keys
 
 
 class Shade(enum.Enum):
@@ -725,33 +724,3 @@ def test_pages_need_a_collection() -> None:
     """A list that is not stored as one cannot be appended to."""
     with pytest.raises(ValueError, match="Missing Collection"):
         listed([Todo]).paginated("cursor")
-
-
-class Interrupting:
-    """An entry that interrupts whoever looks at it, a given time."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-    def __hash__(self) -> int:
-        self.at -= 1
-        if self.at == 0:
-            raise KeyboardInterrupt
-        return 7
-
-
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("at", [1, 2, 3])
-def test_a_list_grows_once_however_often_it_is_told(first: bool, at: int) -> None:
-    """What was interrupted is done once more from its beginning: nothing is in it twice, and nothing is forgotten."""
-    entry = Interrupting(at)
-    keys = Keys(["a"])
-    growth = Growth(["b", entry], first)
-    for _ in range(3):
-        try:
-            keys.grow(growth)
-        except KeyboardInterrupt:
-            continue
-    entry.at = 0
-    assert keys == (["b", entry, "a"] if first else ["a", "b", entry])
-    assert keys.lacking(["a", "b", entry, "c"]) == ["c"]
