@@ -214,5 +214,16 @@ CASES: Final = {
         watch items.by_offset()
         items.rename(id=2, body={'id': 5}) -> whole
     """,
+    "a response that leaves out null and a list that follows": """
+        world needs=required, leaves_out_null
+        users.get(id=2)
+        items.partial_update(id=1, body={'owner': None}) -> whole
+    """,
+    "a reference that the response leaves out is gone": """
+        world leaves_out_null
+        items.by_page()
+        items.partial_update(id=1, body={'owner': 1}) -> 204
+        teams.delete(id=2) -> 500
+    """,
 }
 """Programs by what they show."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..base.values import DICT, INVALID, UNDEFINED, is_mapping, text_of
+from ..base.values import DICT, INVALID, LIST, UNDEFINED, is_mapping, text_of
 from ..schema.collection import Collection
 from ..schema.containers import Union
 from ..schema.entity import EntitySchema, value_at
@@ -179,6 +179,8 @@ class _Judge:
             if pk == WHOLE or cell in beyond:
                 continue
             is_own = cell == root or brought is None or pk in brought.get(table, ())
+            if not is_own and self._is_left_out(cell, number, set()):
+                continue
             if table in self._collections:
                 part = self._list(cell, number if is_own else NEVER)
             else:
@@ -273,6 +275,31 @@ class _Judge:
                 waiting += held.get(cell, ())
         return cells.keys() - found
 
+    def _is_left_out(self, cell: Cell, number: float, seen: set[Cell]) -> bool:
+        """Whether a record shows only in fields that the response of this request left out: no part of it."""
+        seen.add(cell)
+        for place in self._cells[cell]:
+            if place is None or place[0] in self._collections or place == cell:
+                return False
+            if place in seen:
+                continue
+            stored, whole = self._base.get(*place), self._base.whole(*place)
+            if whole is None or stored is UNDEFINED or stored is INVALID:
+                return False
+            record = record_of(stored)
+            for name in self._names_of(place[0], cell[0]):
+                since = whole.later.get(name, whole.number if name in whole.fields else NEVER)
+                if since >= number and _refers(record.get(name), cell[1]):
+                    return False
+            if not any(_refers(record.get(name), cell[1]) for name in self._names_of(place[0], cell[0])):
+                return False
+        return True
+
+    def _names_of(self, table: str, item: str) -> set[str]:
+        """The fields of the records of a table that refer to records of another one."""
+        relations = (relation for model in self._models.get(table, ()) for relation in model.relations)
+        return {relation.in_json for relation in relations if item in tables_of(relation.node)}
+
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def _list(self, cell: Cell, number: float) -> _Part:
@@ -332,3 +359,10 @@ class _Judge:
         if models and not any(self._rules.required_fields(model)[0] <= whole.fields for model in models):
             return NEVER, STALE
         return whole.number, whole.expires_at
+
+
+def _refers(stored: Any, pk: str) -> bool:
+    """Whether the stored value of a field refers to a primary key."""
+    if isinstance(stored, LIST):
+        return any(_refers(entry, pk) for entry in stored)
+    return stored == pk or (isinstance(stored, DICT) and stored.get("id") == pk)

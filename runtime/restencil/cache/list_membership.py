@@ -157,6 +157,11 @@ class _Following:
         self.writer.note_joins(collection.table_key, None, accepts, change)
 
     @property
+    def _in_response(self) -> Mapping[str, Any] | None:
+        """The record by the values of the response alone: what it leaves out may have changed."""
+        return None if self.now is None else self.writer.record_in_response(self._table, self.subject.pk)
+
+    @property
     def _table(self) -> str:
         return self.subject.schema.table_key
 
@@ -173,7 +178,7 @@ class _Following:
             return
         collection, entry = first.collection, self._entry(first.collection)
         held, holds = entry in _entries(self.underlying.get(*cell)), entry in _entries(existing)
-        is_sorted, fits = self._fits_exactly(first, cell[1], self.now)
+        is_sorted, fits = self._fits_exactly(first, cell[1], self._in_response)
         is_page = any(listing.is_page for listing in listings)
         # What nobody knew may stand on another page; what did not fit before comes from elsewhere.
         is_there = is_page and not self.subject.is_new and self._fits_exactly(first, cell[1], self.was)[1] is not False
