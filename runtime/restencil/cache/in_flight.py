@@ -14,7 +14,7 @@ class RequestsInFlight:
     They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
-    __slots__ = ("by_id", "joinable", "mutations", "refreshes", "tokens", "turns")
+    __slots__ = ("by_id", "joinable", "mutations", "refreshed", "renewals", "tokens", "turns")
 
     def __init__(self) -> None:
         self.joinable: dict[Identity, Any] = {}
@@ -23,8 +23,10 @@ class RequestsInFlight:
         """All of them, by the id of their fetch."""
         self.mutations: set[int] = set()
         """The ids of those that may change something on the server."""
-        self.refreshes: dict[Any, Any] = {}
-        """Token refreshes under way, by what they refresh."""
+        self.renewals: Any = None
+        """Token renewals under way; None as long as there were none."""
+        self.refreshed: dict[Any, tuple[int, bool]] = {}
+        """When the last refresh by each hook ended, as the id of a fetch, and whether there was a new token."""
         self.turns: dict[tuple[str, str], list[Any]] = {}
         """Those that change an entity and wait for each other, by the entity, in their order."""
         self.tokens: Any = None

@@ -15,7 +15,7 @@ from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
 from ..endpoint.call import Call
-from .shared_future import LOOP_CHECK, wake_future
+from .single_flight import LOOP_CHECK, wake_future
 from .timers import set_timer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.lazy_imports import asyncio, hashlib, logger
 from ..base.logs import reason_of
-from .shared_future import SharedFuture
+from .single_flight import SharedFuture
 
 if TYPE_CHECKING:
     from asyncio import Task

@@ -21,8 +21,8 @@ from .coalescing import Coalescing
 from .conditional_requests import ConditionalRequests, is_ordered, place_of, renewed, said_by, terms_of, told_by
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
-from .refresh import forget_refreshes, refresh_token, refreshing
-from .shared_future import orphan_error
+from .refresh import refresh_token, refreshing
+from .single_flight import orphan_error
 from .timers import Pause
 
 if TYPE_CHECKING:
@@ -112,7 +112,6 @@ class NetworkManager(Manager):
                 in_flight.resets = DROPPED
                 in_flight.forget_waiters()
                 _drop(in_flight)
-        forget_refreshes(store)
 
     def handle(self, action: Action, next: Next, /) -> Any:
         """Starts fetches, completes those whose response or error passes, and rejects them on a reset."""

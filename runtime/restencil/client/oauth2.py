@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..base.errors import AbortError, AuthError
-from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio, datetime, inspect, logger
 from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.struct import Struct
 from ..base.values import described
 from ..http.cancellation import cancellable
 from ..http.token_request import Credentials, Granted, TokenRequest
-from .shared_future import SharedFuture, WaitFor
+from .single_flight import SharedFuture, WaitFor, renewals_of
 
 if TYPE_CHECKING:
     from ..base.calls import Token
@@ -138,16 +137,6 @@ def _moment(value: Any) -> float | None:
 _NOTHING: Final = OAuth2()
 
 
-class _Renewal(SharedFuture[str]):
-    """A token that is being asked for; AbortError where whoever asked was interrupted, so that another one has to."""
-
-    __slots__ = ()
-
-    def __init__(self, store: Store, *, blocking: bool) -> None:
-        super().__init__(store)
-        self.own(blocking=blocking)
-
-
 _asking: Final[ContextVar[frozenset[Ledger]]] = ContextVar("restencil_asking", default=frozenset())
 """The ledgers for which a function that gives a secret is running here."""
 
@@ -166,8 +155,7 @@ class Ledger:
         """The refresh token that the server gave last."""
         self._is_new = True
         """No token was sent yet: the one that was given is the first."""
-        self._renewal: _Renewal | None = None
-        reset_in_child.add(self)
+        self._renewals = renewals_of(store)
 
     # what the preparation of a request asks
 
@@ -182,16 +170,15 @@ class Ledger:
         """
         store = self._store
         while True:
-            with store.lock:
-                present, renewal = self._present(), self._renewal
+            present = self._present()
             if present is not None:
                 return present
+            renewal = self._renewals.under_way(self)
             if renewal is not None:
                 if self in _asking.get() or (blocking and renewal.owned_here):
                     raise self._in_circle()
                 with suppress(AbortError):  # it was interrupted, or its event loop has ended: look again
                     return (yield WaitFor(renewal))
-                self._forget(renewal)
                 continue
             first = (yield from self._value("access_token")) if self._is_new else None
             credentials = yield from self._credentials()
@@ -200,10 +187,11 @@ class Ledger:
             with store.lock:
                 if first is not None and self._is_new:
                     self._token, self._due, self._is_new = first, _due(self._given.expires_at, store.now()), False
-                if self._present() is not None or self._renewal is not None:
+                if self._present() is not None:
                     continue
-                mine = self._renewal = _Renewal(store, blocking=blocking)
-            return (yield _Renewing(self, mine, credentials))
+                renewal, leads = self._renewals.join_or_lead(self, blocking=blocking)
+            if leads:
+                return (yield _Renewing(self, renewal, credentials))
 
     def refuse(self, token: str) -> bool:
         """The server refused this token, so it is sent no more; False where no other one can be had."""
@@ -272,7 +260,7 @@ class Ledger:
 
     # renewing
 
-    def _settled(self, renewal: _Renewal, granted: Granted, credentials: Credentials) -> Tokens:
+    def _settled(self, renewal: SharedFuture[str], granted: Granted, credentials: Credentials) -> Tokens:
         """The tokens are those that the server gave, and all who wait go on."""
         store = self._store
         with store.lock:
@@ -281,29 +269,21 @@ class Ledger:
             self._token, self._due, self._is_new = granted.access_token, _due(ends, now), False
             if granted.refresh_token is not None and self._server.grant == "refresh_token":
                 self._rotated = granted.refresh_token
-            self._renewal = None
             tokens = Tokens(granted.access_token, self._rotated or credentials.refresh_token, ends)
-        renewal.settle(granted.access_token)
+        self._renewals.end(self, renewal, granted.access_token)
         return tokens
 
-    def failed(self, renewal: _Renewal, error: BaseException) -> None:
-        """There are no tokens: who waits gets the error, or looks again where this one was only interrupted."""
-        self._forget(renewal)
-        is_end = isinstance(error, Exception) and not isinstance(error, AbortError)
-        renewal.settle(error=error if is_end else AbortError("the request for a token was interrupted"))
+    def end(self, renewal: SharedFuture[str], error: BaseException) -> None:
+        """There is no token: who waits gets the error, or looks again if this request was only interrupted."""
+        self._renewals.end(self, renewal, error=error)
 
-    def _forget(self, renewal: _Renewal) -> None:
-        with self._store.lock:
-            if self._renewal is renewal:
-                self._renewal = None
-
-    def steps(self, renewal: _Renewal, credentials: Credentials) -> Steps:
+    def steps(self, renewal: SharedFuture[str], credentials: Credentials) -> Steps:
         """Steps: asks the token server, and tells all who wait; gives the token."""
         try:
             granted: Granted = yield TokenRequest(self._server, credentials)
             tokens = self._settled(renewal, granted, credentials)
         except BaseException as error:
-            self.failed(renewal, error)
+            self.end(renewal, error)
             if isinstance(error, AuthError):
                 renewal.told(error)  # those who wait are raised twins of it
             raise
@@ -316,12 +296,6 @@ class Ledger:
             except Exception:
                 logger.exception("on_renewed of OAuth2 failed; the new token is used all the same")
         return granted.access_token
-
-    def forked(self) -> None:
-        """This is a forked process: what other threads were asking for stays with the parent."""
-        renewal = self._renewal
-        if renewal is not None and not renewal.owned_here:
-            self._renewal = None
 
 
 def _needed(server: TokenServer) -> tuple[str, ...]:
@@ -341,7 +315,7 @@ class _Renewing:
 
     __slots__ = ("_credentials", "_ledger", "_renewal")
 
-    def __init__(self, ledger: Ledger, renewal: _Renewal, credentials: Credentials) -> None:
+    def __init__(self, ledger: Ledger, renewal: SharedFuture[str], credentials: Credentials) -> None:
         self._ledger = ledger
         self._renewal = renewal
         self._credentials = credentials
@@ -358,7 +332,7 @@ class _Renewing:
     def _ended(self, task: Any) -> None:
         _tasks.discard(task)
         if task.cancelled():
-            self._ledger.failed(self._renewal, AbortError())  # it may not have come to its first step
+            self._ledger.end(self._renewal, AbortError())  # it may not have come to its first step
         else:
             task.exception()  # those who wait were told
 

@@ -1,14 +1,15 @@
-"""Renewing a token: once for all requests that a 401 answered, however many there are."""
+"""The `refresh` hook of endpoints: a token is renewed once for all requests that failed with 401."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import AbortError
 from ..base.lazy_imports import logger
 from ..base.steps import HookCall
-from .shared_future import SharedFuture, WaitFor
+from .single_flight import WaitFor, renewals_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,65 +23,48 @@ if TYPE_CHECKING:
 refreshing: Final[ContextVar[bool]] = ContextVar("restencil_refreshing", default=False)
 
 
-class Refresh(SharedFuture[None]):
-    """One call of a `refresh` hook; `finished` orders its end among the starts of requests."""
-
-    __slots__ = ("abandoned", "finished", "renewed")
-
-    def __init__(self, store: Store, *, blocking: bool) -> None:
-        super().__init__(store)
-        self.own(blocking=blocking)
-        self.renewed = False
-        self.abandoned = False
-        self.finished = 0
-
-
 def refresh_token(
     store: Store, endpoint: Endpoint[..., Any], error: NetworkError, started: int, *, blocking: bool
 ) -> Generator[Step, Any, bool]:
-    """Steps: renews the token once for all requests that started before that was done; False where that failed.
+    """Steps: renews the token once for all requests that started before that was done; False if that failed.
 
     `error` is the 401, `started` the id that the store gave when its request began.
     """
     hook: Any = endpoint.refresh
     identity = getattr(hook, "__func__", hook)
+    renewals, refreshed = renewals_of(store), store.in_flight.refreshed
     while True:
-        with store.lock:
-            last: Refresh | None = store.in_flight.refreshes.get(identity)
-            if last is None or (last.done and (last.abandoned or last.finished < started)):
-                mine = store.in_flight.refreshes[identity] = Refresh(store, blocking=blocking)
-                break
-        if last.done:
-            return last.renewed
-        if blocking and last.owned_here:
-            mine = Refresh(store, blocking=blocking)
+        ended, renewed = refreshed.get(identity, (0, False))
+        if ended > started:
+            return renewed
+        flight, leads = renewals.join_or_lead(identity, blocking=blocking)
+        if leads:
             break
-        yield WaitFor(last)
+        if blocking and flight.owned_here:  # within the hook: it must not wait for itself
+            return (yield from _renewed(endpoint, hook, error))
+        with suppress(AbortError):  # it was interrupted: another one has to
+            yield WaitFor(flight)
+    try:
+        renewed = yield from _renewed(endpoint, hook, error)
+        with store.lock:
+            refreshed[identity] = store.next_id(), renewed
+    except BaseException as failure:
+        renewals.end(identity, flight, error=failure)
+        raise
+    renewals.end(identity, flight)
+    return renewed
+
+
+def _renewed(endpoint: Endpoint[..., Any], hook: Any, error: NetworkError) -> Generator[Step, Any, bool]:
+    """Steps: whether the hook has renewed the token; what it raises is logged, and the 401 stands."""
     outer = refreshing.get()
     refreshing.set(True)
     try:
-        mine.renewed = bool((yield HookCall(endpoint.name, "refresh", hook, (error,))))
+        return bool((yield HookCall(endpoint.name, "refresh", hook, (error,))))
     except AbortError:
-        mine.abandoned = True
         raise
     except Exception:
         logger.exception("refresh of endpoint %r failed; its 401 stands", endpoint.name)
-    except BaseException:
-        mine.abandoned = True
-        raise
+        return False
     finally:
         refreshing.set(outer)
-        try:
-            mine.finished = store.next_id()
-            mine.settle()
-        except BaseException:  # whatever comes between: who waits would wait for ever
-            mine.settle()
-            raise
-    return mine.renewed
-
-
-def forget_refreshes(store: Store) -> None:
-    """This is a forked process: what other threads were renewing stays with the parent."""
-    for hook, last in list(store.in_flight.refreshes.items()):
-        if not (last.done or last.owned_here):
-            del store.in_flight.refreshes[hook]

@@ -1,4 +1,4 @@
-"""Promises that threads and tasks wait for: a request in flight, a token refresh."""
+"""Single flight: what many want at the same time is done once, and all of them get its outcome."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..base.errors import AbortError
 from ..base.exception_copy import copy_with_traceback
+from ..base.fork import reset_in_child
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import block
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Future
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.store import Store
@@ -79,13 +80,13 @@ class SharedFuture(Generic[T]):
         self._event = self._futures = self._wakers = None
 
     def result(self) -> T:
-        """The value of a settled promise; raises its error, to each caller one of their own."""
+        """The value of a settled future; raises its error, to each caller an exception of their own."""
         if self.error is not None:
             raise self.told(self.error)
         return self.value  # type: ignore[return-value]  # set together with `done`
 
     def told(self, error: BaseException) -> BaseException:
-        """What is raised to one caller for an error of this promise: itself to the first one, then its twins."""
+        """What is raised to one caller for an error of this future: itself to the first one, then copies."""
         with self.store.lock:
             first, self._told = not self._told, True
         return error if first else copy_with_traceback(error)
@@ -179,17 +180,68 @@ def _resolve(future: Future[None]) -> None:
 
 
 class WaitFor:
-    """A step: wait for a promise that someone else keeps."""
+    """A step: wait for a future that someone else settles."""
 
-    __slots__ = ("_promise",)
+    __slots__ = ("_future",)
 
-    def __init__(self, promise: SharedFuture[Any]) -> None:
-        self._promise = promise
+    def __init__(self, future: SharedFuture[Any]) -> None:
+        self._future = future
 
     def take(self, transport: BlockingTransport) -> Any:
-        """Blocks until it is kept."""
-        return self._promise.wait()
+        """Blocks until it is settled."""
+        return self._future.wait()
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Awaits until it is kept."""
-        return await self._promise.wait_async()
+        """Awaits until it is settled."""
+        return await self._future.wait_async()
+
+
+class SingleFlight:
+    """Token renewals under way, at most one for each key. The store's lock guards them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._under_way: dict[Hashable, SharedFuture[Any]] = {}
+        reset_in_child.add(self)
+
+    def under_way(self, key: Hashable) -> SharedFuture[Any] | None:
+        """The flight for this key that will have an outcome."""
+        with self._store.lock:
+            present = self._under_way.get(key)
+            return None if present is None or present.done or present.orphaned else present
+
+    def join_or_lead(self, key: Hashable, *, blocking: bool) -> tuple[SharedFuture[Any], bool]:
+        """The flight for this key, and whether the caller has to do the work and call `end`."""
+        with self._store.lock:
+            present = self.under_way(key)
+            if present is not None:
+                return present, False
+            started = self._under_way[key] = SharedFuture[Any](self._store)
+            started.own(blocking=blocking)
+            return started, True
+
+    def end(
+        self, key: Hashable, flight: SharedFuture[Any], value: Any = None, error: BaseException | None = None
+    ) -> None:
+        """All who wait get this outcome; those who come later begin anew.
+
+        If the work was interrupted, they get an AbortError, so that one of them begins anew.
+        """
+        with self._store.lock:
+            if self._under_way.get(key) is flight:
+                del self._under_way[key]
+        if error is not None and (isinstance(error, AbortError) or not isinstance(error, Exception)):
+            error = AbortError("the renewal of a token was interrupted")
+        flight.settle(value, error)
+
+    def forked(self) -> None:
+        """What other threads were doing stays with the parent."""
+        self._under_way = {key: flight for key, flight in self._under_way.items() if flight.owned_here}
+
+
+def renewals_of(store: Store) -> SingleFlight:
+    """The token renewals of all clients of a store."""
+    with store.lock:
+        found: SingleFlight = store.in_flight.renewals or SingleFlight(store)
+        store.in_flight.renewals = found
+        return found
