@@ -8,7 +8,8 @@ import pytest
 
 from restencil_generator.spec import model as d
 from restencil_generator.spec.grammar.type_words import SCALARS
-from restencil_generator.spec.type_info import Shape, type_info, zero_of
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.type_info import Shape, record_fields, type_info, zero_of
 from restencil_generator.spec.validate_value import fits_scalar
 
 TEXT = d.Scalar("string")
@@ -71,3 +72,19 @@ def test_an_enum_begins_with_its_first_value() -> None:
     assert zero_of(d.EnumRef("Status"), {"Status": ENUM}) == "draft"
     assert [zero_of(type, {}) for type in (USER, UNION, MEMBERS)] == [d.MISSING] * 3
     assert [zero_of(type, {}) for type in (d.ListOf(USER), d.ObjectRef("Box"), USERS)] == [[], {}, []]
+
+
+def test_record_fields_are_those_of_what_has_fields() -> None:
+    """An entity, the entities of a union, an object or an object type; nothing else has fields."""
+    loaded = load_text("""
+        restencil: 1
+        package: made
+        objects: {Point: {x: integer}}
+        entities: {A: {fields: {id: integer}}, B: {fields: {id: integer, name: string}}}
+        """)
+    spec = loaded.declaration
+    assert spec is not None
+    union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "kind", "kind")
+    types = (d.EntityRef("B"), union, d.ObjectRef("Point"), d.ListOf(d.EntityRef("A")), d.Scalar("string"))
+    names = [[field.name for field in record_fields(spec, type)] for type in types]
+    assert names == [["id", "name"], ["id", "id", "name"], ["x"], [], []]

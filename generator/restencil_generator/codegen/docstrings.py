@@ -10,6 +10,7 @@ from restencil_generator.codegen.context import Example, Usage
 from restencil_generator.codegen.json_values import json_value
 from restencil_generator.codegen.pyexpr import call
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import record_fields
 
 _LONG: Final = 300
 """Longer example responses show only the first item of each list."""
@@ -122,7 +123,7 @@ def _renamed(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d
         case d.ValuesOf(of) if isinstance(value, dict):
             return {key: _renamed(spec, of, part, name) for key, part in value.items()}
         case _ if isinstance(value, dict):
-            fields = _by_name(_fields(spec, type))
+            fields = _by_name(() if type is None else record_fields(spec, type))
             found: dict[str, d.Json] = {}
             for key, part in value.items():
                 field = fields.get(key)
@@ -132,18 +133,6 @@ def _renamed(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d
             return found
         case _:
             return value
-
-
-def _fields(spec: d.Spec, type: d.Type | None) -> tuple[d.Field, ...]:
-    match type:
-        case d.ObjectType(members):
-            return members
-        case d.ObjectRef(name):
-            return spec.objects[name].fields
-        case d.EntityRef() | d.UnionOf():
-            return tuple(field for name in d.entities_in(type) for field in spec.entities[name].all_fields)
-        case _:
-            return ()
 
 
 def _by_name(fields: tuple[d.Field, ...]) -> Mapping[str, d.Field]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Final, cast
+from typing import Final
 
 from restencil_generator.diff.change import Change
 from restencil_generator.diff.fields import field_changes, paired, rows_changes, type_changes
@@ -323,21 +323,10 @@ def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
 
 def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
     """A type whose lists name the arguments that tell them apart as they are called now."""
-    match type:
-        case d.CollectionOf():
-            names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
-            return dataclasses.replace(type, non_filter_arguments=names) if names else type
-        case d.ObjectType(members):
-            renamed = tuple(dataclasses.replace(one, type=_with_new_arguments(one.type, wires)) for one in members)
-            return dataclasses.replace(type, members=renamed)
-        case d.Optional(item):
-            return d.Optional(_with_new_arguments(item, wires))
-        case d.PageOf(item):
-            return d.PageOf(_with_new_arguments(item, wires))
-        case d.QueryOf(of):
-            return dataclasses.replace(type, of=cast("d.CollectionOf | d.AllOf", _with_new_arguments(of, wires)))
-        case _:
-            return type
+    if isinstance(type, d.CollectionOf):
+        names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
+        return dataclasses.replace(type, non_filter_arguments=names)
+    return type if isinstance(type, d.AdderOf) else type.map(lambda part: _with_new_arguments(part, wires))
 
 
 def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:

@@ -140,7 +140,7 @@ def response_entities(known: _Known, endpoint: d.Endpoint) -> list[str]:
 
 
 def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, ...]:
-    """The fields of an object, whether null may be in its place or not; none of all else."""
+    """The fields of an object, nullable or not; none of all else."""
     match type_info(type).bare:
         case d.ObjectRef(name):
             return objects[name].fields if name in objects else ()
@@ -148,6 +148,14 @@ def fields_in(objects: Mapping[str, d.Object], type: d.Type) -> tuple[d.Field, .
             return members
         case _:
             return ()
+
+
+def record_fields(known: _Known, type: d.Type) -> tuple[d.Field, ...]:
+    """The fields of an entity, of the entities of a union, or of an object; none of all else."""
+    if not isinstance(type, d.EntityRef | d.UnionOf):
+        return fields_in(known.objects, type)
+    entities = (known.entities[name] for name in d.entities_in(type) if name in known.entities)
+    return tuple(field for entity in entities for field in entity.all_fields)
 
 
 def python_path(objects: Mapping[str, d.Object], fields: Iterable[d.Field], dotted: str) -> str:
@@ -211,15 +219,8 @@ def holds_many(type: d.Type | None) -> bool:
 
 def holds_records(type: d.Type | None) -> bool:
     """Whether a body of this type holds the fields of one record or of several."""
-    match type:
-        case d.EntityRef() | d.UnionOf() | d.ObjectRef() | d.ObjectType():
-            return True
-        case d.OneOf(alternatives):
-            return any(map(holds_records, alternatives))
-        case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item):
-            return holds_records(item)
-        case _:
-            return False
+    records = d.EntityRef | d.UnionOf | d.ObjectRef | d.ObjectType
+    return type is not None and any(isinstance(part, records) for part in d.walk(type))
 
 
 _ANY: Final = d.Scalar("any")

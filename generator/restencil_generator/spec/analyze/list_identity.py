@@ -34,9 +34,12 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
             return endpoint
         apart = listing.path.text if listing.path.text != text else listing.url_prefix + text
         extenders = {
-            name: dataclasses.replace(one, schema=_apart(one.schema, apart)) for name, one in endpoint.extenders.items()
+            name: dataclasses.replace(one, schema=one.schema and _apart(one.schema, apart))
+            for name, one in endpoint.extenders.items()
         }
-        return dataclasses.replace(endpoint, schema=_apart(endpoint.schema, apart), extenders=extenders)
+        return dataclasses.replace(
+            endpoint, schema=endpoint.schema and _apart(endpoint.schema, apart), extenders=extenders
+        )
 
     return {
         name: dataclasses.replace(
@@ -56,17 +59,13 @@ def _kind_of_list(endpoint: d.Endpoint, entities: Mapping[str, d.Entity]) -> Any
     return type(collection.of), tables, frozenset(parameter.name for parameter in endpoint.path.parameters)
 
 
-def _apart(schema: d.Type | None, place: str) -> Any:
-    """A schema whose lists are kept apart from others by a place."""
-    match schema:
-        case d.CollectionOf():
-            return dataclasses.replace(schema, apart=place)
-        case d.Optional(item) | d.PageOf(item):
-            return type(schema)(_apart(item, place))
-        case d.AdderOf(of):
-            return dataclasses.replace(schema, of=_apart(of, place))
-        case d.ObjectType(members):
-            inner = tuple(dataclasses.replace(member, type=_apart(member.type, place)) for member in members)
-            return dataclasses.replace(schema, members=inner)
-        case _:
-            return schema
+def _kept_apart(endpoint: d.Endpoint, place: str) -> d.Endpoint:
+    return dataclasses.replace(endpoint, schema=None if endpoint.schema is None else _apart(endpoint.schema, place))
+
+
+def _apart(schema: d.Type, place: str) -> d.Type:
+    """A schema whose lists are kept apart from others by a place; lists inside of lists and queries are left alone."""
+    if isinstance(schema, d.CollectionOf):
+        return dataclasses.replace(schema, apart=place)
+    is_left = isinstance(schema, d.ListOf | d.ValuesOf | d.QueryOf)
+    return schema if is_left else schema.map(lambda part: _apart(part, place))

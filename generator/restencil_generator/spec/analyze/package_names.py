@@ -52,20 +52,12 @@ def name_bodies(declared: SymbolTable, resources: Mapping[str, d.Resource]) -> N
     ]
     seen: set[str] = set()
     while pending:
-        match pending.pop():
-            case d.EntityRef(name) | d.ObjectRef(name) if name not in seen:
-                seen.add(name)
-                pending.extend(_name_body(declared, name))
-            case d.UnionOf(choices):
-                pending.extend(d.EntityRef(choice.entity) for choice in choices)
-            case d.ObjectType(members):
-                pending.extend(member.type for member in members)
-            case d.OneOf(alternatives):
-                pending.extend(alternatives)
-            case d.Optional(item) | d.ListOf(item) | d.ValuesOf(item) | d.CollectionOf(item):
-                pending.append(item)
-            case _:
-                pass
+        type = pending.pop()
+        parts = [] if type is None else [*d.walk(type)]
+        names = {part.name for part in parts if isinstance(part, d.ObjectRef)}.union(*map(d.entities_in, parts))
+        for name in sorted(names - seen):
+            seen.add(name)
+            pending.extend(_name_body(declared, name))
 
 
 def _name_partial_body(declared: SymbolTable, name: str) -> list[d.Type]:

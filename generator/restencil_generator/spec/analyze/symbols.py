@@ -15,6 +15,7 @@ from restencil_generator.spec.grammar.type_words import RESERVED, SCALAR_WORDS, 
 from restencil_generator.spec.grammar.value_kinds import Alternatives, Items, Members, OneEntity, Source, Table, Type
 from restencil_generator.spec.grammar.value_reader import ParsedSection, Subject
 from restencil_generator.spec.source.nodes import Entry, MappingNode, Node, ScalarNode, SequenceNode
+from restencil_generator.spec.type_info import record_fields
 
 if TYPE_CHECKING:
     from restencil_generator.spec.model import Absent, WireNames
@@ -156,16 +157,7 @@ class SymbolTable(Reader):
 
     def constants_of(self, type: d.Type) -> dict[str, d.Literals]:
         """What the fields of an entity or object are fixed to, by their names in JSON."""
-        match type:
-            case d.EntityRef(name):
-                fields = self.entities[name].all_fields if name in self.entities else ()
-            case d.ObjectRef(name):
-                fields = self.objects[name].fields if name in self.objects else ()
-            case d.ObjectType(members):
-                fields = members
-            case _:
-                fields = ()
-        return {field.wire: field.type.value for field in fields if isinstance(field.type, d.Const)}
+        return {field.wire: field.type.value for field in record_fields(self, type) if isinstance(field.type, d.Const)}
 
     def raw_fields(self, entity: str) -> list[str]:
         """The names of an entity's fields, inherited ones included."""
