@@ -152,6 +152,30 @@ def test_total_that_is_not_known_makes_the_read_ask() -> None:
         assert shown["total"] == 1
 
 
+@pytest.mark.parametrize("through", ["", "other"], ids=["reopened", "second store"])
+def test_total_follows_its_list_in_a_storage(through: str) -> None:
+    """Another store on the same storage has the count as it is after joins and leaves, and it is an integer."""
+    with Session(World(has_envelope=True, sqlite=True)) as session:
+        session.call("items.get_list")
+        session.call("items.create", "whole", body={"kind": "a"})
+        session.call("items.delete", "204", id=1)
+        session.call("items.delete", "204", id=2)
+        session.sync()
+        if not through:
+            session.shut("")
+            session.open("")
+        shown = session.call("items.get_list", "whole", through)
+        assert (len(shown["items"]), shown["total"]) == (2, 2)
+
+
+def test_total_of_a_list_known_from_a_parent_is_absent() -> None:
+    """What is shown without a request has no count that is not known, and never None in its place."""
+    with Session(World(has_envelope=True)) as session:
+        session.call("users.get", id=1)
+        shown = session.bound("items.get_list").cached(owner=1)
+        assert shown is None or shown.get("total", 1) == 1
+
+
 # 6.5
 
 
