@@ -203,3 +203,19 @@ def test_iterate_joins_a_list_by_post_that_is_under_way(made: Made) -> None:
             session.step_held(number, deliver=True)
     assert ids(run.task.result()) == [1, 3, 5]
     assert server.bodies == [{"name": "b"}, {"name": "b", "offset": 2}, {"name": "b", "offset": 3}]
+
+
+def test_pages_are_kept_in_a_storage() -> None:
+    """Another store shows a list and its pages without a request, and requests it after a change elsewhere."""
+    server, body = Flows(), {"name": "b"}
+    with small(SPEC, server.answer, World(sqlite=True)) as session:
+        session.call("flows.search", body=body)
+        session.call("flows.search.get_page", body={**body, "offset": 2})
+        session.sync()
+        server.bodies.clear()
+        assert ids(session.call("flows.search", "whole", "other", body=body)) == [1, 3, 5]
+        assert server.bodies == []
+        session.call("flows.create", body={"name": "b"})
+        session.sync()
+        assert ids(session.call("flows.search", "whole", "other", body={**body, "limit": 9})) == [1, 3, 5, 6]
+        assert ids(session.call("flows.search.iterate", "whole", "other", body=body)) == [1, 3, 5, 6]
