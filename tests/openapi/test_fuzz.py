@@ -126,10 +126,11 @@ def seconds(text: str, path: Path) -> tuple[float, list[str]]:
     started = time.process_time()
     try:
         imported = prepare(Job(str(path), Options(package="fuzzed"), path.parent / "fuzzed.yaml"))
-    except Failure:
-        return time.process_time() - started, []
+    except Failure as failure:
+        return time.process_time() - started, [str(failure)] if "mistake of the importer" in str(failure) else []
     took = time.process_time() - started
-    return took, [each.message for each in imported.made.document.findings if each.code == CODE]
+    found = imported.made.document.findings
+    return took, [each.message for each in found if each.code in (CODE, "import-mistake")]
 
 
 def fuzz(count: int, seed: int, folder: Path) -> list[str]:

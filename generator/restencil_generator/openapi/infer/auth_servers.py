@@ -11,7 +11,7 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.json_types import is_table
 from restencil_generator.openapi.document.model import Document, Finding, Requirement, SecurityScheme, Server, Where
 from restencil_generator.openapi.infer.names.inflection import snake_case
-from restencil_generator.openapi.infer.names.types import member_names
+from restencil_generator.openapi.infer.names.types import member_names, spare_names
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.spec_tree import Value
 
@@ -238,10 +238,8 @@ def _server_names(server: Server, document: Document) -> Iterable[str]:
     path = snake_case(re.sub(r"^https?://", "", server.url))
     yield path
     yield f"{server.url.partition(':')[0]}_{path}"
-    name = "default"
-    while True:
-        yield name
-        name += "_other"
+    yield "default"
+    yield from spare_names("default", "_other")
 
 
 def _with_variables(server: Server) -> dict[str, Value]:

@@ -180,6 +180,9 @@ class Endpoints:
             self.lists.collection(resource, endpoint, many, entity, owner, scope)
             return
         part, envelope = self._in_envelope(result.schema)
+        if not result.optional and (members := self.lists.with_entities(part, owner, scope)) is not None:
+            values["schema"], endpoint.one = members, ".".join(envelope)
+            return
         typed = self.context.types.of(part, owner, scope)
         value = typed.value
         if isinstance(value, list) or (isinstance(value, dict) and "values" in value):
@@ -187,8 +190,6 @@ class Endpoints:
         elif isinstance(value, dict) or value in self.context.types.objects or typed.entity:
             endpoint.one = ".".join(envelope)
         optional = result.optional or typed.nullable
-        if self.context.types.is_object(value) and not optional:
-            value = self.lists.with_entities(part, owner, scope) or value
         if isinstance(value, str):
             values["schema"] = value + ("?" if optional and value != "any" else "")
         else:

@@ -17,6 +17,7 @@ from restencil_generator.openapi.infer.parameters import Query
 from restencil_generator.openapi.infer.records import Member
 from restencil_generator.openapi.infer.resources import Call, Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
+from restencil_generator.openapi.infer.schema_types import Typed
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec.grammar.type_words import FORMS
 
@@ -162,6 +163,8 @@ class Lists:
 
         What a class of an object holds are copies, which no change of a record reaches.
         """
+        if self.context.shapes.of(part).nullable:
+            return None
         form = self._inlined(part, owner, scope, frozenset())
         return _members_of(form) if isinstance(form, dict) else None
 
@@ -214,9 +217,11 @@ class Lists:
                 members[name] = self._wrapped(inner, path[1:], held, owner + pascal_case(wire), scope, above)
                 continue
             member = Member((inner,), wire in schema.required, True)
-            typed = self.context.types.member(member, owner, wire)[0]
             value = self._inlined(inner, owner + pascal_case(wire), scope, above)
-            value = value or self.context.types.item(dataclasses.replace(typed, nullable=False))
+            typed = Typed(value, self.context.shapes.of(inner).nullable)
+            if value is None:
+                typed = self.context.types.member(member, owner, wire)[0]
+                value = self.context.types.item(dataclasses.replace(typed, nullable=False))
             if not self.context.types.is_optional(member, typed) or value == "any":
                 members[name] = value
             elif isinstance(value, str):

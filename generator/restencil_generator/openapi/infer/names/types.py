@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import keyword
 import re
-from collections.abc import Callable, Iterable, Mapping
+import string
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from restencil_generator.openapi.infer.names.inflection import pascal_case, shortened, snake_case, spelled
@@ -25,6 +27,8 @@ class TypeNames:
     def __init__(self, given: Mapping[str, str], held: Mapping[str, str] | None = None) -> None:
         self.given = given
         self.held = held or {}
+        self._spare: dict[str, Iterator[str]] = {}
+        """The names that are left where all candidates are taken, by the last of them."""
         self.taken: set[str] = {*RESERVED, BASE, *CLASSES, *keyword.kwlist}
 
     def reserve(self, names: Iterable[str]) -> None:
@@ -41,10 +45,8 @@ class TypeNames:
         for name in (known, *candidates) if known else candidates:
             if self.held.get(name, identity) == identity and self._take(name, sent):
                 return name
-        name = candidates[-1]
-        while self.held.get(name, identity) != identity or not self._take(name, sent):
-            name += "Data"
-        return name
+        spare = self._spare.setdefault(candidates[-1], spare_names(candidates[-1], "Data"))
+        return next(name for name in spare if self.held.get(name, identity) == identity and self._take(name, sent))
 
     def are_taken(self, identity: str, *candidates: str) -> bool:
         """Whether other types have all of these names."""
@@ -92,19 +94,22 @@ def member_names(wires: Iterable[str], use: python.Use = "member") -> dict[str, 
 
 def _candidates(wire: str) -> Iterable[str]:
     yield snake_case(wire)
-    name = spelled(wire)
-    yield name
-    while True:
-        name += "_value"
-        yield name
+    yield spelled(wire)
+    yield from spare_names(spelled(wire), "_value")
+
+
+def spare_names(name: str, suffix: str) -> Iterator[str]:
+    """Endlessly many names for what has no other left: the suffix up to three times, then letters behind it."""
+    for count in range(1, 4):
+        yield name + suffix * count
+    joint = "_" if suffix.startswith("_") else ""
+    for length in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=length):
+            word = "".join(letters)
+            yield f"{name}{suffix}{joint}{word if joint else word.capitalize()}"
 
 
 def first_free(candidates: Iterable[str], is_free: Callable[[str], bool]) -> str:
     """The first candidate that is free; the last one with `_other` behind it where none is."""
-    name = "value"
-    for name in candidates:
-        if is_free(name):
-            return name
-    while not is_free(name):
-        name += "_other"
-    return name
+    listed = list(candidates) or ["value"]
+    return next(name for name in itertools.chain(listed, spare_names(listed[-1], "_other")) if is_free(name))
