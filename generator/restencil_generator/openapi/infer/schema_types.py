@@ -273,6 +273,8 @@ class Types:
     def _several(self, typed: list[Typed], *, told_apart: bool = False) -> Typed:
         """One type of several alternatives. `told_apart` says that entities can be told from other objects."""
         nullable = any(each.nullable for each in typed)
+        if len({each.text for each in typed}) == 1:
+            return dataclasses.replace(typed[0], nullable=nullable)
         values: dict[str, Typed] = {}
         for each in typed:
             plain = dataclasses.replace(each, nullable=False)
@@ -617,7 +619,7 @@ def _is_id(value: Value) -> bool:
 
 
 def _choices(value: Value) -> list[Value]:
-    found = value.get("one_of") if isinstance(value, dict) and "attribute" not in value else None
+    found = value.get("one_of") if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
