@@ -137,6 +137,11 @@ class Resource:
     check: str = ""
 
     @property
+    def parents(self) -> int:
+        """How many parameters its path has before that of the record."""
+        return 0 if self.route is None else len(self.route.parameters) - 1
+
+    @property
     def lists_objects(self) -> bool:
         """Whether its list is of something else than its records, so that no change of a record follows in it."""
         return "get_list" in self.members and self.summary is None
@@ -271,7 +276,7 @@ class _Finder:
         self.lists = {resource.list_segments for resource in self.found.resources}
         for unnamed, found in self.routes.items():
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
-        self._relations()
+        _separate_relations(self)
         self._rest()
         return self.found
 
@@ -573,7 +578,7 @@ class _Finder:
         answer = get.answer
         if answer is None or "." in found.segments[-1].strip(".") or self.answers.is_page(answer):
             return
-        known = self._known_in(answer)
+        known = self.known_in(answer)
         mutates = any(method in at for method in MUTATIONS)
         if known is None and not mutates:
             return
@@ -606,7 +611,7 @@ class _Finder:
                 self._mutation(resource, name, at[method])
         self.found.resources.append(resource)
 
-    def _known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
+    def known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
         """The entity that an answer is, and the envelope in which it stands."""
         schema = self.shapes.of(answer)
         if (entity := self.found.by_schema.get(schema.at)) is not None:
@@ -620,50 +625,6 @@ class _Finder:
             if entity is not None and (named or self.answers.alone(record, wire)):
                 return entity, (wire,)
         return None
-
-    # ------------------------------------------------------------------------------------------------------- relations
-
-    def _relations(self) -> None:
-        """Takes the changes of items that only relate records of another path to a parent out of the members.
-
-        `DELETE /teams/{team}/members/{login}` takes a user out of a team; as the `delete` of users it would take the
-        user out of all lists. Where records are answered under fewer parents, that is no certain delete of the record.
-        """
-        owners: dict[Entity, int] = {}
-        for call in self.calls:
-            entity = self._answered(call)
-            if entity is not None:
-                count = len(call.route.parameters) - call.route.is_item
-                owners[entity] = min(count, owners.get(entity, count))
-        deleted = {
-            (resource.entity, len(resource.route.parameters))
-            for resource in self.found.resources
-            if resource.route is not None and resource.kind == "item" and "delete" in resource.members
-        }
-        for resource in self.found.resources:
-            if resource.kind != "item" or resource.entity is None or resource.route is None:
-                continue
-            count = len(resource.route.parameters)
-            if count - 1 <= owners.get(resource.entity, count):
-                continue
-            related = [] if "get" in resource.members else ["update", "partial_update", "delete"]
-            if any(entity is resource.entity and other < count for entity, other in deleted):
-                related = related or ["delete"]
-            for name in related:
-                if name in resource.members:
-                    call = resource.members.pop(name)
-                    resource.ignored.discard(name)
-                    expires = ("get_list",) if "get_list" in resource.members else ()
-                    resource.own.append(Own(call, expires, "check: taken for a change of the list" if expires else ""))
-
-    def _answered(self, call: Call) -> Entity | None:
-        """The entity that a GET answers with, alone or in a list."""
-        if call.method != "GET" or call.answer is None:
-            return None
-        if (known := self._known_in(call.answer)) is not None:
-            return known[0]
-        many = self.answers.many(call.answer, lambda part: self.shapes.of(part).at in self.found.by_schema)
-        return None if many is None else self.found.by_schema.get(self.shapes.of(many.items).at)
 
     # ------------------------------------------------------------------------------------------------------------ rest
 
@@ -726,6 +687,50 @@ class _Finder:
         return (
             "check: its answer is not the entity" if expires and call.route.segments == resource.list_segments else ""
         )
+
+
+def _separate_relations(finder: _Finder) -> None:
+    """Takes the changes of items that only relate records of another path to a parent out of the members.
+
+    `DELETE /teams/{team}/members/{login}` takes a user out of a team; as the `delete` of users it would take the
+    user out of all lists. If records are returned under fewer parents, that is no certain delete of the record.
+    """
+    resources = [each for each in finder.found.resources if each.kind == "item" and each.route is not None]
+    fewest = _fewest_parents(finder)
+    parents_of_deletes: dict[Entity | None, list[int]] = {}
+    for resource in resources:
+        if "delete" in resource.members:
+            parents_of_deletes.setdefault(resource.entity, []).append(resource.parents)
+    for resource in resources:
+        if resource.entity is None or resource.parents <= fewest.get(resource.entity, resource.parents):
+            continue
+        related = ["delete"] if "get" in resource.members else ["update", "partial_update", "delete"]
+        if "get" in resource.members and min(parents_of_deletes.get(resource.entity, [0])) >= resource.parents:
+            continue
+        for name in related:
+            if name in resource.members:
+                expires = ("get_list",) if "get_list" in resource.members else ()
+                check = "check: taken for a change of the list" if expires else ""
+                resource.own.append(Own(resource.members.pop(name), expires, check))
+                resource.ignored.discard(name)
+
+
+def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
+    """The fewest parents under which a GET returns each entity, alone or in a list."""
+    found: dict[Entity, int] = {}
+    by_schema, shapes = finder.found.by_schema, finder.shapes
+    for call in finder.calls:
+        if call.method != "GET" or call.answer is None:
+            continue
+        known = finder.known_in(call.answer)
+        entity = None if known is None else known[0]
+        if entity is None:
+            many = finder.answers.many(call.answer, lambda part: shapes.of(part).at in by_schema)
+            entity = None if many is None else by_schema.get(shapes.of(many.items).at)
+        if entity is not None:
+            parents = len(call.route.parameters) - call.route.is_item
+            found[entity] = min(parents, found.get(entity, parents))
+    return found
 
 
 def _place(found: Route) -> Place:
