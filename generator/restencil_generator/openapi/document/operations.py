@@ -48,7 +48,7 @@ _COLLECTION_STYLES: Final = {
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _MOST_PARAMETERS: Final = 100
 _OPERATORS: Final = "+#./;?&*"
-_METHOD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _OWN_WORDS: Final = frozenset(("name", "in", "required", "allowEmptyValue", "collectionFormat", "style", "explode"))
 
 
@@ -118,7 +118,7 @@ class Operations:
 
     def _is_usual(self, written: _Written) -> bool:
         parameters = written.asked.path.count("{")
-        if not _METHOD.match(written.asked.method):
+        if not _TOKEN.match(written.asked.method):
             reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
         elif parameters > _MOST_PARAMETERS:
             reason = f"its path has {parameters:,} parameters, and at most {_MOST_PARAMETERS} are read"
@@ -237,6 +237,8 @@ class Operations:
                 place, name = each.value.get("in"), each.value.get("name")
                 if place in ("body", "formData"):
                     held[str(place), str(name)] = each
+                elif place == "header" and isinstance(name, str) and name and not _TOKEN.match(name):
+                    self._malformed(each.where, "a header with a name that HTTP allows", name)
                 elif isinstance(name, str) and name and isinstance(place, str) and place in _PLACES:
                     text = Parameter(
                         name, _PLACES[place], each.where, place == "path", Part({}, each.where, made=True), "form", True

@@ -14,6 +14,7 @@ from restencil_generator.openapi.infer.names.inflection import snake_case
 from restencil_generator.openapi.infer.names.types import member_names, spare_names
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.spec_tree import Value
+from restencil_generator.spec.grammar.patterns import HTTP_WORD
 
 _PLACES: Final = ("header", "query", "cookie")
 _WORD: Final = re.compile(r"(Token|Bearer|Api-?Key|Key|JWT|Bot|OAuth|SSWS|GenieKey)", re.IGNORECASE)
@@ -74,7 +75,8 @@ class Access:
     def _form(self, scheme: SecurityScheme) -> dict[str, Value] | None:
         """A scheme in the words of the language; None where it has none, which is a finding."""
         signed = _is_signed(scheme)
-        if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and not signed:
+        is_named = scheme.place == "query" or re.fullmatch(HTTP_WORD, scheme.parameter) is not None
+        if scheme.type == "apiKey" and scheme.place in _PLACES and scheme.parameter and is_named and not signed:
             prefix = self._prefix(scheme) if scheme.place == "header" else ""
             return {scheme.place: scheme.parameter, **({"prefix": prefix} if prefix else {})}
         if scheme.type == "http" and scheme.scheme in ("basic", "bearer"):

@@ -226,7 +226,7 @@ class Bodies:
             named = [each for each in alternatives if isinstance(each, str)] if isinstance(alternatives, list) else []
             texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
             return dataclasses.replace(typed, value="string" if texts else "any")
-        return typed
+        return dataclasses.replace(typed, value=_without_choices(typed.value))
 
 
 def _allowed(field: Value, place: str) -> Value:
@@ -235,6 +235,15 @@ def _allowed(field: Value, place: str) -> Value:
         return field
     kept = {key: value for key, value in field.items() if key in rows(place)}
     return kept["type"] if len(kept) == 1 and isinstance(kept["type"], str | list) else kept
+
+
+def _without_choices(value: Value) -> Value:
+    """The type of a list or map whose items are choices, with any items."""
+    if isinstance(value, list):
+        return [_without_choices(each) for each in value]
+    if isinstance(value, dict) and "values" in value:
+        return {**value, "values": _without_choices(value["values"])}
+    return "any" if isinstance(value, dict) and ("one_of" in value or "union" in value) else value
 
 
 def _is_read_only(field: Value) -> bool:

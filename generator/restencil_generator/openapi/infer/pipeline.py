@@ -137,7 +137,8 @@ class _Writer:
 
     def _reserve(self) -> None:
         client = pascal_case(self.context.package)
-        self.context.names.reserve((client, f"Async{client}"))
+        modules = [resource.name for resource in self.context.resources]
+        self.context.names.reserve((client, f"Async{client}", *modules))
         self.context.class_names.clear()
         for resource in self.context.resources:
             name = pascal_case(resource.name)

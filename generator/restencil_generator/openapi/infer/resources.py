@@ -349,6 +349,7 @@ class _Finder:
         known = self.found.by_schema.get(schema.at)
         if known is not None and _same_key(known.key, key):
             resource.entity = known
+            resource.union = one.part if known.choices else None
             return
         entity = Entity(key, [one.record], f"type:{resource.identity}", "")
         if schema.name and known is None:
