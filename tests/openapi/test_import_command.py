@@ -320,7 +320,7 @@ def test_imports_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) ->
     [
         ('[tool.restencil.import.shop]\nsuorce = "a"', "unknown key `suorce` in [tool.restencil.import.shop]"),
         ("[tool.restencil.import.shop]", "[tool.restencil.import.shop] needs `source`"),
-        ("[tool.restencil.import.shop]\nsource = 1", "`source` in [tool.restencil.import.shop] must be a text"),
+        ("[tool.restencil.import.shop]\nsource = 1", "`source` in [tool.restencil.import.shop] must be a string"),
         (
             '[tool.restencil.import.shop]\nsource = "a"\ntags = "b"',
             "`tags` in [tool.restencil.import.shop] must be a list",
