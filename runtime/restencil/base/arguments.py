@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from .lazy_imports import unicodedata
 from .struct import Struct
 from .values import described, is_items, scalar_text
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
-
-from .lazy_imports import linecache
 
 
 def function_of(source: str, name: str, file: str, scope: dict[str, Any]) -> Any:

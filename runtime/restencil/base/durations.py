@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from .lazy_imports import logger
+from .logs import logger
 from .struct import Struct
 from .values import described
 

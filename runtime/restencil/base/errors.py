@@ -299,3 +299,11 @@ def _restored(kind: type[RestencilError], args: tuple[Any, ...], members: dict[s
     error.args = args
     error.__dict__.update(members)
     return error
+
+
+def reason_of(error: BaseException) -> str:
+    """The reason of a failure for logs, without what a server responded and without data."""
+    kind = type(error).__name__
+    if not isinstance(error, NetworkError):
+        return kind
+    return f"{kind}: {error}" if error.response is None else f"{kind} with status {error.status}"

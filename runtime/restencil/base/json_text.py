@@ -6,13 +6,14 @@ behaves the same with and without it.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
+import json
 from collections.abc import Callable, Iterable
 from functools import cache
 from math import isfinite
 from typing import Any, Final, NoReturn
 
-from .lazy_imports import dataclasses, json
 from .values import described, is_dict, is_list, is_mapping
 
 _LEVELS: Final = 500

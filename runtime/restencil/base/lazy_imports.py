@@ -1,38 +1,19 @@
-"""Modules that are imported when they are first used: each of them takes longer than most of this library.
+"""Standard modules that only some programs need, imported when they are first used.
 
-They are taken from here as they would be imported: `from .lazy import asyncio, json`.
+Blocking code never needs asyncio, and only a storage in a folder needs sqlite3. (Benchmark: import of a package.)
 """
 
 from __future__ import annotations
 
 import sys
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "LazyModule",
-    "asyncio",
-    "base64",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "email_utils",
-    "hashlib",
-    "inspect",
-    "json",
-    "linecache",
-    "logger",
-    "logging",
-    "sqlite3",
-    "unicodedata",
-    "urls",
-    "uuid",
-]
+__all__ = ["LazyModule", "asyncio", "sqlite3"]
 
 
 class LazyModule:
-    """Stands for a module: `json = LazyModule("json")`. A name that was looked up once is kept."""
+    """A module that is imported when one of its names is first used: `sqlite3 = LazyModule("sqlite3")`."""
 
     def __init__(self, module: str) -> None:
         self.__module = module
@@ -44,7 +25,7 @@ class LazyModule:
 
 
 class _LazyAsyncio(LazyModule):
-    """asyncio, which blocking code never needs: where it was not imported, no loop is running."""
+    """asyncio, in which no loop is running as long as nobody imported it."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "_get_running_loop" and "asyncio" not in sys.modules:
@@ -56,53 +37,9 @@ def _no_loop() -> None:
     return None
 
 
-class _LazyLogger:
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(_logger(), name)
-        setattr(self, name, found)
-        return found
-
-
-@cache
-def _logger() -> Any:
-    found = logging.getLogger("restencil")
-    found.addHandler(logging.NullHandler())
-    return found
-
-
 if TYPE_CHECKING:
     import asyncio
-    import base64
-    import dataclasses
-    import datetime
-    import decimal
-    import email.utils as email_utils
-    import hashlib
-    import inspect
-    import json
-    import linecache
-    import logging
     import sqlite3
-    import unicodedata
-    import urllib.parse as urls
-    import uuid
-
-    logger: logging.Logger
-    """The logger of the library; what nobody asked to see is not printed."""
 else:
     asyncio = _LazyAsyncio("asyncio")
-    base64 = LazyModule("base64")
-    dataclasses = LazyModule("dataclasses")
-    datetime = LazyModule("datetime")
-    decimal = LazyModule("decimal")
-    email_utils = LazyModule("email.utils")
-    hashlib = LazyModule("hashlib")
-    inspect = LazyModule("inspect")
-    json = LazyModule("json")
-    linecache = LazyModule("linecache")
-    logging = LazyModule("logging")
     sqlite3 = LazyModule("sqlite3")
-    unicodedata = LazyModule("unicodedata")
-    urls = LazyModule("urllib.parse")
-    uuid = LazyModule("uuid")
-    logger = _LazyLogger()

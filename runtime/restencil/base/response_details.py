@@ -6,13 +6,13 @@ that hooks make themselves, say what their own members say.
 
 from __future__ import annotations
 
+import datetime
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from .json_text import decode_json
-from .lazy_imports import datetime
 from .transport import public_url
 from .values import is_dict, is_list
 

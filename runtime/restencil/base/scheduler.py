@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, Protocol, runtime_checkable
 
 from .fork import reset_in_child
-from .lazy_imports import logger
+from .logs import logger
 
 __all__ = ["Handle", "Scheduler", "ThreadScheduler", "WaitingScheduler", "block", "sleep"]
 

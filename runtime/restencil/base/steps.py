@@ -7,11 +7,10 @@ is open.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
-
-from .lazy_imports import inspect
 
 if TYPE_CHECKING:
     from .transport import AwaitingTransport, BlockingTransport

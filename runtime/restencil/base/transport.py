@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Coroutine, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
-
-from .lazy_imports import urls
+from urllib import parse as urls
 
 if TYPE_CHECKING:
     from .durations import Timeout

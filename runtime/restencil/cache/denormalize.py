@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, read_only, same_json, text_of
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
 from ..schema.stored import is_partial, record_of

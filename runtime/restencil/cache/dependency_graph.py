@@ -7,9 +7,9 @@ result, and a write costs what depends on it.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.lazy_imports import json
 from ..base.values import UNDEFINED
 from ..schema.protocol import definitions
 from .tables import Cell

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
 from ..base.freshness import is_strong
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.containers import Choice, Union

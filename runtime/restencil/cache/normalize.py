@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
 from ..schema.collection import append
 from ..schema.protocol import EntityNode, Schema

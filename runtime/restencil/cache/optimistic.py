@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.errors import AbortOptimistic, ProcessingError
 from ..base.exception_copy import kept
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch

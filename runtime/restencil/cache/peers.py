@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from .actions import PeerMutated, Reset, SetError, SetResponse
 
 if TYPE_CHECKING:

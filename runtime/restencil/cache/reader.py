@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..base.errors import ConversionError
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
 from ..schema.collection import Collection
 from ..schema.containers import Object, Union

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
 from ..base.exception_copy import kept
 from ..base.freshness import is_strong
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import (
     DICT,
     INVALID,

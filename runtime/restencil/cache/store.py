@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..base.fork import stores
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.scheduler import ThreadScheduler
 from ..base.values import INVALID, UNDEFINED, is_list
 from ..schema.protocol import MODES

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.transport import public_url
 from ..base.values import described, is_mapping
 from ..cache.store import Store

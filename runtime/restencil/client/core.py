@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, cas
 
 from ..base.errors import InvalidDataError
 from ..base.exception_copy import copy_of
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import is_mapping, kind_of
 from ..cache.actions import Action, Fetch, Meta
 from ..cache.reading import EndpointState

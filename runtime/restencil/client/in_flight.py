@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..base.lazy_imports import asyncio, hashlib, logger
-from ..base.logs import reason_of
+from ..base.errors import reason_of
+from ..base.lazy_imports import asyncio
+from ..base.logs import logger
 from .single_flight import SharedFuture
 
 if TYPE_CHECKING:

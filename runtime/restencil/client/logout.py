@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AbortError, ProcessingError
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..cache.actions import Reset, SetError
 from .manager import Manager, Next, client_of, serves_one
 

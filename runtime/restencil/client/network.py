@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
@@ -10,8 +12,8 @@ from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
 from ..base.fork import reset_in_child
 from ..base.json_text import decode_json
-from ..base.lazy_imports import asyncio, logger, logging, uuid
-from ..base.logs import RETRY, STORE, debug
+from ..base.lazy_imports import asyncio
+from ..base.logs import RETRY, STORE, debug, logger
 from ..base.steps import drive, drive_async, in_use, receiver
 from ..base.values import UNCHANGED, UNDEFINED, Repeated
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse

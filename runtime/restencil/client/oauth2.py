@@ -6,6 +6,8 @@ have one in common, and so have all clients that were given the same `OAuth2`.
 
 from __future__ import annotations
 
+import datetime
+import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Hashable
@@ -15,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..base.errors import AbortError, AuthError
-from ..base.lazy_imports import asyncio, datetime, inspect, logger
+from ..base.lazy_imports import asyncio
+from ..base.logs import logger
 from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.struct import Struct
 from ..base.values import described

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..base.calls import CONDITIONS, INERT_HEADERS, refuse_header, refuse_parameter
 from ..base.durations import timeout_of
-from ..base.lazy_imports import json
 from ..base.values import described, is_mapping
 from ..http.schemes import SHORT, Schemes
 from ..schema.record import to_wire

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import NetworkError
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.transport import public_url
 from ..base.values import described, kind_of, same_json
 from ..endpoint.lists import page_params, with_page_params

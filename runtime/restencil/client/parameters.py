@@ -10,11 +10,11 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib import parse as urls
 from weakref import WeakKeyDictionary
 
 from ..base.arguments import HIDDEN, ClientParam, Server, header_text
 from ..base.calls import WITHOUT
-from ..base.lazy_imports import urls
 from ..base.transport import has_scheme, origin_of
 from ..base.values import scalar_text
 from ..endpoint.styles import styled_string

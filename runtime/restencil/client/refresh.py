@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import AbortError
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.steps import HookCall
 from .single_flight import WaitFor, renewals_of
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.request import Request
 from .manager import Manager, Next, serves_one

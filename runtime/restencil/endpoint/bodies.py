@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.lazy_imports import hashlib, json
 from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence, kind_of
 from ..schema.codec import sending
 from ..schema.containers import Object, Values

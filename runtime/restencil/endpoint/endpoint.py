@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
+import json
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
-from ..base.lazy_imports import inspect, json
 from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport

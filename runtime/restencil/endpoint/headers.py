@@ -7,12 +7,13 @@ options of the call, which go over the headers of the endpoint when its request 
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
+from urllib import parse as urls
 
 from ..base.arguments import ArgumentText, HeaderParam, header_text
 from ..base.calls import CONDITIONS, INERT_HEADERS
-from ..base.lazy_imports import urls, uuid
 from ..base.values import is_mapping
 from ..cache.request import Arguments
 from ..schema.record import to_wire

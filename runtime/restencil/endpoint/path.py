@@ -13,13 +13,14 @@ turned once into a Python function that fills it; tracebacks show its source.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from urllib import parse as urls
 
 from ..base.code import function_of
 from ..base.errors import MissingParameterError, PathTemplateError
-from ..base.lazy_imports import unicodedata, urls
 from ..base.values import described, is_items, is_mapping, scalar_text
 
 RESERVED: Final = frozenset("(){}*+")

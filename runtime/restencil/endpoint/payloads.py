@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
+from urllib import parse as urls
 
-from ..base.lazy_imports import urls
 from ..base.response_details import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
 from ..cache.mutations import params_of_record

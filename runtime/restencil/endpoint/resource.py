@@ -7,9 +7,10 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Final, Generic, cast, overload
+from urllib import parse as urls
 from weakref import WeakSet
 
-from ..base.lazy_imports import logger, urls
+from ..base.logs import logger
 from ..base.values import described, is_mapping, text_of
 from ..cache.reach import tables_of
 from ..cache.request import PAGE

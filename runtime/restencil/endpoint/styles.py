@@ -10,10 +10,10 @@ json                 a=[1,2]           a={"b":1,"c":[2,3]}
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..base.lazy_imports import json
 from ..base.values import described, is_items, is_mapping, scalar_text, text_of
 from .path import pair_of, search_text
 

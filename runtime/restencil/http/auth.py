@@ -6,6 +6,7 @@ environment. They are read anew for every request, added just before it is sent,
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
@@ -14,7 +15,7 @@ from ..base.arguments import ClientParam, Server
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.calls import Token
 from ..base.errors import StatusError
-from ..base.lazy_imports import inspect, logger
+from ..base.logs import logger
 from ..base.response_details import url_of
 from ..base.steps import Steps
 from ..base.struct import Struct

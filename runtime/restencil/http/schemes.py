@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
+from urllib import parse as urls
 
-from ..base.lazy_imports import base64, urls
 from ..base.struct import Struct
 
 Prepared: TypeAlias = tuple[str, dict[str, str]]

@@ -6,14 +6,16 @@ neither it nor its response is part of an error.
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from urllib import parse as urls
 
 from ..base.durations import Timeout
 from ..base.errors import AuthError, NetworkError, StatusError
-from ..base.lazy_imports import base64, json, urls
 from ..base.response_details import status_line
 from ..base.steps import receiver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..storage.protocol import MOST_PLACES
 
 if TYPE_CHECKING:

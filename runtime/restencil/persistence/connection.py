@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import threading
 import time
+import uuid
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
-from ..base.lazy_imports import logger, uuid
+from ..base.logs import logger
 from ..base.values import Meta
 
 if TYPE_CHECKING:

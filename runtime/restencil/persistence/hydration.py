@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import (
     INVALID,
     UNDEFINED,

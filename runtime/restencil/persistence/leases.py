@@ -8,13 +8,14 @@ Both it does for all at once, as who sends a lot must not be too slow to keep wh
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.lazy_imports import hashlib, logger
+from ..base.logs import logger
 from ..storage.protocol import leases_of
 from .connection import LEASE_LENGTH
 from .loader_thread import LoaderThread

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy_imports import asyncio, logger
+from ..base.lazy_imports import asyncio
+from ..base.logs import logger
 from .storage_query import Asking, WouldBlock, ask_apart, ask_here
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import ResetError
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.store_state import Transition
 from ..cache.tables import WHOLE

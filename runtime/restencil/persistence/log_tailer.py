@@ -7,7 +7,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 
 if TYPE_CHECKING:
     from ..storage.protocol import Changes, Storage

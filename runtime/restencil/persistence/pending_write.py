@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta
 from ..cache.tables import EMPTY
 from ..cache.write_set import Items, Joins

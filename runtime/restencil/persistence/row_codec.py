@@ -9,6 +9,7 @@ never comes, false and true for the marks 0 and 1) and `$told` (its validator: s
 
 from __future__ import annotations
 
+import json
 import re
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,9 +17,9 @@ from functools import lru_cache
 from math import inf
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
+from urllib import parse as urls
 
 from ..base.json_text import decode_json, encode_exactly
-from ..base.lazy_imports import json, urls
 from ..base.values import UNDEFINED, Meta, is_dict, is_list
 from ..cache.validators import Terms
 from ..schema.containers import List, Object, Values

@@ -7,12 +7,13 @@ is its endpoint's. So a changed entity loses its own rows and the results that l
 from __future__ import annotations
 
 import enum
+import hashlib
+import json
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from ..base.lazy_imports import hashlib, json
 from ..cache.request import Rules
 from ..schema.all import All
 from ..schema.codec import has_format

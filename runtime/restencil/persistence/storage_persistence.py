@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from math import inf
 from typing import TYPE_CHECKING, Any
+from urllib import parse as urls
 from weakref import WeakSet, ref
 
-from ..base.lazy_imports import logger, urls
+from ..base.logs import logger
 from ..base.values import described
 from ..cache.actions import Freshen, SetResponse
 from ..cache.persistence_port import StorageStats

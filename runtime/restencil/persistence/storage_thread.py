@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.json_text import encode_exactly
-from ..base.lazy_imports import logger
+from ..base.logs import logger
 
 if TYPE_CHECKING:
     from .connection import StorageConnection

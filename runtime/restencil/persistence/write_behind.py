@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import StorageDown, StorageError
-from ..base.lazy_imports import asyncio, logger
+from ..base.lazy_imports import asyncio
+from ..base.logs import logger
 from ..base.values import UNDEFINED
 from .apply_remote import apply_remote
 from .bulk_invalidation import BulkInvalidation

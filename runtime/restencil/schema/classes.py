@@ -6,6 +6,7 @@ of the class runs on write; an instance is built by the class's own constructor 
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 import typing
@@ -14,7 +15,6 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy_imports import inspect
 from ..base.values import (
     INVALID,
     SCALARS,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import enum
 import types
 import typing
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from email import utils as email_utils
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, Union
 
-from ..base.lazy_imports import datetime, decimal, email_utils, uuid
 from ..base.values import DICT, LIST, MAPPING, SCALARS, ReadOnlyDict, ReadOnlyList, is_items
 
 Convert: TypeAlias = Callable[[Any], Any]

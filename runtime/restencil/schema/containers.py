@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..base.errors import ProcessingError
-from ..base.lazy_imports import json, logger
+from ..base.logs import logger
 from ..base.values import (
     DICT,
     INVALID,

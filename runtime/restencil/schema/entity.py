@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -10,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, dataclass_transform
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy_imports import inspect, json, logger
+from ..base.logs import logger
 from ..base.values import (
     DICT,
     INVALID,

@@ -5,11 +5,12 @@ None of those libraries is imported: where there is an instance, its library is 
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..base.lazy_imports import dataclasses, datetime
 from ..base.values import UNDEFINED, kind_of
 
 

@@ -5,11 +5,11 @@ None of those libraries is imported: where there is a class, its library is ther
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from ..base.lazy_imports import dataclasses
 from ..base.values import UNDEFINED
 from .foreign import is_pydantic
 

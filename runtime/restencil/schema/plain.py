@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.json_text import decode_json, encode_json
-from ..base.lazy_imports import json
 from ..base.values import SCALARS, UNDEFINED, described, is_dict, is_list, is_mapping, kind_of
 from .foreign import members_of
 

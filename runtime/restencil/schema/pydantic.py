@@ -5,6 +5,8 @@ pydantic goes by the annotations: it validates and writes Python values, whateve
 
 from __future__ import annotations
 
+import datetime
+import inspect
 import sys
 import types
 import typing
@@ -16,7 +18,6 @@ from typing import Any, Final
 
 from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
 
-from ..base.lazy_imports import datetime, inspect
 from ..base.values import UNDEFINED, is_dict, is_list, kind_of
 from .protocol import EntityNode, Schema
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from ..base.lazy_imports import json
 from ..base.values import Sentinel, kind_of
 
 _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)

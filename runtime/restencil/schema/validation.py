@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import json
 import types
 import typing
 import uuid
@@ -17,7 +18,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..base.errors import ConversionError, ProcessingError
-from ..base.lazy_imports import json, logger
+from ..base.logs import logger
 from ..base.values import is_dict, is_list, is_mapping, is_sequence, with_article
 from .all import All
 from .codec import codec_of

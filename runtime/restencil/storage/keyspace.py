@@ -6,12 +6,12 @@ epoch that is over can be met again.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 from typing import Final
 
-from ..base.lazy_imports import hashlib
 from ..base.values import Meta
 from .protocol import Mark, Place, StoredResult, StoredRow
 

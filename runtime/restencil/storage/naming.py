@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from ..base.json_text import encode_json
-from ..base.lazy_imports import hashlib
 from ..base.values import described
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from ..base.durations import bounded
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.fork import within_stores
-from ..base.lazy_imports import logger, sqlite3
+from ..base.lazy_imports import sqlite3
+from ..base.logs import logger
 from ..base.values import described
 from .database import Database, Over, Retired
 from .epochs import Epochs

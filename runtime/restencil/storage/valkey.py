@@ -7,6 +7,8 @@ all of them are one for this process.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import re
 import threading
 import time
@@ -19,10 +21,10 @@ from importlib.util import find_spec
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from urllib import parse as urls
 
 from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
-from ..base.lazy_imports import hashlib, inspect, urls
 from ..base.values import described, is_dict, is_list
 from . import lua
 from .entries import entry_from_json, entry_to_json
