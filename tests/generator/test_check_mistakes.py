@@ -8,7 +8,6 @@ import pytest
 from tests.generator.cases import REFERENCE, cases, expected_file, loaded, output, pages
 
 from restencil_generator.diagnostics.codes import ADVICE, CODES, DRIFT, ERRORS, IMPORTED
-from restencil_generator.diagnostics.explanations import MORE, explained
 from restencil_generator.diagnostics.model import Place, in_order
 from restencil_generator.output.drift import Cause
 
@@ -69,8 +68,8 @@ def test_there_are_no_other_pages_of_codes() -> None:
 
 
 def test_every_advice_and_every_finding_says_why() -> None:
-    """Advice, findings of imports and drift are explained in more than a rule; and what is explained is a code."""
-    assert {*ADVICE, *IMPORTED, *DRIFT} <= {*MORE} <= {*explained()}
+    """Advice, findings of imports and drift are explained in more than a rule."""
+    assert [code for table in (ADVICE, IMPORTED, DRIFT) for code, row in table.items() if not row.explanation] == []
 
 
 def test_each_cause_of_drift_has_a_code() -> None:
@@ -81,7 +80,7 @@ def test_each_cause_of_drift_has_a_code() -> None:
 
 def test_every_code_is_in_kebab_case_and_has_a_rule() -> None:
     """A code is stable, in kebab-case, and described by a sentence."""
-    for code, rule in CODES.items():
+    for code, (rule, _) in CODES.items():
         assert code == code.lower().replace("_", "-").replace(" ", "-")
         assert rule[0].isupper()
         assert rule.endswith(".")
