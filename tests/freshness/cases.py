@@ -225,5 +225,11 @@ CASES: Final = {
         items.partial_update(id=1, body={'owner': 1}) -> 204
         teams.delete(id=2) -> 500
     """,
+    "a live read whose reference is gone": """
+        world bound=4
+        watch items.get(id=2)
+        items.update(id=2, body={'team': 2}) -> whole
+        teams.delete(id=2) -> 500
+    """,
 }
 """Programs by what they show."""

@@ -337,8 +337,9 @@ class _Judge:
         if get is None:  # nobody can ask for it by itself
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         asked = self._base.key_meta(get.key)
-        if asked is not None and getattr(asked.error, "status", None) in _GONE and asked.fetched_at < number:
-            return _FRESH  # it was asked for first, and is not there: what the result's own response says stands
+        if asked is not None and getattr(asked.error, "status", None) in _GONE:
+            # Requested first, what the result's own response says stands; else only that can tell what it refers to.
+            return _FRESH if asked.fetched_at < number else _Part(STALE, mark)
         if (
             asked is not None
             and asked.error is None
