@@ -197,8 +197,6 @@ class World:
         inner = list(node.children())
         if isinstance(node, EntitySchema):
             return self._record(node, depth)
-        if isinstance(node, schema.Union):
-            return self.value(node.choice, depth)
         if isinstance(node, Choice):
             name = choose.choice([*node.mapping, "zz"])
             found = self.value(node.mapping.get(name, inner[0]), depth - 1)

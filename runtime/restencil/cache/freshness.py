@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.values import DICT, INVALID, LIST, UNDEFINED, is_mapping, text_of
 from ..schema.collection import Collection
-from ..schema.containers import Union
 from ..schema.entity import EntitySchema, value_at
-from ..schema.one_of import OneOf
 from ..schema.stored import record_of
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from ..schema.entity import EntityModel
-    from ..schema.protocol import Schema
     from .request import Request, Rules
     from .staleness import Cell
     from .tables import ResultMeta, Shown, Tables
@@ -114,16 +111,8 @@ def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
         if type(stored) is not str or (not schema.model.single and schema.lenient_pk(params, args) != stored):
             return None
         return schema.table_key, stored
-    node: Schema | None = None
-    if isinstance(stored, DICT):
-        if isinstance(schema, Union):
-            node = schema.choice.mapping.get(stored.get("schema"))
-        elif isinstance(schema, OneOf):
-            node = schema.entities.get(stored.get("schema", ""))
-        pk = stored.get("id")
-        if isinstance(node, EntitySchema) and type(pk) is str:
-            return node.table_key, pk
-    return None
+    found = None if schema is None else schema.referred(stored)
+    return None if found is None else (found[0].table_key, found[1])
 
 
 def _result_mark(base: Tables, request: Request) -> Mark:

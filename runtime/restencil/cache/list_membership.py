@@ -20,7 +20,7 @@ from ..schema.collection import (
     identity_of_text,
     without,
 )
-from ..schema.containers import Choice, List, Object, Union
+from ..schema.containers import List, Object
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
 from .tables import Cell, Change, ListBinding, State, Tables
@@ -78,14 +78,9 @@ def _subjects(schema: Schema | None, result: Any, *, is_new: bool = False, apart
     """The entities that a response is about, not those that are nested in them."""
     if isinstance(schema, Invalidate):
         schema = schema.item
-    if isinstance(schema, Union):
-        schema = schema.choice
-    if isinstance(schema, Choice):
-        name, result = (result.get("schema"), result.get("id")) if is_dict(result) else (None, None)
-        schema = schema.mapping.get(name)
-    if isinstance(schema, EntitySchema):
-        if isinstance(result, str):
-            yield Subject(schema, result, is_new, apart)
+    found = None if schema is None else schema.referred(result)
+    if found is not None:
+        yield Subject(*found, is_new, apart)
     elif isinstance(schema, Adder):
         collection = schema.collection
         for entry in _entries(result):
@@ -255,11 +250,8 @@ class _Following:
 
     def _entry(self, collection: Collection) -> Any:
         """The entity as an item of a list: of several kinds of entities, an item says which one it is."""
-        schema, pk, item = self.subject.schema, self.subject.pk, collection.item
-        if not isinstance(item, Choice):
-            return pk
-        named = (name for name, one in item.mapping.items() if isinstance(one, EntitySchema) and one.cls is schema.cls)
-        return next(({"id": pk, "schema": name} for name in named), None)
+        item = collection.item
+        return None if item is None else item.reference(self.subject.schema, self.subject.pk)
 
     def _fits(self, collection: Collection, pk: str, record: Mapping[str, Any] | None) -> bool | None:
         """Whether a record belongs into a list; None where the list has an argument that does not decide."""

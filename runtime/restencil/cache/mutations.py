@@ -5,7 +5,7 @@ Everything is written into the change of the pass, so that it happens with the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.errors import ProcessingError
@@ -13,7 +13,6 @@ from ..base.freshness import is_strong
 from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
-from ..schema.containers import Choice, Union
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
 from ..schema.notation import schema_of
@@ -71,17 +70,14 @@ def delete(schema: Invalidate, response: Any, request: Request, writer: Normaliz
     for gone in found:
         writer.write_invalid(gone.schema.table_key, gone.pk)
     writer.deleted = [(gone.schema, gone.pk) for gone in found]
-    name, _, pk = found[0]
-    return {"id": pk, "schema": name} if isinstance(schema.item, Choice) else pk
+    return None if schema.item is None else schema.item.reference(found[0].schema, found[0].pk)
 
 
 def _named(item: Schema | None, value: Any, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
     """What an answer, or the URL parameters, name: one entity, or of a polymorphic resource those with this key."""
+    if item is None:
+        return []
     if is_mapping(value):
-        if isinstance(item, EntitySchema):
-            return _gone(None, item, _pk_of(item, value, writer))
-        if not isinstance(item, Choice):
-            return []
         name, chosen = item.select(value, value, None)
         if isinstance(chosen, EntitySchema):
             return _gone(name, chosen, _pk_of(chosen, value, writer))
@@ -91,10 +87,8 @@ def _named(item: Schema | None, value: Any, params: Mapping[str, Any], writer: N
     pk = usable_pk(value) if type(value) in SCALARS and value != "" else None
     if pk is None:
         return []
-    if isinstance(item, Choice):
-        return _held(item, lambda schema: pk, writer)
     if not isinstance(item, EntitySchema):
-        return []
+        return _held(item, lambda schema: pk, writer)
     # A text such as "deleted" names nothing where something else is known.
     speaks = writer.is_stored(item.table_key, pk) or item.lenient_pk(params, writer.args) is None
     return _gone(None, item, pk if speaks else None)
@@ -104,7 +98,7 @@ def _gone(name: Any, schema: EntitySchema, pk: str | None) -> list[Gone]:
     return [] if pk is None else [Gone(name, schema, pk)]
 
 
-def _held(item: Choice, pk_of: Callable[[EntitySchema], str | None], writer: Normalization) -> list[Gone]:
+def _held(item: Schema, pk_of: Callable[[EntitySchema], str | None], writer: Normalization) -> list[Gone]:
     """In each table that holds it, what a primary key of unknown type names."""
     found: list[Gone] = []
     for name, schema in entities_of(item):
@@ -114,12 +108,9 @@ def _held(item: Choice, pk_of: Callable[[EntitySchema], str | None], writer: Nor
     return found
 
 
-def entities_of(item: Schema | None) -> Iterator[tuple[Any, EntitySchema]]:
+def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
     """The entities that a schema of one entity is about, each with its name where there are several."""
-    item = item.item if isinstance(item, Invalidate) else item
-    item = item.choice if isinstance(item, Union) else item
-    pairs = item.mapping.items() if isinstance(item, Choice) else ((None, item),)
-    return ((name, schema) for name, schema in pairs if isinstance(schema, EntitySchema))
+    return () if item is None else item.entities.items()
 
 
 def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization) -> str | None:

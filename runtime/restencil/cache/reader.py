@@ -18,10 +18,9 @@ from ..base.errors import ConversionError
 from ..base.logs import logger
 from ..base.values import DICT, INVALID, UNDEFINED, Sentinel, kind_of
 from ..schema.collection import Collection
-from ..schema.containers import Object, Union
+from ..schema.containers import Object
 from ..schema.entity import UNUSABLE, EntitySchema, usable_pk
 from ..schema.notation import schema_of
-from ..schema.one_of import OneOf
 from ..schema.protocol import definitions, is_plain
 from ..schema.stored import record_of
 from .denormalize import Denormalization
@@ -491,17 +490,11 @@ def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
 
 def _unanswered(state: State, request: Request, schema: Schema, query_key: Any) -> str | None:
     """Why an entity that came with other responses does not answer a request, in words; None where it does."""
-    node: Schema | None = schema
-    attribute = None
-    if isinstance(schema, Union) and isinstance(query_key, DICT):
-        node, query_key = schema.choice.mapping.get(query_key.get("schema")), query_key.get("id")
-        attribute = schema.choice.attribute
-    elif isinstance(schema, OneOf) and isinstance(query_key, DICT):
-        node, query_key = schema.entities.get(query_key.get("schema", "")), query_key.get("id")
-        attribute = schema.attribute
-    if isinstance(node, EntitySchema) and type(query_key) is str:
-        return _demand(request, node, state.get(node.model.key, query_key), attribute)
-    return None
+    found = schema.referred(query_key)
+    if found is None:
+        return None
+    entity, pk = found
+    return _demand(request, entity, state.get(entity.table_key, pk), schema.attribute)
 
 
 def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any = None) -> str | None:

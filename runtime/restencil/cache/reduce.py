@@ -32,8 +32,7 @@ from ..schema.collection import Adder, Collection, list_result
 from ..schema.containers import Array, List, Object, Values
 from ..schema.derived import Deletion, Invalidate
 from ..schema.entity import EntitySchema, Relation
-from ..schema.notation import Conversion, Lazy, schema_of
-from ..schema.one_of import OneOf
+from ..schema.notation import Lazy, schema_of
 from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
@@ -830,7 +829,7 @@ def _fitting(schema: Schema, value: Any) -> Any:
         return value
     if isinstance(schema, Invalidate) and type(value) in (str, int, float) and value != "":
         return value
-    if isinstance(schema, OneOf | Conversion) and type(value) in SCALARS:
+    if schema.takes_scalars and type(value) in SCALARS:
         return value
     raise ProcessingError(
         f"expected an object or a list, found {value!r:.100}; an endpoint whose response holds no entity has "

@@ -13,14 +13,12 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
-from ..schema.containers import Choice
-from ..schema.entity import EntitySchema
 from ..schema.stored import record_of
 from .staleness import Cell as Cell
 from .staleness import StaleMarks
 
 if TYPE_CHECKING:
-    from ..schema.protocol import EntityNode
+    from ..schema.protocol import EntityNode, Schema
     from .request import Rules
     from .validators import Terms
 
@@ -165,9 +163,8 @@ class ListBinding(NamedTuple):
     @property
     def entities(self) -> tuple[str, ...]:
         """The tables of its items."""
-        item: Any = self.collection.item
-        kinds = item.children() if isinstance(item, Choice) else (item,)
-        return tuple(dict.fromkeys(kind.table_key for kind in kinds if isinstance(kind, EntitySchema)))
+        item: Schema = self.collection.item
+        return tuple(dict.fromkeys(one.table_key for one in item.entities.values()))
 
 
 _LISTINGS: Final = 64

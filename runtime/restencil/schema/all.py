@@ -69,7 +69,7 @@ class All(Schema):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         if not isinstance(value, list):
             check_shape(self, value, writer, "a list")
-        for schema in self.entities():
+        for schema in self.listed():
             writer.open_table(schema.table_key)  # an empty list is a list: from now on the list is known
         stored = [writer.visit(self.item, entry, parent, key) for entry in items_of(value)]
         return UNDEFINED if parent is None or key is None else [entry for entry in stored if entry is not None]
@@ -80,18 +80,16 @@ class All(Schema):
         found = (echo.item(self.item, entry) for entry in items_of(value))
         return ReadOnlyList([entry for entry in found if entry is not UNDEFINED])
 
-    def entities(self) -> list[EntitySchema]:
+    def listed(self) -> list[EntitySchema]:
         """The entity types whose tables are read, in mapping order."""
-        item = self.item
-        inner = item.children() if isinstance(item, Choice) else (item,)
-        return [schema for schema in inner if isinstance(schema, EntitySchema)]
+        return [] if self.item is None else [*self.item.entities.values()]
 
     def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
         return _WHOLE
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
         tables: dict[str, list[EntitySchema]] = {}
-        for schema in self.entities():
+        for schema in self.listed():
             tables.setdefault(schema.table_key, []).append(schema)
         if not [table for table in tables if reader.table_exists(table)]:
             return INVALID
@@ -106,8 +104,7 @@ class All(Schema):
 
     def _shown_as(self, schemas: list[EntitySchema], stored: Any) -> EntitySchema:
         """Which of the types that share a table a record is of; each record is listed once."""
-        item = self.item
         chosen = None
-        if isinstance(item, Choice) and not isinstance(stored, Sentinel):
-            chosen = item.select(record_of(stored), None, None)[1]
+        if self.item is not None and len(self.item.entities) > 1 and not isinstance(stored, Sentinel):
+            chosen = self.item.select(record_of(stored), None, None)[1]
         return chosen if isinstance(chosen, EntitySchema) and chosen in schemas else schemas[0]

@@ -497,12 +497,8 @@ class Mover(Adder):
     def _cell(self, entry: Any) -> tuple[str, str]:
         """Where the record of an item lies."""
         item = self.collection.item
-        if isinstance(item, Choice):
-            item = item.mapping.get(entry.get("schema")) if is_dict(entry) else None
-            entry = entry.get("id") if is_dict(entry) else None
-        if not isinstance(item, EntitySchema) or not isinstance(entry, str):
-            return _NOWHERE
-        return item.table_key, entry
+        found = None if item is None else item.referred(entry)
+        return _NOWHERE if found is None else (found[0].table_key, found[1])
 
 
 class PagedCollection(Collection):

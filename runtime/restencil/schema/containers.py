@@ -75,6 +75,18 @@ class Choice(Schema):
     def body_model(self) -> Any:
         return self
 
+    @property
+    def entities(self) -> Mapping[Any, EntitySchema]:
+        return {name: schema for name, schema in self.mapping.items() if isinstance(schema, EntitySchema)}
+
+    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
+        schema = self._reference(stored)
+        return None if schema is None else schema.referred(stored["id"])
+
+    def reference(self, entity: EntitySchema, pk: str) -> Any:
+        names = (name for name, one in self.entities.items() if one.cls is entity.cls)
+        return next(({"id": pk, "schema": name} for name in names), None)
+
     def identity(self) -> Any:
         """What two choices have in common that select alike."""
         return (tuple(self.raw.items()), self.attribute)
@@ -184,7 +196,7 @@ class Choice(Schema):
 
 
 def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | None:
-    """The schema of a container's items; a `Union` inside is hoisted.
+    """The schema of a container's items.
 
     Raises TypeError for a mapping without an attribute, and for an attribute without a mapping."""
     if attribute is not None:
@@ -196,8 +208,7 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
             f"{owner}: a mapping needs schema_attribute, the field (or function) that tells which of "
             f"{', '.join(map(str, raw))} an item is"
         )
-    schema = schema_of(raw)
-    return schema.choice if isinstance(schema, Union) else schema
+    return schema_of(raw)
 
 
 class ItemHolder(Schema):
@@ -397,7 +408,7 @@ class Values(ItemHolder):
         return self
 
 
-class Union(Schema):
+class Union(Choice):
     """One of several entities, told apart by a field or a function."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
@@ -406,41 +417,7 @@ class Union(Schema):
                 "Union needs a mapping from values to entities and schema_attribute, the field (or function) that "
                 "gives the value"
             )
-        self.choice = Choice(schema, schema_attribute, "Union")
-
-    def define(self, definition: Mapping[Any, Any]) -> None:
-        """Merges further kinds in; a later one wins."""
-        self.choice.define(definition)
-
-    def children(self) -> Iterable[Schema | None]:
-        return (self.choice,)
-
-    @property
-    def title(self) -> str:
-        return self.choice.title
-
-    @property
-    def wire_model(self) -> Any:
-        return self.choice
-
-    @property
-    def body_model(self) -> Any:
-        return self.choice
-
-    def keys(self, value: Any, *, decode: bool = False) -> Any:
-        return self.choice.keys(value, decode=decode)
-
-    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
-        return self.choice.normalize(value, parent, key, writer)
-
-    def denormalize(self, stored: Any, reader: Reader) -> Any:
-        return self.choice.denormalize(stored, reader)
-
-    def echo(self, value: Any, echo: Echo) -> Any:
-        return self.choice.echo(value, echo)
-
-    def query_key(self, args: tuple[Any, ...], reader: Reader) -> Any:
-        return self.choice.query_key(args, reader)
+        super().__init__(schema, schema_attribute, "Union")
 
 
 class Object(Schema):

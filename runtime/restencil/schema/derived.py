@@ -34,6 +34,10 @@ class Invalidate(Schema):
         return (self.item,)
 
     @property
+    def entities(self) -> Mapping[Any, EntitySchema]:
+        return {} if self.item is None else self.item.entities
+
+    @property
     def title(self) -> str:
         return title_of(self.item, "Invalidate")
 

@@ -20,6 +20,8 @@ T = TypeVar("T")
 class Conversion(Schema):
     """A plain callable that turns a stored value into what is handed out, never called on None."""
 
+    takes_scalars = True
+
     def __init__(
         self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any, model: Any = None
     ) -> None:

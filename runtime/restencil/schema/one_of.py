@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..base.values import DICT, MAPPING, SCALARS, UNDEFINED, is_mapping, is_sequence, kind_of, read_only
 from .codec import Codec, codec_of
 from .containers import List, Object, Values
-from .entity import nested_instance
+from .entity import EntitySchema, nested_instance
 from .notation import Conversion, Lazy, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, title_of
 from .record import Model, Record, class_record, is_instance, to_wire
@@ -108,6 +108,8 @@ class OneOf(Schema):
     Raises TypeError for what is no list of types.
     """
 
+    takes_scalars = True
+
     def __init__(
         self, alternatives: Iterable[Any], attribute: str = "", values: Mapping[Any, Any] | None = None
     ) -> None:
@@ -121,8 +123,7 @@ class OneOf(Schema):
         self._alternatives: tuple[Alternative, ...] | None = None
         self._by_kind: dict[str, tuple[Alternative, ...]] = {}
         self._by_mark: dict[tuple[type[Any], Any], Alternative] = {}
-        self.entities: dict[str, EntityNode] = {}
-        """The entities among the types, by the name under which a stored reference has them."""
+        self._entities: dict[str, EntitySchema] = {}
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
@@ -130,8 +131,8 @@ class OneOf(Schema):
         found = self._alternatives
         if found is None:
             found = tuple(map(_alternative, self.raw))
-            entities = {one.name: one.schema for one in found if isinstance(one.schema, EntityNode)}
-            self.entities = entities
+            entities = {one.name: one.schema for one in found if isinstance(one.schema, EntitySchema)}
+            self._entities = entities
             kinds = {kind for one in found for kind in one.kinds}
             self._by_kind = {kind: tuple(one for one in found if kind in one.kinds) for kind in kinds}
             if len(entities) == 1:  # a text or number beside it is its primary key
@@ -142,6 +143,25 @@ class OneOf(Schema):
                 self._by_mark = self._marks(found)
             self._alternatives = found
         return found
+
+    @property
+    def entities(self) -> Mapping[Any, EntitySchema]:
+        _ = self.alternatives  # resolves them
+        return self._entities
+
+    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+        found = self.of(value)
+        return (None, None) if found is None or not found.is_entity else (found.name, found.schema)
+
+    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
+        if not isinstance(stored, DICT) or stored.keys() != _REFERENCE or type(stored["schema"]) is not str:
+            return None
+        node = self.entities.get(stored["schema"])
+        return None if node is None else node.referred(stored["id"])
+
+    def reference(self, entity: EntitySchema, pk: str) -> Any:
+        names = (name for name, one in self.entities.items() if one.cls is entity.cls)
+        return next(({"id": pk, "schema": name} for name in names), None)
 
     def _marks(self, found: tuple[Alternative, ...]) -> dict[tuple[type[Any], Any], Alternative]:
         """What each value of the attribute stands for: through `values`, else constants, else names."""

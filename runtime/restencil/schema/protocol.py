@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
 from .codec import Codec, codec_of
+
+if TYPE_CHECKING:
+    from .entity import EntitySchema
 
 Compiled: TypeAlias = Callable[..., Any]
 """A function that was made for one schema, which does what the schema's own method does."""
@@ -255,6 +258,32 @@ class Schema:
     def children(self) -> Iterable[Schema | None]:
         """The schemas directly inside this one, in declaration order."""
         return ()
+
+    attribute: Any = None
+    """What tells which entity a value is, a field or a function, where it may be several."""
+    takes_scalars = False
+    """Whether a response that is a string or a number may be a value of it."""
+
+    @property
+    def entities(self) -> Mapping[Any, EntitySchema]:
+        """The entities that one value of it may be, by their names in stored references; one without a name: None."""
+        return {}
+
+    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+        """The name and the schema of the entity that a value in wire form is; (None, None) where it is none."""
+        return None, None
+
+    def undecided(self, value: Any, parent: Any, key: str | None) -> bool:
+        """Whether a value does not say which of several entities it is."""
+        return False
+
+    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
+        """The entity and the primary key that a stored value refers to; None where it refers to none."""
+        return None
+
+    def reference(self, entity: EntitySchema, pk: str) -> Any:
+        """The stored value that refers to an entity; None where a value cannot be that entity."""
+        return None
 
     @property
     def title(self) -> str:

@@ -233,10 +233,6 @@ def _conversion(schema: Conversion, value: Any, path: str) -> Iterator[Misfit]:
         yield Misfit(path, value, f"what {schema.title} converts")
 
 
-def _union(schema: Union, value: Any, path: str) -> Iterator[Misfit]:
-    return _choice(schema.choice, value, path)
-
-
 def _collection(schema: Collection, value: Any, path: str) -> Iterator[Misfit]:
     return _list(schema.inner, value, path)
 
@@ -253,7 +249,7 @@ _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] 
     All: _list,
     Object: _object,
     Choice: _choice,
-    Union: _union,
+    Union: _choice,
     OneOf: _one_of,
     Adder: _adder,
     Query: _query,

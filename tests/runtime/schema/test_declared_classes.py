@@ -1007,7 +1007,7 @@ def test_models_of_databases_are_no_entities() -> None:
     [
         (
             "entities: {Article: 'python:models:Article'}\nresources: {posts: {path: /posts/:id, schema: Article}}",
-            "entity 'Article' is a mapping, this is the text 'python:models:Article'",
+            "entity 'Article' is a mapping, this is the string 'python:models:Article'",
         ),
         (
             "resources: {posts: {path: /posts/:id, schema: 'python:models:Article'}}",

@@ -266,7 +266,7 @@ def test_define_merges_into_the_mapping_of_a_union() -> None:
     assert ids(desk.get(shape)) == [1]
     shape.define({"link": Link})
     assert ids(desk.get(shape)) == [1, 2]
-    assert list(union.choice.raw) == ["post"]
+    assert list(union.raw) == ["post"]
 
 
 def test_a_pending_empty_list_makes_the_table_known_while_it_is_pending() -> None:
