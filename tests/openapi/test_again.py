@@ -76,7 +76,7 @@ def result(ours: str, theirs: str, base: str = BASE, settled: Settled | None = N
 def told(ours: str, theirs: str, base: str = BASE) -> list[tuple[str, str, str]]:
     """What is said: severity, code and message."""
     found = merged(ours, theirs, base)
-    return [(problem.severity, problem.code, problem.message) for problem in (*found.conflicts, *found.told)]
+    return [(problem.severity, problem.code, problem.message) for problem in (*found.conflicts, *found.notices)]
 
 
 # -------------------------------------------------------------------------------------------------------- the table

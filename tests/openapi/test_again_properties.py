@@ -51,7 +51,7 @@ class History:
     @property
     def told_as_removed(self) -> list[str]:
         """The nodes of which the user is told that they were removed here, and that upstream changed them."""
-        return [told.message.partition(" ")[0] for told in self.merged.told if told.code == "removed-here"]
+        return [notice.message.partition(" ")[0] for notice in self.merged.notices if notice.code == "removed-here"]
 
     def in_conflict(self, path: NodePath) -> bool:
         """Whether a node, its comment, or one around or below it is in a conflict."""

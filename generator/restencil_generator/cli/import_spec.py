@@ -183,8 +183,8 @@ def _settle(console: Console, job: Job, imported: Imported, *, diff: bool, verbo
         import_job.publish(imported, settlement)
     if not console.prints_documents:
         console.note(imported.summary().rstrip("\n"))
-        console.remarks([*settlement.told, *imported.shown(verbose=verbose)], every=verbose)
-    return {**imported.data(), "told": [as_json(problem) for problem in settlement.told]}
+        console.remarks([*settlement.notices, *imported.shown(verbose=verbose)], every=verbose)
+    return {**imported.data(), "told": [as_json(problem) for problem in settlement.notices]}
 
 
 def _print_imports(console: Console, found: Sequence[Mapping[str, Any]], *, several: bool) -> None:

@@ -91,7 +91,7 @@ def job_of(configured: Import, **changed: Any) -> Job:
 class Imported:
     """What came of a document, before it is written.
 
-    `findings` are those of the reading and making as problems, with the texts that they stand in.
+    `findings` are those of the reading and making as problems, with the files that contain them.
     """
 
     made: Made
@@ -153,7 +153,7 @@ def unchanged(job: Job) -> Path | None:
 
 def _last(job: Job) -> Record | None:
     """The record of the last import of this source."""
-    folder = state.beside(job.out or job.folder / "spec.yaml")
+    folder = state.record_folder(job.out or job.folder / "spec.yaml")
     source = state.named(job.source, folder.parent)
     for record in state.records(folder):
         if record.source == source and job.options.package in ("", record.package):
@@ -162,7 +162,7 @@ def _last(job: Job) -> Record | None:
 
 
 def prepare(job: Job, step: Step = lambda text: None) -> Imported:
-    """Reads the source and makes the spec. Raises `Failure` where that cannot be done."""
+    """Reads the source and makes the spec. Raises `Failure` if that is impossible."""
     step(f"reading {job.source}")
     files = Files(job.source, job.options.root)
     version_of(files.source.value, files.source.name)
@@ -180,7 +180,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
     _check_package(package, document.source)
     step(f"making the spec of {package}")
     out = job.target(package)
-    last = state.read_record(state.beside(out), package)
+    last = state.read_record(state.record_folder(out), package)
     made = None if exported is None else make_again(document, job.options, package, exported)
     if made is None:
         known = _last_of(last, out, package)
@@ -204,7 +204,7 @@ def prepare(job: Job, step: Step = lambda text: None) -> Imported:
 
 def _last_of(record: Record | None, out: Path, package: str) -> PreviousChoices:
     """What the last import chose."""
-    folder = state.beside(out)
+    folder = state.record_folder(out)
     base = state.read_base(folder, package)
     names = {} if record is None else {each.identity: path.rpartition(".")[2] for path, each in record.nodes.items()}
     if base is None:
@@ -213,13 +213,13 @@ def _last_of(record: Record | None, out: Path, package: str) -> PreviousChoices:
 
 
 def settle(imported: Imported, job: Job) -> Settlement:
-    """What there is to write. Raises `Failure` where a spec stands there that was not imported or has mistakes."""
+    """The files to write. Raises `Failure` if the existing spec was not imported or has errors."""
     return resolve.settle(imported.theirs, imported.out, Settled(job.ours, job.theirs), split=job.options.split)
 
 
 def publish(imported: Imported, settlement: Settlement) -> bool:
     """Writes the spec, then the record of the import; False where nothing had to be written."""
-    folder = state.beside(imported.out)
+    folder = state.record_folder(imported.out)
     written = resolve.write(settlement.files)
     written |= state.write_file(folder / f"{imported.package}.yaml", imported.text)
     return state.write_file(folder / f"{imported.package}.json", state.record_text(imported.record)) or written
@@ -282,7 +282,7 @@ def recorded(out: Path | None) -> Record | None:
         found = _PACKAGE.search((out / "spec.yaml" if out.is_dir() else out).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return None if found is None else state.read_record(state.beside(out), found[1])
+    return None if found is None else state.read_record(state.record_folder(out), found[1])
 
 
 def _job_before(out: Path, given: Mapping[str, Any]) -> Job:

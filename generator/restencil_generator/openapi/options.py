@@ -1,4 +1,4 @@
-"""What an import is told: by the command line, by the configuration, or by the import before."""
+"""Options of an import, from the command line, the configuration or the previous import."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Options:
     """How a spec is made of a document.
 
     `package` is empty where the title gives the name. `include` and `exclude` are patterns of operations, `tags` their
-    tags; none chooses all. `required` says what a property is that nothing is said of: True certain, False optional,
-    None as the document lets suppose. `root` is the folder whose files references may reach, None for the default.
+    tags; none chooses all. `required` says whether properties without a declaration are required: True, False, or
+    None if the document decides. `root` is the folder whose files references may reach, None for the default.
     """
 
     package: str = ""

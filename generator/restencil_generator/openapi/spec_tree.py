@@ -78,8 +78,8 @@ class Tree:
         self.get(path)
         del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
         for table in (self.comments, self.origins):
-            for below in [each for each in table if each[: len(path)] == path]:
-                del table[below]
+            for inner in [each for each in table if each[: len(path)] == path]:
+                del table[inner]
 
     def nodes(self) -> Iterator[tuple[NodePath, Value]]:
         """Each node with its key path, outer ones first, in the order of the file."""

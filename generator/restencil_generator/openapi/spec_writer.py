@@ -112,7 +112,7 @@ def _is_plain(text: str, flow: bool) -> bool:
 
 
 def _without_mark(text: str) -> str:
-    """A text without the mark that a type may end with."""
+    """A type without its suffix."""
     return text[:-1] if text[-1] in "?!" else text
 
 
@@ -187,7 +187,7 @@ class _Writer:
         self.lines.append(text)
 
     def literal(self, start: str, text: str, path: NodePath, indent: int) -> None:
-        """Writes a text as a literal block."""
+        """Write a string as a literal block."""
         self.line(f"{start} |" if text.endswith("\n") else f"{start} |-", path)
         body = text.removesuffix("\n")
         self.lines += [f"{' ' * (indent + 2)}{line}" if line else "" for line in body.split("\n")]
@@ -199,7 +199,7 @@ def _remark(comment: str) -> str:
 
 
 def _is_long(text: str, before: int) -> bool:
-    """Whether a text is written as a literal block: it has several lines, or one that is too long; and it can be."""
+    """Whether a string is written as a literal block: it has several lines or a very long one, and blocks allow it."""
     if _NOT_LITERAL.search(text) or _BIDI.search(text) or text[:1] in ("", " ", "\n") or text.endswith("\n\n"):
         return False
     if any(line.endswith(" ") for line in text.split("\n")):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from restencil_generator.openapi.document.json_schema import shape
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import Content, ContentKind, Finding, Part, Where
-from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.pointer import child, within
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 
@@ -48,7 +48,7 @@ def _is_xml(media: str) -> bool:
 
 
 class Contents:
-    """Reads `content`, and what stands for it in 2.0."""
+    """Reads `content`, and its equivalent in Swagger 2.0."""
 
     def __init__(self, references: References, schemas: Schemas, report: Callable[[Finding], None]) -> None:
         self._references = references
@@ -69,7 +69,7 @@ class Contents:
         for media, value in written.items():
             each = self._references.follow(child(part, value, "content", media))
             if each is None or not is_table(each.value):
-                each = Part({}, below(part.where, "content", media))
+                each = Part({}, within(part.where, "content", media))
             found.append(self._content(media, each))
         return found
 
@@ -86,7 +86,7 @@ class Contents:
             kind = "sse" if kind == "sse" else "stream"
         schema = child(part, value[key], key) if key in value else None
         if schema is None and kind == "json":
-            schema = Part({}, below(part.where, "schema"), made=True)
+            schema = Part({}, within(part.where, "schema"), made=True)
         elif schema is not None and kind == "json":
             kind = self._kind(media, schema)
         encoding = value.get("encoding")

@@ -94,9 +94,9 @@ class Fetcher:
 
     def _ask(self, address: str) -> tuple[bytes, str | None]:
         """The body behind an address, whose scheme `origin` has seen to, or where it leads."""
-        asked = urllib.request.Request(address.replace(" ", "%20"), headers=_HEADERS)  # noqa: S310 - http or https
+        request = urllib.request.Request(address.replace(" ", "%20"), headers=_HEADERS)  # noqa: S310 - http or https
         try:
-            with self._opener.open(asked, timeout=min(self._left(), _MAX_SILENCE)) as answer:
+            with self._opener.open(request, timeout=min(self._left(), _MAX_SILENCE)) as answer:
                 return self._body(answer, address), None
         except urllib.error.HTTPError as error:
             with error:

@@ -109,8 +109,8 @@ class Files:
         try:
             return self._enter(real, name, read_regular(Path(real)))
         except (OSError, Unreadable, ValueError) as error:
-            said = error.strerror if isinstance(error, OSError) else str(error)
-            found = self._by_key[real] = Refused("ref-missing", f"'{target}' cannot be read: {said}")
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            found = self._by_key[real] = Refused("ref-missing", f"'{target}' cannot be read: {reason}")
             return found
 
     def _behind_address(self, address: str) -> File | Refused:

@@ -12,7 +12,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class BadPath(Exception):
-    """A text that is no JSONPath, or one that cannot be followed; the message says why."""
+    """An invalid JSONPath, or one that cannot be evaluated; the message gives the reason."""
 
 
 def query(text: str) -> Callable[[Any], list[Path]]:

@@ -53,7 +53,7 @@ NOTHING: Final = object()
 _NAME: Final = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 MOST_ALTERNATIVES: Final = 60
 MOST_JOINED: Final = 50_000
-MOST_WAYS: Final = 1_000
+MAX_COMBINATIONS: Final = 1_000
 DEEPEST: Final = 60
 """Bounds on what schemas can be made of each other; no document that anyone wrote comes near."""
 
@@ -102,7 +102,7 @@ def format_of(value: dict[str, Any]) -> str:
 
 
 def media_of(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    """What a text is that holds something else: another format, or the bytes of a file."""
+    """The format of a string with encoded content: another media type, or the bytes of a file."""
     media = value.get("contentMediaType")
     if not isinstance(media, str) or schema.type not in ("any", "string"):
         return {}
@@ -121,7 +121,7 @@ def is_structural(part: Part) -> bool:
     return is_table(part.value) and not STRUCTURE.isdisjoint(part.value)
 
 
-def says_something(part: Part) -> bool:
+def constrains(part: Part) -> bool:
     """Whether an alternative says what a value is, rather than which properties go together."""
     value = part.value
     if not is_table(value):
@@ -198,7 +198,7 @@ _NO_NAMES: Final = frozenset(
 
 
 def name_of(where: Where) -> str:
-    """The name of a schema that stands in a place where schemas have names; else an empty text."""
+    """The name of a component schema; an empty string for other schemas."""
     path = keys(where.pointer)
     if "&" in where.pointer or not _NO_NAMES.isdisjoint(path[-2:]):
         return ""

@@ -112,7 +112,7 @@ class Schema:
     alternatives: tuple[Part, ...] = ()
     discriminator: Discriminator | None = None
     content_type: str = ""
-    """Of a text that holds another format, or of a file."""
+    """The media type of encoded content in a string, or of a file."""
     title: str = ""
     description: str = ""
     deprecated: bool = False
@@ -151,7 +151,7 @@ class Parameter:
 class Content:
     """One form of a body or an answer.
 
-    `type` is the media type as written, `kind` what it is. `schema` is None where nothing is said of it; for `sse` and
+    `type` is the media type as written, `kind` what it is. `schema` is None if none is declared; for `sse` and
     `stream` it is that of one event or item, if it is said. `encoding` is that of OpenAPI, by property.
     """
 
@@ -271,7 +271,7 @@ class Operation:
     `path` is the template without query and fragment; `query` holds the literal query that stood in the path, `headers`
     the header parameters that can have one value alone. `key` is the path as the document writes it. `parameters` hold
     those of the path; each parameter of `path` is among them, in the path's order, and before all others. `errors` are
-    the answers that are no success. `security` is None where that of the document holds; `servers` are those of the
+    the answers that are no success. `security` is None if that of the document applies; `servers` are those of the
     operation alone.
     """
 

@@ -30,10 +30,10 @@ from restencil_generator.openapi.document.model import (
     Server,
     Where,
 )
-from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.pointer import child, within
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
-from restencil_generator.openapi.document.select import Asked, Choice
+from restencil_generator.openapi.document.select import Choice, OperationKey
 
 _PLACES: Final[Mapping[str, ParameterPlace]] = {
     "path": "path", "query": "query", "header": "header", "cookie": "cookie", "querystring": "querystring"
@@ -63,9 +63,9 @@ class Whole:
 
 
 class _Written(NamedTuple):
-    """An operation as it is written, and the path item that it stands in."""
+    """An operation in the document, and the path item that contains it."""
 
-    asked: Asked
+    selector: OperationKey
     item: Part
     part: Part
 
@@ -102,29 +102,29 @@ class Operations:
             if not key.startswith("x-")
             for written in self._written(child(paths, paths.value[key], key), key)
         ]
-        self._choice.check([written.asked for written in every])
-        chosen = [written for written in every if self._choice.has(written.asked)]
+        self._choice.check([written.selector for written in every])
+        chosen = [written for written in every if self._choice.has(written.selector)]
         self.found = len(chosen)
         read = [self._contained(written) for written in chosen if self._is_usual(written)]
         return self._each_once([operation for operation in read if operation is not None])
 
     def _contained(self, written: _Written) -> Operation | None:
         """An operation; None, with a finding, where reading it fails."""
-        text, where = f"{written.asked.method} {written.asked.path}", written.part.where
+        text, where = f"{written.selector.method} {written.selector.path}", written.part.where
         operation = contained(self._report, text, where, lambda: self._operation(written), None)
         if operation is None:
             self.left_out.append(LeftOut(text, "reading it failed", where))
         return operation
 
     def _is_usual(self, written: _Written) -> bool:
-        parameters = written.asked.path.count("{")
-        if not _TOKEN.match(written.asked.method):
-            reason = f"{quoted(written.asked.method)} is no method that HTTP allows"
+        parameters = written.selector.path.count("{")
+        if not _TOKEN.match(written.selector.method):
+            reason = f"{quoted(written.selector.method)} is no method that HTTP allows"
         elif parameters > _MOST_PARAMETERS:
             reason = f"its path has {parameters:,} parameters, and at most {_MOST_PARAMETERS} are read"
         else:
             return True
-        text = f"{written.asked.method} {quoted(written.asked.path, 200)[1:-1]}"
+        text = f"{written.selector.method} {quoted(written.selector.path, 200)[1:-1]}"
         self.left_out.append(LeftOut(text, reason, written.part.where))
         return False
 
@@ -133,8 +133,8 @@ class Operations:
         kept: dict[tuple[str, str, tuple[tuple[str, str], ...], object], Operation] = {}
         ids: dict[str, Operation] = {}
         for operation in operations:
-            told_apart = operation.headers or (operation.where.pointer if operation.method != "GET" else ())
-            shown = (operation.method, _BRACES.sub("{}", operation.path), operation.query, told_apart)
+            distinction = operation.headers or (operation.where.pointer if operation.method != "GET" else ())
+            shown = (operation.method, _BRACES.sub("{}", operation.path), operation.query, distinction)
             first = kept.setdefault(shown, operation)
             if first is not operation:
                 message = f"{operation.text} has the path of {first.text}, but for names; it is left out"
@@ -144,7 +144,7 @@ class Operations:
             known = ids.setdefault(operation.operation_id, operation) if operation.operation_id else operation
             if known is not operation:
                 message = f"the operationId {quoted(operation.operation_id)} is that of {known.text} too"
-                self._found("operation-id-twice", message, below(operation.where, "operationId"))
+                self._found("operation-id-twice", message, within(operation.where, "operationId"))
         return list(kept.values())
 
     # ----------------------------------------------------------------------------------------------------------- a path
@@ -157,10 +157,10 @@ class Operations:
         if not is_table(item.value):
             self._malformed(item.where, "a path item", item.value)
             return
-        beside = part.value if is_table(part.value) and item is not part else {}
+        siblings = part.value if is_table(part.value) and item is not part else {}
         for name in [*METHODS, *_extra_methods(item.value)]:
             method, at = _method(item, name)
-            value = beside.get(name.lower(), at.value)
+            value = siblings.get(name.lower(), at.value)
             if value is None:
                 continue
             written = self._references.follow(Part(value, at.where)) or Part({}, at.where)
@@ -168,7 +168,7 @@ class Operations:
                 self._malformed(written.where, "an operation", written.value)
                 continue
             tags = tuple(tag for tag in _list(written.value, "tags") if isinstance(tag, str) and tag.strip())
-            yield _Written(Asked(method, key, tags), item, written)
+            yield _Written(OperationKey(method, key, tags), item, written)
 
     def _operation(self, written: _Written) -> Operation:
         (method, key, tags), item, part = written
@@ -206,10 +206,10 @@ class Operations:
         )
 
     def _template(self, key: str, where: Where) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The path alone, and the query that stands in it."""
+        """Split a path key into the path and the query that it contains."""
         path, hashed, _ = key.partition("#")
-        path, asked, text = path.partition("?")
-        if hashed or asked:
+        path, selector, text = path.partition("?")
+        if hashed or selector:
             what = "a fragment, which is cut off" if hashed else "a query, which every call sends"
             self._found("path-fragment", f"the path {quoted(key)} holds {what}", where)
         pairs = (pair.partition("=") for pair in text.split("&") if pair)
@@ -225,7 +225,7 @@ class Operations:
         for holder in (item, part):
             written = holder.value.get("parameters")
             if written is not None and not is_list(written):
-                self._malformed(below(holder.where, "parameters"), "a list of parameters", written)
+                self._malformed(within(holder.where, "parameters"), "a list of parameters", written)
                 continue
             for index, value in enumerate(written or ()):
                 each = self._references.follow(child(holder, value, "parameters", index))
@@ -315,13 +315,13 @@ class Operations:
     def _undeclared(self, name: str, path: str, where: Where) -> Parameter:
         message = f"the parameter {quoted(name)} of the path {quoted(path)} is not declared; read as string"
         self._found("parameter-undeclared", message, where)
-        schema = Part({"type": "string"}, below(where, "parameters", name), made=True)
+        schema = Part({"type": "string"}, within(where, "parameters", name), made=True)
         return Parameter(name, "path", where, True, schema, "simple", False)
 
     def _in_query(
         self, parameters: list[Parameter], query: tuple[tuple[str, str], ...], *, fragment: bool
     ) -> tuple[list[Parameter], tuple[tuple[str, str], ...]]:
-        """The parameters and the literal query, where one stands in place of the other."""
+        """The parameters and the literal query, with placeholders in the query moved to parameters."""
         by_name = {one.name: one for one in parameters}
         literal: list[tuple[str, str]] = []
         for name, value in query:
@@ -386,7 +386,7 @@ class Operations:
         kind = "multipart/form-data" if files or not forms else forms[0]
         if not files and not forms:
             kind = "application/x-www-form-urlencoded"
-        where = below(part.where, "parameters")
+        where = within(part.where, "parameters")
         made: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
         schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
         return Body(self._contents.of((kind,), schema, where)[0], bool(required), where)
@@ -397,7 +397,7 @@ class Operations:
         written = part.value.get("responses")
         if not is_table(written):
             if written is not None:
-                self._malformed(below(part.where, "responses"), "an object of answers", written)
+                self._malformed(within(part.where, "responses"), "an object of answers", written)
             return []
         found: list[Answer] = []
         for status, value in written.items():
@@ -407,7 +407,7 @@ class Operations:
             if each is None or not is_table(each.value):
                 if each is not None and each.value is not None:
                     self._malformed(each.where, "an answer", each.value)
-                each = Part({}, below(part.where, "responses", status))
+                each = Part({}, within(part.where, "responses", status))
             found.append(self._answer(part, status, each))
         return sorted(found, key=lambda answer: answer.status)
 
@@ -423,7 +423,7 @@ class Operations:
         headers = each.value.get("headers")
         return Answer(
             status=status,
-            where=below(part.where, "responses", status),
+            where=within(part.where, "responses", status),
             content=None if status in ("204", "205") else content,
             stream=stream,
             description=_text(each.value, "description"),
@@ -466,7 +466,7 @@ class Operations:
                 different.append((at, part.value, part))
         if len(different) < 2:
             return parts[0] if parts else None
-        return Part(OneOf(tuple(part for _, _, part in different)), below(where, "responses"), made=True)
+        return Part(OneOf(tuple(part for _, _, part in different)), within(where, "responses"), made=True)
 
     # --------------------------------------------------------------------------------------------------------- findings
 
@@ -517,7 +517,9 @@ def _declared_name(written: str, declared: Mapping[str, Parameter]) -> str:
 
 def _own_schema(part: Part) -> Part:
     """The schema of a parameter that is one itself, as in 2.0."""
-    return Part({key: value for key, value in part.value.items() if key not in _OWN_WORDS}, below(part.where, "schema"))
+    return Part(
+        {key: value for key, value in part.value.items() if key not in _OWN_WORDS}, within(part.where, "schema")
+    )
 
 
 def _named_examples(value: object) -> list[Any]:

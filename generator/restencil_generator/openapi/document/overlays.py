@@ -1,7 +1,7 @@
 """Overlays: corrections of a document that are applied before anything of it is read.
 
 Overlay 1.0 and 1.1. What an overlay writes keeps the place that it has there, so that findings about it name the
-overlay; what it takes out of lists moves the rest, and `Overlaid` knows where that stood.
+overlay; removing items of lists moves the rest, and `Overlaid` knows where they were.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VERSION: Final = re.compile(r"1\.([01])(?:\.\d+)?\Z")
 
 @dataclasses.dataclass(slots=True)
 class Overlaid:
-    """What overlays did to a document: where parts come from that do not stand in it as they were read."""
+    """The changes that overlays made to a document: the origin of each changed part."""
 
     texts: list[Text] = dataclasses.field(default_factory=list[Text])
     findings: list[Finding] = dataclasses.field(default_factory=list[Finding])
@@ -111,7 +111,7 @@ def apply(tree: Any, overlays: Iterable[Path]) -> tuple[Any, Overlaid]:
 
 
 def copied(value: Any) -> Any:
-    """A value of its own, in which nothing stands in two places, as aliases of YAML let it."""
+    """A deep copy without shared parts, which YAML aliases create."""
     if is_table(value):
         table: dict[str, Any] = {}
         for key, inner in value.items():

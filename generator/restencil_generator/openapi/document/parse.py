@@ -31,7 +31,7 @@ MAX_DEPTH: Final = 500
 """How deep objects and lists may be nested in each other."""
 
 MAX_NODES_BY_ALIAS: Final = 1_000_000
-"""How many nodes the aliases of a YAML text may stand for, all together."""
+"""The maximum number of nodes that the aliases of a YAML file may expand to."""
 
 _TWICE: Final = "duplicate-key"
 _BREAK: Final = {"json": re.compile(r"\r\n|[\r\n]"), "yaml": LINE_BREAK}
@@ -39,7 +39,7 @@ _BREAK: Final = {"json": re.compile(r"\r\n|[\r\n]"), "yaml": LINE_BREAK}
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Text:
-    """A text that was parsed. `oddities` are `(code, pointer, message)`, `digest` is the SHA-256 of its bytes."""
+    """A parsed file. `oddities` are `(code, pointer, message)`, `digest` is the SHA-256 of its bytes."""
 
     file: str
     text: str
@@ -58,7 +58,7 @@ _HTML: Final = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)", re.IG
 
 
 class Unreadable(Failure):
-    """A text that is no JSON and no YAML, or not of a size that is read; the message says where."""
+    """The file is neither JSON nor YAML, or is too large; the message gives the position."""
 
 
 def read_text(content: bytes, file: str) -> Text:
@@ -100,7 +100,7 @@ def _decoded(content: bytes, file: str) -> str:
         byte = f"byte 0x{content[error.start]:02x}" if error.start < len(content) else "its end"
         name = encoding.removesuffix("-sig").upper()
         raise Unreadable(
-            f"{file}:{line}:{column}: no JSON and no YAML: {byte} cannot stand in {name}; save it as UTF-8"
+            f"{file}:{line}:{column}: no JSON and no YAML: {byte} is not allowed in {name}; save it as UTF-8"
         ) from error
 
 
@@ -142,11 +142,13 @@ def _json(text: str, file: str) -> Text:
     if _SURROGATE.search(text):
         value = _without_surrogates(value)
     places = {id(holder): pointer for pointer, holder in _holders(value)} if twice else {}
-    oddities = tuple((_TWICE, f"{places.get(id(holder), '')}/{token(key)}", _said_twice(key)) for holder, key in twice)
+    oddities = tuple(
+        (_TWICE, f"{places.get(id(holder), '')}/{token(key)}", _duplicate_key_message(key)) for holder, key in twice
+    )
     return Text(file, text, "json", value, oddities)
 
 
-def _said_twice(key: str) -> str:
+def _duplicate_key_message(key: str) -> str:
     return f"the key '{visible(key[:60])}' is given twice; the last one is read"
 
 
@@ -216,9 +218,9 @@ def _yaml(text: str, file: str) -> Text:
     try:
         parse(text, file, builder.build)
     except NotYaml as error:
-        place, said = error.problem.place, error.problem.message.removeprefix("the YAML does not parse: ")
+        place, reason = error.problem.place, error.problem.message.removeprefix("the YAML does not parse: ")
         at = f":{place.line}:{place.column}" if place.line else ""
-        raise Unreadable(f"{file}{at}: no JSON and no YAML: {said}") from error
+        raise Unreadable(f"{file}{at}: no JSON and no YAML: {reason}") from error
     return Text(file, text, "yaml", builder.roots[0] if builder.roots else None, tuple(builder.oddities))
 
 
@@ -312,7 +314,9 @@ class _Builder:
                 str(len(each)) if is_list(each) else str(at)
                 for each, at in zip(self.stack[:-1], self.keys[:-1], strict=True)
             ]
-            self.oddities.append((_TWICE, "".join(f"/{token(part)}" for part in (*parts, key)), _said_twice(key)))
+            self.oddities.append(
+                (_TWICE, "".join(f"/{token(part)}" for part in (*parts, key)), _duplicate_key_message(key))
+            )
             del holder[key]
         holder[key] = value
 
@@ -352,7 +356,7 @@ class _Builder:
         self.size += nodes
         self.expanded += nodes
         if self.expanded > MAX_NODES_BY_ALIAS:
-            self._refuse(event, f"the aliases stand for more than {MAX_NODES_BY_ALIAS:,} nodes; write them out")
+            self._refuse(event, f"the aliases expand to more than {MAX_NODES_BY_ALIAS:,} nodes; write them out")
         return value
 
     def _refuse(self, event: Any, why: str) -> NoReturn:
@@ -361,7 +365,7 @@ class _Builder:
 
 
 def _scalar(text: str) -> Any:
-    """The value of a text without quotes; numbers that JSON cannot hold stay text."""
+    """The value of an unquoted scalar; numbers that JSON cannot represent stay strings."""
     value = ScalarNode("", 0, 0, 0, 0, text, True).value
     return value if not isinstance(value, float) or math.isfinite(value) else text
 
@@ -374,16 +378,16 @@ _Span: TypeAlias = tuple[int, int]
 
 
 def places(read: Text, pointers: Iterable[str]) -> dict[str, Place]:
-    """Where in a text the pointers lead: to a scalar, to the key of an object or list, or to an item of a list; at
+    """Find the positions of pointers in a file: a scalar, to the key of an object or list, or to an item of a list; at
     least to the nearest part above."""
-    asked = dict.fromkeys(pointers)
+    every = dict.fromkeys(pointers)
     wanted: _Wanted = {}
-    for pointer in asked:
+    for pointer in every:
         inner = wanted
         for key in keys(pointer):
             inner = inner.setdefault(key, {})
     found = _json_places(read, wanted) if read.form == "json" else _yaml_places(read, wanted)
-    return {pointer: _nearest(pointer, found, read.file) for pointer in asked}
+    return {pointer: _nearest(pointer, found, read.file) for pointer in every}
 
 
 def _nearest(pointer: str, found: dict[str, Place], file: str) -> Place:
@@ -418,9 +422,9 @@ def _json_places(read: Text, wanted: _Wanted) -> dict[str, Place]:
             if inner is None:
                 at = decoder.raw_decode(text, at)[1]
             else:
-                below = f"{pointer}/{token(key)}"
-                begin, at = at, value(at, inner, below)
-                found[below] = (start, end) if text[begin] in "{[" else (begin, at)
+                inner_pointer = f"{pointer}/{token(key)}"
+                begin, at = at, value(at, inner, inner_pointer)
+                found[inner_pointer] = (start, end) if text[begin] in "{[" else (begin, at)
             at = space(at)
             if text[at] == ",":
                 at = space(at + 1)
@@ -479,13 +483,13 @@ class _Seeker:
             top[3] = ("", event)
             return {}, ""
         inner = wanted.get(key)
-        below = f"{pointer}/{token(key)}"
+        inner_pointer = f"{pointer}/{token(key)}"
         if inner is not None:
             shown = event if type(event).__name__ == "ScalarEvent" else begin
             start, end = shown.start_mark, shown.end_mark
             last = end.column if end.line == start.line and end.column > start.column else start.column + 1
-            self.found[below] = Place(self.file, start.line + 1, start.column + 1, start.line + 1, last + 1)
-        return inner or {}, below
+            self.found[inner_pointer] = Place(self.file, start.line + 1, start.column + 1, start.line + 1, last + 1)
+        return inner or {}, inner_pointer
 
 
 def _yaml_places(read: Text, wanted: _Wanted) -> dict[str, Place]:

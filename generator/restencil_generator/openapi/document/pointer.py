@@ -10,7 +10,7 @@ from restencil_generator.openapi.document.model import Part, Where
 
 
 def token(key: str) -> str:
-    """A key as it stands in a pointer."""
+    """A key, escaped for a pointer."""
     return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 
@@ -24,14 +24,14 @@ def pointer(path: Iterable[str | int]) -> str:
     return "".join(f"/{token(str(key))}" for key in path)
 
 
-def below(where: Where, *path: str | int) -> Where:
+def within(where: Where, *path: str | int) -> Where:
     """The place that these keys and indices lead to."""
     return Where(where.file, where.pointer + pointer(path))
 
 
 def child(part: Part, value: Any, *path: str | int) -> Part:
     """A part of a part."""
-    return Part(value, below(part.where, *path))
+    return Part(value, within(part.where, *path))
 
 
 def has(tree: Any, at: str) -> bool:

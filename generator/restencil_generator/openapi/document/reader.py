@@ -1,7 +1,7 @@
 """A document is read: from its text, whatever version it is written in, to a `Document`.
 
 `read` raises `Failure` where there is no document: a source that cannot be read, that is no JSON and no YAML, or that
-is something else than OpenAPI. Whatever stands in a document never makes it raise; it is a finding.
+is something else than OpenAPI. No content of a document makes it raise; problems are findings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from restencil_generator.openapi.document.model import (
     Where,
 )
 from restencil_generator.openapi.document.operations import Operations, Whole, requirements
-from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.pointer import child, within
 from restencil_generator.openapi.document.refs import References
 from restencil_generator.openapi.document.schemas import Schemas
 from restencil_generator.openapi.document.select import Choice
@@ -113,7 +113,7 @@ class _Reader:
         self._version, self._old, minor = version_of(self._tree, files.source.name)
         if minor > _NEWEST:
             message = f"OpenAPI {self._version} is newer than 3.{_NEWEST}, and read as that"
-            self._report(Finding("version-newer", message, below(self._root.where, "openapi"), "note"))
+            self._report(Finding("version-newer", message, within(self._root.where, "openapi"), "note"))
         for file in files.all:
             for code, pointer, message in file.text.oddities:
                 self._report(Finding(code, message, Where(file.name, pointer)))
@@ -177,11 +177,11 @@ class _Reader:
             return self._old_servers()
         servers = self._servers(self._root)
         if not servers and "servers" not in self._tree:
-            return self._against("/", below(self._root.where, "openapi"), "the document names no server")
+            return self._against("/", within(self._root.where, "openapi"), "the document names no server")
         return servers
 
     def _servers(self, part: Part) -> tuple[Server, ...]:
-        """The servers that stand in a part."""
+        """The servers declared in a part."""
         written = part.value.get("servers") if not self._old else None
         found: list[Server] = []
         for index, value in enumerate(written if is_list(written) else ()):
@@ -209,13 +209,13 @@ class _Reader:
             elif re.match(r"[\w{}-]+(?:\.[\w{}-]+)+(?:[:/]|\Z)", url):  # a host alone
                 url = f"https://{url}"
             else:
-                found = self._against(url or "/", below(part.where, "url"), f"the server {quoted(url)} is relative")
+                found = self._against(url or "/", within(part.where, "url"), f"the server {quoted(url)} is relative")
                 if not found:
                     return ()
                 url = found[0].url
         if re.search(r"[\s\x00-\x20\x7f]", url):
             self._report(
-                Finding("malformed", f"{quoted(url)} is no address; it is passed over", below(part.where, "url"))
+                Finding("malformed", f"{quoted(url)} is no address; it is passed over", within(part.where, "url"))
             )
             return ()
         return (
@@ -245,13 +245,13 @@ class _Reader:
         base = f"/{base.strip('/')}" if base.strip("/") else ""
         if not host:
             why = f"the document names no host (basePath: {quoted(base or '/')})"
-            return self._against(base or "/", below(self._root.where, "basePath" if base else "swagger"), why)
+            return self._against(base or "/", within(self._root.where, "basePath" if base else "swagger"), why)
         address = self._files.address
         if not schemes and address is not None:
             schemes = [urlsplit(address).scheme]
         scheme = "https" if "https" in schemes or not schemes else schemes[0]
         if re.search(r"[\s/]", host.removesuffix("/").removeprefix("https://").removeprefix("http://")):
-            self._report(Finding("malformed", f"{quoted(host)} is no host", below(self._root.where, "host")))
+            self._report(Finding("malformed", f"{quoted(host)} is no host", within(self._root.where, "host")))
             return ()
         host = host.removesuffix("/")
         return (Server(f"{host}{base}" if "://" in host else f"{scheme}://{host}{base}"),)
@@ -333,7 +333,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _plain(value: object) -> str:
-    """A text, or a number in its place; anything else is absent."""
+    """A string, or a number as a string; anything else counts as absent."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)

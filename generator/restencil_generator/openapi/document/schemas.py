@@ -1,7 +1,7 @@
 """Schemas as they are meant: references followed, `allOf` made flat, what versions say differently said in one way.
 
 A schema is read when it is asked for, and once. Whatever of it cannot be understood is absent, with a finding; a schema
-of which nothing is understood is `any`. A schema that several others come together in (`allOf`, members beside `$ref`,
+that is not understood is `any`. A schema that several others come together in (`allOf`, members beside `$ref`,
 properties beside `oneOf`) is a `Joined` one, known by the set of its parts, so that no circle of them goes on forever.
 """
 
@@ -16,10 +16,10 @@ from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.json_schema import (
     DEEPEST,
+    MAX_COMBINATIONS,
     MEANT,
     MOST_ALTERNATIVES,
     MOST_JOINED,
-    MOST_WAYS,
     NOTHING,
     STRUCTURE,
     TYPES,
@@ -30,6 +30,7 @@ from restencil_generator.openapi.document.json_schema import (
     as_text,
     bounds,
     combined,
+    constrains,
     enum_names,
     fits,
     format_of,
@@ -42,7 +43,6 @@ from restencil_generator.openapi.document.json_schema import (
     last_key,
     media_of,
     name_of,
-    says_something,
     shape,
     supposed,
 )
@@ -55,7 +55,7 @@ from restencil_generator.openapi.document.model import (
     SchemaType,
     Where,
 )
-from restencil_generator.openapi.document.pointer import below, child
+from restencil_generator.openapi.document.pointer import child, within
 from restencil_generator.openapi.document.refs import References
 
 
@@ -104,13 +104,13 @@ class Schemas:
             return Schema(part.where, part.where)
         if isinstance(part.value.get("$ref"), str):
             return self._referring(part, part.value)
-        if "allOf" in part.value and (ways := self._ways(part)) > MOST_WAYS:
-            message = f"the schema {self._named(part.where)} means {ways:,} alternatives; read as any"
+        if "allOf" in part.value and (combinations := self._combinations(part)) > MAX_COMBINATIONS:
+            message = f"the schema {self._named(part.where)} means {combinations:,} alternatives; read as any"
             self._found("allof-conflict", message, part.where)
             return self._noted(Schema(part.where, part.where, name_of(part.where)), part.value, part.where)
         return self._written(part, part.value)
 
-    def _ways(self, part: Part, depth: int = 0) -> int:
+    def _combinations(self, part: Part, depth: int = 0) -> int:
         """How many alternatives a schema means when all choices in it are combined; at most `UNCOUNTED`."""
         known = self._counted.get(part.where)
         if known is not None or depth > DEEPEST:
@@ -119,12 +119,12 @@ class Schemas:
         value, count = part.value, 1
         if is_table(value) and isinstance(value.get("$ref"), str):
             target = self._references.target(value["$ref"], part.where) if value["$ref"][:1] == "#" else None
-            count = 1 if target is None else self._ways(target, depth + 1)
+            count = 1 if target is None else self._combinations(target, depth + 1)
         elif is_table(value):
             for key in ("allOf", "oneOf", "anyOf"):
                 listed = value.get(key)
                 each = [
-                    self._ways(child(part, inner, key, index), depth + 1)
+                    self._combinations(child(part, inner, key, index), depth + 1)
                     for index, inner in enumerate(listed if is_list(listed) else ())
                 ]
                 count *= max(math.prod(each) if key == "allOf" else sum(each), 1)
@@ -133,15 +133,15 @@ class Schemas:
         return count
 
     def _referring(self, part: Part, value: dict[str, Any]) -> Schema:
-        beside = {key: inner for key, inner in value.items() if key != "$ref"}
+        siblings = {key: inner for key, inner in value.items() if key != "$ref"}
         if not self._modern:
-            beside = {key: beside[key] for key in ("description", "deprecated") if key in beside}
+            siblings = {key: siblings[key] for key in ("description", "deprecated") if key in siblings}
         target = self._references.follow(Part({"$ref": value["$ref"]}, part.where))
         if target is None:
-            return self._noted(Schema(part.where, part.where), beside, part.where)
-        if not STRUCTURE.isdisjoint(beside.keys() - {"type"}):
-            return self._joined(part, (target, Part(beside, below(part.where, "beside"), made=True)))
-        return self._noted(self.read(target), beside, part.where)
+            return self._noted(Schema(part.where, part.where), siblings, part.where)
+        if not STRUCTURE.isdisjoint(siblings.keys() - {"type"}):
+            return self._joined(part, (target, Part(siblings, within(part.where, "beside"), made=True)))
+        return self._noted(self.read(target), siblings, part.where)
 
     def _noted(self, schema: Schema, value: Mapping[str, Any], where: Where) -> Schema:
         """A schema with what the place says of it that refers to it."""
@@ -156,18 +156,18 @@ class Schemas:
         if every:
             return self._every(part, value, every)
         either = self._parts(part, value, "oneOf")
-        key = "oneOf" if any(says_something(each) for each in either) else "anyOf"
+        key = "oneOf" if any(constrains(each) for each in either) else "anyOf"
         if key == "anyOf":
             either = self._parts(part, value, "anyOf")
         base = Schema(where, where, name_of(where))
         types, nullable = self._types(part, value)
-        if either and any(says_something(each) for each in either):
+        if either and any(constrains(each) for each in either):
             rest = {inner: each for inner, each in value.items() if inner not in ("oneOf", "anyOf", "discriminator")}
             structural = not STRUCTURE.isdisjoint(rest) and (types != ["any"] or "enum" in rest)
             if types == ["object"] and not any(word in rest for word in ("properties", "additionalProperties")):
                 structural = False
-            beside = Part(rest, below(where, key, "beside"), made=True) if structural else None
-            schema = self._choice(part, value, beside, either, base)
+            siblings = Part(rest, within(where, key, "beside"), made=True) if structural else None
+            schema = self._choice(part, value, siblings, either, base)
             return dataclasses.replace(schema, nullable=schema.nullable or nullable)
         if len(types) > 1:
             each = [
@@ -193,7 +193,7 @@ class Schemas:
             if name == "null" or name is None:
                 nullable = True
             elif not isinstance(name, str):
-                self._malformed(below(part.where, "type"), "a type", name)
+                self._malformed(within(part.where, "type"), "a type", name)
             else:
                 kind = name if name in TYPES else self._meant(part, name)
                 if kind not in found:
@@ -211,12 +211,12 @@ class Schemas:
             self._found(
                 "type-unknown",
                 f"the type {quoted(name)} is none of JSON Schema; read as {kind}",
-                below(part.where, "type"),
+                within(part.where, "type"),
             )
         return kind
 
     def _filled(self, part: Part, value: dict[str, Any], schema: Schema) -> Schema:
-        """A schema of one type with all that is said of it."""
+        """A schema of one type with its annotations and constraints."""
         more: dict[str, Any] = {"format": format_of(value), "bounds": bounds(value)}
         if schema.type == "object" or (schema.type == "any" and "required" in value):
             more |= self._members(part, value)
@@ -233,14 +233,14 @@ class Schemas:
     def _members(self, part: Part, value: dict[str, Any]) -> dict[str, Any]:
         written = value.get("properties")
         if written is not None and not is_table(written):
-            self._malformed(below(part.where, "properties"), "properties", written)
+            self._malformed(within(part.where, "properties"), "properties", written)
         properties: dict[str, Part] = {}
         for name, inner in written.items() if is_table(written) else ():
             if inner is not False:
                 properties[name] = child(part, {} if inner is None else inner, "properties", name)
         required = value.get("required")
         if required is not None and not is_list(required):
-            self._malformed(below(part.where, "required"), "a list of names", required)
+            self._malformed(within(part.where, "required"), "a list of names", required)
         names = frozenset(name for name in required if isinstance(name, str)) if is_list(required) else frozenset[str]()
         return {"properties": properties, "required": names, "values": self._values(part, value)}
 
@@ -252,7 +252,9 @@ class Schemas:
         patterns = value.get("patternProperties")
         if is_table(patterns) and patterns:
             each = [child(part, inner, "patternProperties", name) for name, inner in patterns.items()]
-            return each[0] if len(each) == 1 else Part(OneOf(tuple(each)), below(part.where, "patternProperties"), True)
+            return (
+                each[0] if len(each) == 1 else Part(OneOf(tuple(each)), within(part.where, "patternProperties"), True)
+            )
         return None
 
     def _items(self, part: Part, value: dict[str, Any]) -> dict[str, Any]:
@@ -266,7 +268,7 @@ class Schemas:
         if is_table(items):
             found["items"] = child(part, items, "items" if key == "prefixItems" else "additionalItems")
         elif items is not None and not isinstance(items, bool):
-            self._malformed(below(part.where, "items"), "a schema", items)
+            self._malformed(within(part.where, "items"), "a schema", items)
         return found
 
     # ----------------------------------------------------------------------------------------------------------- values
@@ -281,7 +283,7 @@ class Schemas:
         written = value.get("enum", NOTHING)
         if written is NOTHING:
             return None
-        where = below(part.where, "enum")
+        where = within(part.where, "enum")
         if not is_list(written):
             self._malformed(where, "a list of values", written)
             return None
@@ -298,15 +300,15 @@ class Schemas:
             found["enum"] = tuple(values)
             found["enum_names"] = enum_names(value, written, values)
         elif values or not whole:
-            said = " and ".join(sorted(kinds)) if whole else "objects or lists"
-            message = f"the enum {self._named(part.where)} holds values that are {said}; read as {schema.type}"
+            types = " and ".join(sorted(kinds)) if whole else "objects or lists"
+            message = f"the enum {self._named(part.where)} holds values that are {types}; read as {schema.type}"
             self._found("enum-mixed", message, where)
         if whole and len(values) == 1 and fits(values[0], schema.type):
             found["const"] = values[0]
         return found
 
     def _notes(self, value: Mapping[str, Any], where: Where, schema: Schema) -> dict[str, Any]:
-        """What is said of a schema beside what it is."""
+        """Add annotations to a schema: description, default, examples."""
         notes: dict[str, Any] = {}
         for key, name in (("title", "title"), ("description", "description")):
             if isinstance(value.get(key), str) and value[key].strip():
@@ -326,7 +328,7 @@ class Schemas:
                 notes["default"] = default
             else:
                 message = f"the default {quoted(str(default))} does not fit {schema.type}; it is left out"
-                self._found("default-misfit", message, below(where, "default"))
+                self._found("default-misfit", message, within(where, "default"))
         extensions = {key: inner for key, inner in value.items() if key.startswith("x-")}
         if extensions:
             notes["extensions"] = {**schema.extensions, **extensions}
@@ -359,7 +361,7 @@ class Schemas:
         if written is None:
             return []
         if not is_list(written):
-            self._malformed(below(part.where, key), "a list of schemas", written)
+            self._malformed(within(part.where, key), "a list of schemas", written)
             return []
         return [child(part, inner, key, index) for index, inner in enumerate(written) if is_table(inner)]
 
@@ -373,7 +375,7 @@ class Schemas:
             rest.pop("type")
         parts = list(every)
         if not STRUCTURE.isdisjoint(rest):
-            # What is said of the whole is said below, once; here stands what it is.
+            # Annotations of the whole are added once, at the end; this is its structure.
             parts.append(Part(rest, Where(part.where.file, f"{part.where.pointer}/allOf/beside"), made=True))
         schema = self._joined(part, tuple(parts))
         return self._noted(schema, rest, part.where)
@@ -433,12 +435,12 @@ class Schemas:
         return dataclasses.replace(merged, at=own.at, where=own.at, name=own.name)
 
     def _few(self, parts: list[Part], own: Schema) -> list[Schema]:
-        """The schemas of parts, without alternatives where they could be combined in too many ways."""
+        """The schemas of parts, without alternatives if they have too many combinations."""
         schemas = [self.read(each) for each in parts]
-        ways = math.prod(len(schema.alternatives) for schema in schemas if schema.type == "one_of")
-        if ways <= MOST_ALTERNATIVES:
+        combinations = math.prod(len(schema.alternatives) for schema in schemas if schema.type == "one_of")
+        if combinations <= MOST_ALTERNATIVES:
             return schemas
-        message = f"the alternatives {self._named(own.at)} can be combined in {ways:,} ways; what all share is read"
+        message = f"the alternatives {self._named(own.at)} have {combinations:,} combinations; what all share is read"
         self._found("allof-conflict", message, own.at)
         return [schema if schema.type != "one_of" else Schema(schema.at, schema.where) for schema in schemas]
 
@@ -475,7 +477,12 @@ class Schemas:
         )
 
     def _choice(
-        self, part: Part, value: dict[str, Any], beside: Part | None, parts: list[Part] | tuple[Part, ...], own: Schema
+        self,
+        part: Part,
+        value: dict[str, Any],
+        siblings: Part | None,
+        parts: list[Part] | tuple[Part, ...],
+        own: Schema,
     ) -> Schema:
         """The schema that one of several is, with what stands beside them in each."""
         nullable = False
@@ -487,11 +494,11 @@ class Schemas:
                 target = each if followed is None else followed
             if is_null(target.value):
                 nullable = True
-            elif says_something(target) or not is_table(target.value) or not target.value:
+            elif constrains(target) or not is_table(target.value) or not target.value:
                 found.setdefault(target.where, target)
         alternatives = list(found.values())
-        if beside is not None:
-            alternatives = [self._join((beside, each)) for each in alternatives] or [beside]
+        if siblings is not None:
+            alternatives = [self._join((siblings, each)) for each in alternatives] or [siblings]
         if len(alternatives) == 1:
             schema = self.read(alternatives[0])
             schema = dataclasses.replace(schema, where=own.where, nullable=schema.nullable or nullable)

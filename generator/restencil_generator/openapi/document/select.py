@@ -16,8 +16,8 @@ _PATTERN: Final = re.compile(r"(?:([A-Za-z]+(?:\s*,\s*[A-Za-z]+)*)\s+)?(\S+)\Z")
 _PART: Final = re.compile(r"/\*\*(?=/|\Z)|\*\*|\*|\{[^{}/]*\}")
 
 
-class Asked(NamedTuple):
-    """An operation as patterns see it."""
+class OperationKey(NamedTuple):
+    """Method, path and tags, by which operations are selected."""
 
     method: str
     path: str
@@ -30,14 +30,14 @@ class _Pattern:
     methods: frozenset[str]
     path: re.Pattern[str]
 
-    def matches(self, asked: Asked) -> bool:
-        if self.methods and asked.method not in self.methods:
+    def matches(self, operation: OperationKey) -> bool:
+        if self.methods and operation.method not in self.methods:
             return False
-        return self.path.fullmatch(asked.path) is not None
+        return self.path.fullmatch(operation.path) is not None
 
 
 class Choice:
-    """What is chosen by `--include`, `--exclude` and `--tag`; without them everything is.
+    """Selects operations by `--include`, `--exclude` and `--tag`; without them all are selected.
 
     `unused` are the patterns of `--exclude` that matched nothing, once `check` was called. Raises `Failure` for what is
     no pattern.
@@ -49,28 +49,28 @@ class Choice:
         self._tags = frozenset(options.tags)
         self.unused: tuple[str, ...] = ()
 
-    def has(self, asked: Asked) -> bool:
+    def has(self, operation: OperationKey) -> bool:
         """Whether an operation is chosen."""
-        if self._tags and self._tags.isdisjoint(asked.tags):
+        if self._tags and self._tags.isdisjoint(operation.tags):
             return False
-        if self._include and not any(pattern.matches(asked) for pattern in self._include):
+        if self._include and not any(pattern.matches(operation) for pattern in self._include):
             return False
-        return not any(pattern.matches(asked) for pattern in self._exclude)
+        return not any(pattern.matches(operation) for pattern in self._exclude)
 
-    def check(self, every: Sequence[Asked]) -> None:
-        """Raises `Failure` where something that was asked for is not there, or nothing is left."""
+    def check(self, every: Sequence[OperationKey]) -> None:
+        """Raises `Failure` if a pattern or tag matches nothing, or no operation is left."""
         for pattern in self._include:
-            if not any(pattern.matches(asked) for asked in every):
+            if not any(pattern.matches(operation) for operation in every):
                 raise Failure(f"nothing matches --include '{visible(pattern.text)}'{_there(pattern, every)}")
-        tags = {tag for asked in every for tag in asked.tags}
+        tags = {tag for operation in every for tag in operation.tags}
         missing = sorted(self._tags - tags)
         if missing:
             there = f"there are {listed(sorted(tags)[:20], 'and')}" if tags else "no operation has a tag"
             raise Failure(f"nothing has the tag {listed(missing)} of --tag ({there})")
-        if every and not any(self.has(asked) for asked in every):
+        if every and not any(self.has(operation) for operation in every):
             raise Failure(f"nothing is left of {len(every)} operations after --include, --exclude and --tag")
         self.unused = tuple(
-            pattern.text for pattern in self._exclude if not any(pattern.matches(asked) for asked in every)
+            pattern.text for pattern in self._exclude if not any(pattern.matches(operation) for operation in every)
         )
 
 
@@ -95,14 +95,14 @@ def _expression(path: str) -> str:
     return found + re.escape(path[at:])
 
 
-def _there(pattern: _Pattern, every: Iterable[Asked]) -> str:
-    """What there is instead: the paths that begin alike, else those that are most."""
-    paths = {asked.path for asked in every}
+def _there(pattern: _Pattern, every: Iterable[OperationKey]) -> str:
+    """Suggest paths with the same beginning, else the most frequent ones."""
+    paths = {operation.path for operation in every}
     if not paths:
         return " (the document has no operations)"
     begins = Counter(f"/{path[1:].partition('/')[0]}" for path in paths)
     alike = re.sub(r"[*{].*", "", pattern.text.split()[-1])
-    asked = f"/{alike[1:].partition('/')[0]}"
-    begin = asked if asked in begins else max(sorted(begins), key=lambda each: begins[each])
+    operation = f"/{alike[1:].partition('/')[0]}"
+    begin = operation if operation in begins else max(sorted(begins), key=lambda each: begins[each])
     count = begins[begin]
     return f" ({count} {'path begins' if count == 1 else 'paths begin'} with {visible(begin)})"

@@ -38,7 +38,7 @@ _MEDIA: Final[Mapping[d.BodyKind, str]] = {
     "text": "text/plain",
 }
 _IGNORED: Final = ("accept", "content-type", "authorization")
-"""Headers of which OpenAPI takes no parameter."""
+"""Headers that OpenAPI does not allow as parameters."""
 
 
 def export(
@@ -75,7 +75,7 @@ class _Member:
 
     @property
     def rank(self) -> bool:
-        """Of several members of one request, `create` stands for all."""
+        """Several members can send one request; `create` represents them."""
         return self.endpoint.name != "create"
 
 
@@ -213,7 +213,7 @@ class _Export:
         found: Schema = {"name": name, "in": "path", "required": True, "schema": schema}
         if isinstance(type, d.ListOf):
             found |= {"style": "simple", "explode": False}
-        return _told(found, field)
+        return _described_field(found, field)
 
     def _parameter(self, field: d.Field, place: str, *, auto: bool = False) -> Schema:
         bare = field.type.item if isinstance(field.type, d.Optional) else field.type
@@ -223,7 +223,7 @@ class _Export:
             found["required"] = True
         if place == "query":
             self._style(found, bare, field.style)
-        return _told(found, field)
+        return _described_field(found, field)
 
     def _style(self, found: Schema, type: d.Type, style: d.Style | None) -> None:
         """Says how a list or an object is written into the query."""
@@ -337,8 +337,8 @@ def _scheme(scheme: d.Scheme) -> Schema:
         case "bearer" | "basic":
             return {"type": "http", "scheme": scheme.kind}
         case "header" | "cookie" | "query":
-            said = f"after {scheme.prefix!r}" if scheme.prefix else ""
-            return _described({"type": "apiKey", "in": scheme.kind, "name": scheme.parameter}, said)
+            text = f"after {scheme.prefix!r}" if scheme.prefix else ""
+            return _described({"type": "apiKey", "in": scheme.kind, "name": scheme.parameter}, text)
         case "oauth2":
             assert scheme.oauth2 is not None
             if scheme.oauth2.grant != "client_credentials":  # OpenAPI has no flow that begins with a refresh token
@@ -371,7 +371,7 @@ def _within(steps: Sequence[str], schema: Schema) -> Schema:
     return schema
 
 
-def _told(found: Schema, field: d.Field) -> Schema:
+def _described_field(found: Schema, field: d.Field) -> Schema:
     if field.deprecated is not None:
         found["deprecated"] = True
     return _described(found, field.description)

@@ -10,16 +10,16 @@ from urllib.parse import unquote
 
 from restencil_generator.spec import model as d
 
-_HOLE: Final = re.compile(r"\{[^{}]*\}")
+_PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _MOST: Final = 3
 """Of so many optional parameters each combination has a path; of more, all of them and none."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """One path that a template stands for, with the names of its parameters.
+    """One path of a template, with the names of its parameters.
 
-    `query` are the arguments that the template itself has: the name of a parameter, or a text that is always the same.
+    `query` are the arguments that the template itself has: the name of a parameter, or a constant string.
     `left` are the optional parameters that it leaves out.
     """
 
@@ -31,11 +31,11 @@ class Form:
     @property
     def shape(self) -> str:
         """The path without the names of its parameters: two of one shape are one path of OpenAPI."""
-        return _HOLE.sub("{}", self.path)
+        return _PLACEHOLDER.sub("{}", self.path)
 
 
 def forms(path: d.Path) -> list[Form]:
-    """The paths that a template stands for, the one with all of its parameters first."""
+    """The paths of a template, the one with all parameters first."""
     optional = [parameter.name for parameter in path.parameters if parameter.optional]
     if len(optional) <= _MOST:
         left = [set(some) for count in range(len(optional) + 1) for some in itertools.combinations(optional, count)]
@@ -61,7 +61,7 @@ def _form(path: d.Path, left: set[str]) -> Form:
     pairs: list[tuple[str, str | None, str]] = []
     for pair in filter(None, query.split("&")):
         name, _, value = pair.partition("=")
-        held = _HOLE.fullmatch(value)
+        held = _PLACEHOLDER.fullmatch(value)
         pairs.append((unquote(name), value[1:-1] if held else None, "" if held else unquote(value)))
     in_path = tuple(name for name in names if f"{{{name}}}" in place)
     return Form(place if place.startswith("/") else f"/{place}", in_path, tuple(pairs), tuple(sorted(left)))

@@ -191,7 +191,7 @@ class Types:
         return schema
 
     def field(self, field: d.Field, *, sent: bool = False) -> Schema:
-        """The schema of a field, with what is said of it."""
+        """The schema of a field with its description, default and annotations."""
         type = d.formatted(field.type, field.format) if field.format is not None else field.type
         if sent and field.sends_key and (entity := next(d.entities_in(type), None)) is not None:
             schema = self.key_of(entity)

@@ -39,12 +39,12 @@ class Access:
         if not used and document.schemes and not self.top and not document.security:
             used = list(document.schemes)
             self.check = "check: no operation asks for it"
-        self.asked_by_none = bool(self.check)
-        said = sum(operation.security is not None for operation in document.operations)
-        self.silent = not document.security and 0 < said < len(document.operations) - said
+        self.used_by_none = bool(self.check)
+        declared = sum(operation.security is not None for operation in document.operations)
+        self.silent = not document.security and 0 < declared < len(document.operations) - declared
         """Whether most operations say nothing of who asks, and the document neither: then that says nothing."""
         if self.silent and not self.check:
-            self.check = f"check: {len(document.operations) - said} operations do not say whether they ask for it"
+            self.check = f"check: {len(document.operations) - declared} operations do not say whether they ask for it"
         self._undeclared(used)
         kept = [scheme for scheme in document.schemes if scheme in used]
         for scheme in kept:
@@ -55,14 +55,14 @@ class Access:
         self.names = {
             scheme: f"{name}_auth" if name in CLIENT_NAMES - {"token"} else name for scheme, name in taken.items()
         }
-        if self.asked_by_none:
+        if self.used_by_none:
             self.top = tuple((scheme,) for scheme in self.forms)
 
     def _top(self) -> Use:
         if self.document.security or not self.document.operations:
             return _use(self.document.security)
-        said = [operation.security for operation in self.document.operations]
-        counted = Counter(_use(each) for each in said if each is not None)
+        declared = [operation.security for operation in self.document.operations]
+        counted = Counter(_use(each) for each in declared if each is not None)
         if not counted:
             return ()
         return max(counted, key=lambda use: (counted[use], use))
@@ -103,7 +103,7 @@ class Access:
         return None
 
     def _prefix(self, scheme: SecurityScheme) -> str:
-        """What stands before the key in a header: told by an extension, by the format, or by what is said of it."""
+        """The prefix of a key in a header, from an extension, the format or the description."""
         fern = scheme.extensions.get("x-fern-header")
         if is_table(fern) and isinstance(fern.get("prefix"), str):
             return _spaced(fern["prefix"])
@@ -130,8 +130,8 @@ class Access:
 
     def _scopes(self, scheme: str) -> set[str]:
         """The scopes that the document and its operations ask for."""
-        asked = [self.document.security, *(operation.security or () for operation in self.document.operations)]
-        return {scope for each in asked for requirement in each for scope in requirement.get(scheme, ())}
+        requirements = [self.document.security, *(operation.security or () for operation in self.document.operations)]
+        return {scope for each in requirements for requirement in each for scope in requirement.get(scheme, ())}
 
     def auth(self) -> tuple[Value, str]:
         """What is written at the top, and its comment; null where nothing is."""
@@ -172,7 +172,7 @@ class Access:
         """What an operation writes where it differs from the whole; an empty text where it does not."""
         whole, use = self.carried(self.top), self.carried(_use(security or ()))
         missing = security is None and not self.document.security and bool(self.top)
-        if missing and (self.silent or self.asked_by_none):
+        if missing and (self.silent or self.used_by_none):
             return ""
         if (security is None and not missing) or not self.forms:
             return ""
@@ -192,8 +192,8 @@ def _spaced(prefix: str) -> str:
 
 def _is_signed(scheme: SecurityScheme) -> bool:
     """Whether each request has a signature of Amazon's."""
-    said = scheme.extensions.get("x-amazon-apigateway-authtype")
-    return scheme.scheme.startswith("aws4") or (isinstance(said, str) and said.lower() == "awssigv4")
+    declared = scheme.extensions.get("x-amazon-apigateway-authtype")
+    return scheme.scheme.startswith("aws4") or (isinstance(declared, str) and declared.lower() == "awssigv4")
 
 
 def _use(security: tuple[Requirement, ...]) -> Use:
@@ -226,14 +226,14 @@ def is_usable(server: Server) -> bool:
 def _server_names(server: Server, document: Document) -> Iterable[str]:
     del document
     host = re.sub(r"^https?://|\{[^}]*\}", "", server.url).partition("/")[0].partition(":")[0]
-    said = snake_case(server.name or server.description, "")
+    label = snake_case(server.name or server.description, "")
     for word in ("production", "sandbox", "staging", "development", "testing", "test", "local", "beta", "demo", "mock"):
-        if word in said.split("_"):
-            said = word
+        if word in label.split("_"):
+            label = word
             break
-    said = said.removesuffix("_server").removesuffix("_environment")
-    if said and len(said.split("_")) <= 3:
-        yield said
+    label = label.removesuffix("_server").removesuffix("_environment")
+    if label and len(label.split("_")) <= 3:
+        yield label
     labels = [snake_case(label) for label in host.split(".") if label]
     for count in range(1, len(labels) + 1):
         yield "_".join(labels[:count]) or "default"

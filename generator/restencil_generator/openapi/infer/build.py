@@ -1,7 +1,7 @@
-"""From a document to the text of a spec that passes the check, and to what is said of it.
+"""From a document to a spec that passes the check, and to its findings.
 
 What the check refuses would be a mistake of the rules. It is taken out, node by node, until the rest passes: so what is
-written always gives a package, and nothing is left out without a word.
+written always gives a package, and everything left out is reported.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ KEY_TYPES: Final = frozenset(("string", "integer", "uuid", "date", "datetime", "
 
 @dataclasses.dataclass(slots=True)
 class Endpoint:
-    """An endpoint that is being written: its keys, comments by key, and where the value stands in its answer."""
+    """An endpoint under construction: its keys, comments by key, and the envelope of its response."""
 
     name: str
     call: Call

@@ -39,7 +39,7 @@ class Endpoints:
         self.bodies = Bodies(context)
         self.lists = Lists(context)
         self._error_owners: dict[str, str] = {}
-        """The names of errors that have none in the document, by what they say."""
+        """Names for unnamed error schemas, by their content."""
         self._routes = Counter((each.method, each.path) for each in context.document.operations)
 
     def member(self, resource: Resource, name: str, call: Call) -> Endpoint:

@@ -49,7 +49,7 @@ class EntityTable:
                     "param": self.context.param_name(entity, part.parameter),
                 }
         must = self._must(entity)
-        told_apart = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
+        is_distinguished = any(source.at in self.context.survey.alternatives for source in entity.record.sources)
         for wire, member in entity.record.members.items():
             name = names[wire]
             is_key = any(part.wires and part.wires == (wire,) for _, part in key)
@@ -59,7 +59,9 @@ class EntityTable:
                 typed, doubt = self._key_type(typed)
                 check = check or doubt
             optional = not is_key and not inside and self.context.types.is_optional(member, typed)
-            constant = self.context.types.constant(member) if told_apart and member.everywhere and not is_key else None
+            constant = (
+                self.context.types.constant(member) if is_distinguished and member.everywhere and not is_key else None
+            )
             fields[name] = self.context.types.field(
                 wire, name, member, typed, optional=optional, must=wire in must and not optional, constant=constant
             )
@@ -106,7 +108,7 @@ class EntityTable:
         return found
 
     def _pk_optional(self, entity: Entity) -> bool:
-        """Whether a record may stand in other answers without its key."""
+        """Whether a record may be nested in other responses without its key."""
         known = self.context.known[entity]
         wires = entity.key.wires
         if not self.context.document.names_required or not wires or self.context.options.required is True:

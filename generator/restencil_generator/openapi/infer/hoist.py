@@ -52,9 +52,9 @@ def envelopes(
     for name, (_, endpoints) in written.items():
         kept[name] = {}
         for key, of in _ENVELOPES.items():
-            said = [value for each in endpoints if (value := of(each)) is not None]
-            if said:
-                most = max(sorted(set(said)), key=lambda value: said.count(value))  # used at once
+            envelopes_of = [value for each in endpoints if (value := of(each)) is not None]
+            if envelopes_of:
+                most = max(sorted(set(envelopes_of)), key=lambda value: envelopes_of.count(value))  # used at once
                 first = next((of(each) for each in endpoints if each.member and of(each) is not None), None)
                 if first is None and any(each.member for each in endpoints):
                     continue  # what endpoints of its own have is theirs

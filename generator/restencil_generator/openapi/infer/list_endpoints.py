@@ -199,7 +199,7 @@ class Lists:
         scope: frozenset[str],
         above: frozenset[Where],
     ) -> Value:
-        """An object with its members written out; where a `path` leads, `held` stands in place of what is there."""
+        """An object with its members written out; the part at `path` is replaced by `held`."""
         if held is not None and not path:
             return held
         schema = self.context.shapes.of(part)
@@ -275,7 +275,7 @@ class Lists:
         if self.context.shapes.of(call.answer).type != "integer":
             return False
         sent = self._sent(call)
-        return any(sent <= beside for beside in self._selected.get(call.route.segments[:-1], ()))
+        return any(sent <= listed for listed in self._selected.get(call.route.segments[:-1], ()))
 
     @functools.cached_property
     def _selected(self) -> dict[tuple[str, ...], list[frozenset[str]]]:
@@ -310,7 +310,7 @@ class Lists:
 
 
 def _members_of(form: Value) -> Value:
-    """The members of an object alone, where nothing else is said of it and none is called like a word of forms."""
+    """The members of an object alone, if it has no other keys and no member is named like a keyword of forms."""
     members = form.get("object") if isinstance(form, dict) and len(form) == 1 else None
     return members if isinstance(members, dict) and not FORM_WORDS & set(members) else form
 

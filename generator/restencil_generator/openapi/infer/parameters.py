@@ -228,11 +228,12 @@ class Parameters:
         """
         names = self.search_params(self.client_queries.values(), taken)[1]
         return {
-            names[wire]: self.search_param(query, names[wire], told=True) for wire, query in self.client_queries.items()
+            names[wire]: self.search_param(query, names[wire], sends_default=True)
+            for wire, query in self.client_queries.items()
         }
 
-    def search_param(self, query: Query, name: str, *, told: bool = False) -> Value:
-        """What is written of one query parameter. With `told` the server's default is that of the parameter."""
+    def search_param(self, query: Query, name: str, *, sends_default: bool = False) -> Value:
+        """What is written of one query parameter. `sends_default` makes the server's default its own."""
         schema = self.shapes.of(query.part)
         typed = self.search_type(query, name)
         extras: dict[str, Value] = {}
@@ -244,7 +245,11 @@ class Parameters:
             extras["style"] = style
         if (spelled := self.types.wire_of(name, query.wire)) is not None:
             extras["wire"] = spelled
-        if told and isinstance(schema.default, str | int) and fits(schema.default, typed.value, self.types.enums):
+        if (
+            sends_default
+            and isinstance(schema.default, str | int)
+            and fits(schema.default, typed.value, self.types.enums)
+        ):
             extras["default"] = schema.default
             schema = dataclasses.replace(schema, default=None)
         text = described(query.description or schema.description, schema)
@@ -364,13 +369,13 @@ def described(text: str, schema: Schema) -> str:
     """A parameter's description, with what the language has no words for: bounds, patterns, a server's default."""
     parts = [text.strip()] if text.strip() else []
     bounds = schema.bounds
-    said = [
+    sentences = [
         ("minimum", "At least {}."), ("exclusiveMinimum", "Above {}."), ("maximum", "At most {}."),
         ("exclusiveMaximum", "Below {}."), ("multipleOf", "A multiple of {}."),
         ("minLength", "At least {} characters."), ("maxLength", "At most {} characters."),
         ("pattern", "Matches {}."), ("minItems", "At least {} items."), ("maxItems", "At most {} items."),
     ]  # fmt: skip
-    more = [words.format(bounds[key]) for key, words in said if isinstance(bounds.get(key), str | int | float)]
+    more = [words.format(bounds[key]) for key, words in sentences if isinstance(bounds.get(key), str | int | float)]
     if schema.default is not None and not isinstance(schema.default, dict):
         more.append(f"The server's default: {_shown(schema.default)}.")
     if more:

@@ -102,7 +102,7 @@ class _Writer:
         return Inferred(tree, self.context.found, self.context.operations, self._counts())
 
     def _notes(self) -> None:
-        """What is said of guesses, where there is an operation to show."""
+        """Report guessed primary keys, and documents without resources."""
         document, resources = self.context.document, self.context.resources
         for resource in resources:
             entity = resource.entity
@@ -307,7 +307,7 @@ class _Writer:
             self.context.tree.comments[(*at, *key)] = comment
 
     def _of_list(self, resource: Resource, values: dict[str, Value], endpoints: list[Endpoint]) -> None:
-        """What is said of a resource's list stands on the resource."""
+        """Move the settings of a list from its endpoint to the resource."""
         members = self._written_members(resource, endpoints)
         if members is not None:
             values["members"] = members

@@ -71,7 +71,7 @@ class PreviousChoices:
 
     @property
     def statuses(self) -> frozenset[str]:
-        """All statuses of which anything was said, anywhere."""
+        """All statuses that have errors anywhere in the spec."""
         return frozenset(_statuses(self.spec)) if self.spec is not None else frozenset()
 
     def envelope(self, key: str) -> str | None:

@@ -1,7 +1,7 @@
 """Which property tells the records of an item apart.
 
-The rules stand in the order in which they are tried; each says in a comment why it found what it found. What is no more
-than a guess has `check:` in its comment.
+The rules are listed in the order in which they are tried; each gives its reason in a comment. Guesses have `check:` in
+their comment.
 """
 
 from __future__ import annotations
@@ -186,14 +186,14 @@ def thing_of(place: Place, thing: str) -> str:
 
 def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place) -> Key | None:
     name, last = place.name, place.name.split("_")[-1]
-    below = bool(place.owners)
-    if has(name) and (not below or last in GLOBAL or name == place.thing):
+    is_nested = bool(place.owners)
+    if has(name) and (not is_nested or last in GLOBAL or name == place.thing):
         return Key(1, (KeyPart((wire(name),)),), f"pk: named like {{{place.parameter}}}")
     rest = "" if "_or_" in name else name.removesuffix(last).rstrip("_")
-    if rest and has(last) and (not below or last in GLOBAL):
+    if rest and has(last) and (not is_nested or last in GLOBAL):
         return Key(2, (KeyPart((wire(last),)),), f"pk: {{{place.parameter}}} without '{rest}'")
     own = name if has(name) else last if rest and has(last) else ""
-    by_parents = below and bool(own)
+    by_parents = is_nested and bool(own)
     if has("id") and not (by_parents and not place.looks_like_an_id):
         doubt = "" if place.looks_like_an_id else f"; check: {{{place.parameter}}} does not look like one"
         return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")

@@ -103,7 +103,7 @@ class Shapes:
         return wire is not None and all(self.is_key(part) for part in record.members[wire].parts)
 
     def is_key(self, part: Part) -> bool:
-        """Whether a value can tell records apart: a text or number, or something of which nothing is said."""
+        """Whether a value can identify records: a string, a number, or a value of undeclared type."""
         schema = self.of(part)
         if schema.type == "any":
             return not schema.properties and schema.at == schema.where

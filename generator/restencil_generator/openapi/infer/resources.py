@@ -27,7 +27,7 @@ from restencil_generator.openapi.infer.response_layout import (
     One,
     keyed_by_path,
 )
-from restencil_generator.openapi.infer.routes import Route, is_below, parents, route, stem
+from restencil_generator.openapi.infer.routes import Route, is_nested_in, parents, route, stem
 from restencil_generator.openapi.spec_tree import CHECK
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
@@ -57,7 +57,7 @@ class Call:
 
     @property
     def answer(self) -> Part | None:
-        """The schema of its answer, where that is JSON."""
+        """The schema of its JSON response."""
         result = self.operation.result
         return result.schema if result.content is not None and result.content.kind == "json" else None
 
@@ -122,9 +122,9 @@ class Resource:
     place: Place | None = None
     entity: Entity | None = None
     key: Key | None = None
-    """What its own path tells records apart by, where that is not the key of the entity."""
+    """The key by which its path identifies records, if it differs from that of the entity."""
     union: Part | None = None
-    """The answer of `get` where that is one of several entities."""
+    """The response of `get` if it is one of several entities."""
     envelope: tuple[str, ...] = ()
     members: dict[str, Call] = dataclasses.field(default_factory=dict[str, Call])
     listing: Many | None = None
@@ -170,7 +170,7 @@ class Found:
     """How many of these keys are to be checked."""
 
     def locate(self, call: Call, resource: Resource) -> One | None:
-        """Where the entity of a resource stands in the answer of a call; None where it does not."""
+        """Locate the entity of a resource in the response of a call; None if it is not there."""
         assert resource.entity is not None
         assert resource.place is not None
         return self.finder.located(call, resource.entity, resource.place)
@@ -259,7 +259,7 @@ class _Finder:
                 self.routes.setdefault(call.route.unnamed, call.route)
         self.found = Found(self, [], [], {})
         self.used: set[Call] = set()
-        self.below: dict[tuple[str, ...], Resource] = {}
+        self.by_segments: dict[tuple[str, ...], Resource] = {}
         """The resource whose item or list has these segments."""
         self.lists: set[tuple[str, ...]] = set()
         self.lookups: dict[tuple[str, ...], _Candidate] = {}
@@ -281,7 +281,7 @@ class _Finder:
         return self.found
 
     def _contained(self, unnamed: str, find: Callable[[], None]) -> None:
-        """Looks at one path; where that fails, its operations are endpoints of groups."""
+        """Analyze one path; if that fails, its operations become endpoints of groups."""
         operation = next(iter(self.paths[unnamed].values())).operation
         contained(self.document.findings.append, f"the path {quoted(operation.key)}", operation.where, find, None)
 
@@ -366,15 +366,15 @@ class _Finder:
     def _choices(self, entity: Entity, part: Part) -> None:
         """The entities that a record is one of, where a discriminator tells them apart and each has the key."""
         schema = self.shapes.of(part)
-        told = schema.discriminator
-        if schema.type != "one_of" or told is None:
+        discriminator = schema.discriminator
+        if schema.type != "one_of" or discriminator is None:
             return
         found: list[Entity] = []
         for each in map(self.shapes.of, schema.alternatives):
             record = self.shapes.record(each)
-            if record is None or told.property not in record.members or not each.name:
+            if record is None or discriminator.property not in record.members or not each.name:
                 return
-            if self.document.names_required and not record.members[told.property].required:
+            if self.document.names_required and not record.members[discriminator.property].required:
                 return  # a record without it would be none of them
             known = self.found.by_schema.get(each.at)
             if not self._has_key(record, entity.key) or (known is not None and not _same_key(known.key, entity.key)):
@@ -470,13 +470,13 @@ class _Finder:
         return inner is not None and self._has_part(inner, KeyPart(part.wires[1:]))
 
     def located(self, call: Call, entity: Entity, place: Place) -> One | None:
-        """Where the entity stands in the answer of a call; None where it does not."""
+        """Locate an entity in the response of a call; None if it is not there."""
         answer = call.answer
         if answer is None:
             return None
         pending: list[tuple[tuple[str, ...], Part]] = [((), answer)]
         for _ in range(4):
-            below: list[tuple[tuple[str, ...], Part]] = []
+            inner_level: list[tuple[tuple[str, ...], Part]] = []
             for path, part in pending:
                 schema = self.shapes.of(part)
                 record = self.shapes.record(schema)
@@ -488,8 +488,10 @@ class _Finder:
                 if known is None and self._has_key(record, entity.key) and _alike(record, entity):
                     return One(path, part, record, entity.key)
                 if len(path) < 3 and known is None:
-                    below += [((*path, wire), record.members[wire].parts[0]) for wire in self.inner(record, place)]
-            pending = below
+                    inner_level += [
+                        ((*path, wire), record.members[wire].parts[0]) for wire in self.inner(record, place)
+                    ]
+            pending = inner_level
         return None
 
     def inner(self, record: Record, place: Place) -> Iterator[str]:
@@ -519,14 +521,14 @@ class _Finder:
             return
         if result.content is None or self._answers(resource, call):
             self._use(resource, name, call)
-        elif self._says_little(call) or call.answer is None:
+        elif self._is_status_only(call) or call.answer is None:
             self._use(resource, name, call)
             resource.ignored.add(name)
         else:
             self._own(resource, call, ("self",), check="check: its answer is not the entity")
 
     def _is_entity(self, resource: Resource, call: Call) -> bool:
-        """Whether a delete answers with the entity, of which that answer says nothing: it may lack what all have."""
+        """Whether a delete returns the entity, which may then lack members."""
         assert resource.entity is not None
         assert resource.place is not None
         one = self.located(call, resource.entity, resource.place)
@@ -536,7 +538,7 @@ class _Finder:
         return known or one.record.members.keys() >= resource.entity.record.members.keys()
 
     def _misleads(self, resource: Resource, call: Call) -> bool:
-        """Whether an answer of a delete could be taken for an entity: a text is a key, and so is what is called so."""
+        """Whether the response of a delete could be mistaken for an entity: a string, or an object with the key."""
         if call.answer is None or resource.envelope:
             return True
         schema = self.shapes.of(call.answer)
@@ -546,7 +548,7 @@ class _Finder:
         wires = resource.entity.key.wires
         return any(wire in schema.properties for wire in wires) or schema.type == "one_of"
 
-    def _says_little(self, call: Call) -> bool:
+    def _is_status_only(self, call: Call) -> bool:
         """Whether an answer such as `{"ok": true}` says nothing that could be an entity."""
         answer = call.answer
         if answer is None:
@@ -655,7 +657,7 @@ class _Finder:
         """The resource below whose item or list a call lies, with the most segments, and the lookup that it is."""
         for each in parents(call.route.segments):
             lookup = self.lookups.get(each)
-            resource = self.below.get(each) if lookup is None else self.found.resource_of(lookup)
+            resource = self.by_segments.get(each) if lookup is None else self.found.resource_of(lookup)
             if resource is not None:
                 return resource, lookup
         return None, None
@@ -667,8 +669,8 @@ class _Finder:
                 continue
             for segments in (resource.route.segments, resource.list_segments):
                 if any("{}" not in part for part in segments):
-                    self.below.setdefault(segments, resource)
-                    self.below.setdefault(stem(segments), resource)
+                    self.by_segments.setdefault(segments, resource)
+                    self.by_segments.setdefault(stem(segments), resource)
 
     def _expires(self, resource: Resource, call: Call) -> tuple[str, ...]:
         if not call.changes or resource.route is None:
@@ -677,7 +679,7 @@ class _Finder:
         if segments == resource.list_segments:
             return ("get_list",) if "get_list" in resource.members else ()
         item = resource.route.segments
-        if segments == item or is_below(segments, item):
+        if segments == item or is_nested_in(segments, item):
             assert resource.entity is not None
             assert resource.place is not None
             found = self.located(call, resource.entity, resource.place)

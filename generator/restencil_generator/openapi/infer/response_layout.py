@@ -56,19 +56,21 @@ PAGE_WORDS = frozenset(
 )  # fmt: skip
 """Words in the names of members that say something of a page."""
 
-SAID = frozenset(("message", "messages", "msg", "kind", "time", "version", "info", "links", "link", "errors", "error"))
+DETAILS = frozenset(
+    ("message", "messages", "msg", "kind", "time", "version", "info", "links", "link", "errors", "error")
+)
 """Those of them that records have as well: beside an object that is no usual envelope they are the record's."""
 
 MOST = 6
 """How many members an envelope has at most that has no member called like one."""
 
 DEPTH = 3
-"""How deep envelopes and lists may stand in each other."""
+"""The maximum nesting of envelopes and lists."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class One:
-    """An answer that is one record: where it stands in the answer, by names in JSON, and its key, if it has one."""
+    """A response with one record: its path in the response, by JSON names, and its key, if it has one."""
 
     path: tuple[str, ...]
     part: Part
@@ -119,7 +121,7 @@ class Answers:
     def _wrapped(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
         level: list[tuple[tuple[str, ...], Record]] = [((), record)]
         for _ in range(DEPTH):
-            below: list[tuple[tuple[str, ...], Record]] = []
+            inner_level: list[tuple[tuple[str, ...], Record]] = []
             for path, outer in level:
                 for wire, named in self.candidates(outer, place):
                     part = outer.members[wire].parts[0]
@@ -130,8 +132,8 @@ class Answers:
                     if key is not None and (named or key.rule in (1, 2, 5) or self.alone(outer, wire)):
                         return One((*path, wire), part, inner, key)
                     if named or self.alone(outer, wire):
-                        below.append(((*path, wire), inner))
-            level = below
+                        inner_level.append(((*path, wire), inner))
+            level = inner_level
         return None
 
     def unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
@@ -163,7 +165,7 @@ class Answers:
 
     def alone(self, record: Record, wire: str) -> bool:
         """Whether all other members of a record say something of the answer alone."""
-        return all(name in STATUS - SAID for name, other in record.by_name.items() if other != wire)
+        return all(name in STATUS - DETAILS for name, other in record.by_name.items() if other != wire)
 
     def _in_a_list(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
         """The record that is the one item of a list in the answer."""
@@ -208,7 +210,7 @@ class Answers:
             if record is None:
                 return False
             others = [name for name, other in record.by_name.items() if other != wire]
-            if any(not _says_of_page(name) for name in others):
+            if any(not _describes_page(name) for name in others):
                 return False
             record = self.shapes.record_of(record.members[wire].parts[0])
         return True
@@ -237,7 +239,7 @@ class Answers:
 _UNKNOWN = 1000
 
 
-def _says_of_page(name: str) -> bool:
+def _describes_page(name: str) -> bool:
     return name in STATUS or bool(PAGE_WORDS & set(name.split("_")))
 
 

@@ -82,7 +82,7 @@ def stem(segments: tuple[str, ...]) -> tuple[str, ...]:
     return (*segments[:-1], segments[-1].partition(".")[0] or segments[-1]) if segments else ()
 
 
-def is_below(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
+def is_nested_in(path: tuple[str, ...], parent: tuple[str, ...]) -> bool:
     """Whether segments begin with those of a parent, and go on; a suffix such as `.json` at its end does not count."""
     if not parent or len(path) < len(parent) or path == parent:
         return False

@@ -30,13 +30,13 @@ MILLISECONDS: Final = 10**11
 """An example of a moment above this counts milliseconds."""
 
 DEEPEST: Final = 40
-"""How deep inline types may stand in each other; what is deeper is any JSON."""
+"""The maximum nesting of inline types; deeper ones are any JSON."""
 
 PARAMETERS: Final = frozenset(("string", "integer", "number", "boolean", "datetime", "date", "time", "uuid", "decimal"))
 """What a parameter may hold, or a list of them."""
 
 IDS: Final = frozenset(("string", "integer", "uuid"))
-"""What stands for an entity beside it: its primary key."""
+"""Types of primary keys, which may replace an entity in unions."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Known:
     values: set[Where] = dataclasses.field(default_factory=set[Where])
     """The schemas that it is made of."""
     nested: set[Where] = dataclasses.field(default_factory=set[Where])
-    """Those of them that stand in other answers."""
+    """Those of them that are nested in other responses."""
 
 
 ANY: Final = Typed("any")
@@ -88,7 +88,7 @@ class Types:
         self.survey = found
         self.names = names
         self.certain = certain
-        """What a property is that nothing is said of; None where the document says it of others."""
+        """Whether undeclared properties are required; None if the document declares it for others."""
         self.objects: dict[str, Value] = {}
         self.enums: dict[str, Value] = {}
         self.origins: dict[tuple[str, ...], Origin] = {}
@@ -183,7 +183,7 @@ class Types:
             self._open.discard(schema.at)
 
     def parameter(self, part: Part, name: str) -> Typed:
-        """The type of a parameter: a scalar or enum, a list of them, an object or map; a text where it is none."""
+        """The type of a parameter: a scalar or enum, a list of them, an object or map; else a string."""
         field, self._field = self._field, name
         try:
             typed = self.of(part, pascal_case(name))
@@ -236,8 +236,8 @@ class Types:
         self._open.add(schema.at)
         try:
             parts = [(part, self.document.schema(part)) for part in schema.alternatives]
-            told = self._told_apart(schema, [each for _, each in parts])
-            as_data = not told and Mixture(self).is_one([each for _, each in parts])
+            is_tagged = self._has_discriminator(schema, [each for _, each in parts])
+            as_data = not is_tagged and Mixture(self).is_one([each for _, each in parts])
             typed: list[tuple[Typed, Schema]] = []
             for _, each in parts:
                 known = self.entities.get(each.at)
@@ -247,12 +247,12 @@ class Types:
                     typed.append((self.of_schema(each, self._alternative(owner, each)), each))
         finally:
             self._open.discard(schema.at)
-        several = self._several([each for each, _ in typed], told_apart=True)
-        if told and isinstance(several.value, dict) and "one_of" in several.value:
+        several = self._several([each for each, _ in typed], is_distinguished=True)
+        if is_tagged and isinstance(several.value, dict) and "one_of" in several.value:
             return self._with_attribute(schema, several, typed)
         return several
 
-    def _told_apart(self, schema: Schema, alternatives: list[Schema]) -> bool:
+    def _has_discriminator(self, schema: Schema, alternatives: list[Schema]) -> bool:
         """Whether a discriminator tells all alternatives apart, which are objects that have it."""
         found = schema.discriminator
         if found is None:
@@ -270,8 +270,8 @@ class Types:
                 return owner + pascal_case(value)
         return owner + pascal_case(schema.title) if schema.title else owner
 
-    def _several(self, typed: list[Typed], *, told_apart: bool = False) -> Typed:
-        """One type of several alternatives. `told_apart` says that entities can be told from other objects."""
+    def _several(self, typed: list[Typed], *, is_distinguished: bool = False) -> Typed:
+        """One type of several alternatives. With `is_distinguished`, entities can be told from other objects."""
         nullable = any(each.nullable for each in typed)
         if len({each.text for each in typed}) == 1:
             return dataclasses.replace(typed[0], nullable=nullable)
@@ -295,7 +295,7 @@ class Types:
         if len(unions) == 1 and all(each is unions[0] or _is_id(each.value) for each in found):
             return dataclasses.replace(unions[0], nullable=True)
         others = [each for each in found if self.is_object(each.value) or _is_form(each.value, "values")]
-        if unions or (entities and (others or len(entities) > 1) and not told_apart):
+        if unions or (entities and (others or len(entities) > 1) and not is_distinguished):
             return Typed("any", nullable)
         return Typed({"one_of": [self.item(each) for each in found]}, nullable)
 
@@ -342,7 +342,7 @@ class Types:
         return {"enum": list(schema.enum)}
 
     def _shared_enum(self, schema: Schema, key: tuple[str, tuple[str | int, ...]], owner: str) -> Value:
-        """The name of an enum that has none in the document, but constants, or several places that it stands in."""
+        """The name of an unnamed enum that has constants or is used in several places."""
         identity = f"type:{key[0]}:{json.dumps(key[1])}"
         for name, values in self.enums.items():
             if self.origins.get(("enums", name), Origin("")).identity == identity and values == _enum_values(schema):
@@ -396,7 +396,7 @@ class Types:
         return name
 
     def data_of(self, known: Known) -> str:
-        """The object that stands for an entity where its key cannot be known."""
+        """The object used for an entity if its key cannot be known."""
         if known.name not in self._data:
             name = self.names.claim(f"type:{known.name}:data", f"{known.name}Data")
             self._data[known.name] = name
@@ -414,7 +414,7 @@ class Types:
         """The fields of a record, in order. `sent` marks what bodies must hold; `table` is the object that it is."""
         names = keys or member_names(record.members)
         found: dict[str, Value] = {}
-        told_apart = any(source.at in self.survey.alternatives for source in record.sources)
+        is_distinguished = any(source.at in self.survey.alternatives for source in record.sources)
         for wire, member in record.members.items():
             name = names[wire]
             typed, check = self.member(member, owner, wire)
@@ -423,7 +423,7 @@ class Types:
             if (held in self.objects or (held and held == table)) and self.circles.closes(table, held):
                 self._finding_of_circle(member, table, wire)
                 optional = True
-            constant = self.constant(member) if told_apart and member.everywhere else None
+            constant = self.constant(member) if is_distinguished and member.everywhere else None
             must = sent and member.required and not optional
             found[name] = self.field(wire, name, member, typed, optional=optional, must=must, constant=constant)
             if check and table:
@@ -500,7 +500,7 @@ class Types:
         return found[0] if all(value == found[0] for value in found) else None
 
     def description(self, part: Part, schema: Schema, wire: str) -> str:
-        """What is said of a member: by itself or by the scalar that it refers to; else a title that is not its name."""
+        """The description of a member or of the scalar it refers to; else a title that differs from its name."""
         value: Mapping[str, object] = part.value if is_table(part.value) else {}
         named = "$ref" in value and (schema.type in ("object", "one_of") or len(schema.enum) > 1)
         if named and not any(key in value for key in ("description", "title")):

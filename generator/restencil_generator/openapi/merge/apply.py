@@ -60,7 +60,7 @@ def _value(choice: Choice) -> Value:
 
 
 class _Layout:
-    """Which entries stand in which file: those of ours where they are, new ones beside the entry that they follow."""
+    """Which file contains each entry: ours stay in place, new ones follow their predecessor."""
 
     def __init__(self, ours: Side, choices: Mapping[str, Choice], folder: str) -> None:
         self.ours = ours
@@ -113,7 +113,7 @@ class _Layout:
                 self.top[piece.text.file][name] = made
 
     def _alone(self, file: str) -> bool:
-        """Whether a file stands in the folder of resources, where each has one of its own."""
+        """Whether a file is in the folder of resources, one file per resource."""
         return bool(self.folder) and PurePosixPath(file).parent == PurePosixPath(self.folder, RESOURCES)
 
     def _new_resource(self, name: str, part: Choice) -> None:

@@ -20,14 +20,14 @@ THEIRS: Final = "the import"
 class Merged:
     """What came of a merge.
 
-    `files` are the merged files by name, as they are written; None for one of which nothing is left. `conflicts` are
-    those that nobody settled: where there is one, nothing may be written. `told` are warnings and notes. `used` are the
+    `files` are the merged files by name, as they are written; None for a file without content. `conflicts` are
+    the unresolved ones: if there are any, nothing may be written. `notices` are warnings and notes. `used` are the
     names of nodes that settled something.
     """
 
     files: Mapping[str, str | None]
     conflicts: tuple[Problem, ...]
-    told: tuple[Problem, ...]
+    notices: tuple[Problem, ...]
     used: frozenset[str]
 
 
@@ -58,7 +58,7 @@ def merge(
     expected = merged_value(choices)
     result = _side({name: text for name, text in files.items() if text is not None})
     assert equal(result.value(), expected), "the text of a merge says what was chosen"
-    return Merged(files, tuple(merger.conflicts), tuple(merger.told), frozenset(settled.used))
+    return Merged(files, tuple(merger.conflicts), tuple(merger.notices), frozenset(settled.used))
 
 
 def _as_imported(path: Path, found: Sequence[Move]) -> Path:

@@ -101,7 +101,7 @@ def is_table(shape: Shape) -> bool:
             return False
 
 
-# Sections whose keys have nothing to do with each other. (Others mean something by what they join.)
+# Sections with keys that have nothing to do with each other. (In others, the combination of keys has a meaning.)
 _LOOSE: Final = frozenset(("options", "request", "response"))
 
 
@@ -116,7 +116,7 @@ def is_field(shape: Shape) -> bool:
 
 
 def describes(node: Node) -> bool:
-    """Whether what stands in a field's place describes the field; else it is the field's type."""
+    """Whether the value of a field is its description; else it is its type."""
     return is_described(node)
 
 

@@ -100,19 +100,19 @@ def as_tree(side: Side) -> Tree:
 def _lines(side: Side) -> Iterator[tuple[Path, int]]:
     """Each node with the line that it begins on, outer ones first."""
 
-    def below(path: Path, node: Node) -> Iterator[tuple[Path, int]]:
+    def walk(path: Path, node: Node) -> Iterator[tuple[Path, int]]:
         if isinstance(node, MappingNode):
             for name, entry in node:
                 yield (*path, name), entry.key.line
-                yield from below((*path, name), entry.value)
+                yield from walk((*path, name), entry.value)
         elif isinstance(node, SequenceNode):
             for index, item in enumerate(node.items):
                 yield (*path, str(index)), item.line
-                yield from below((*path, str(index)), item)
+                yield from walk((*path, str(index)), item)
 
     for name, part in side.parts.items():
         yield (name,), part.key.line
-        yield from below((name,), part.node)
+        yield from walk((name,), part.node)
 
 
 # ----------------------------------------------------------------------------------------------------- what was renamed
@@ -246,7 +246,7 @@ def _text(part: Part | None) -> str:
 
 
 def _unique(named: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The names by what they stand for, where one alone stands for it."""
+    """The names by origin, for origins with a single name."""
     counted = Counter(named.values())
     return {value: name for name, value in named.items() if value and counted[value] == 1}
 
@@ -302,7 +302,7 @@ class Reference:
     """A word of a spec that names something: `kind` is `type`, or the key whose value it is.
 
     `use` is its place without the key of a field's type, which may be written or not. `owner` is the resource or type
-    that it stands in.
+    that contains it.
     """
 
     place: Path
@@ -324,10 +324,10 @@ def _references(side: Side) -> Iterator[Reference]:
     inner = shapes.inner(TOP, None)
     assert inner is not None
     for name, part in side.parts.items():
-        yield from _below((name,), inner(name), part.node)
+        yield from _references_in((name,), inner(name), part.node)
 
 
-def _below(path: Path, shape: Shape, node: Node) -> Iterator[Reference]:
+def _references_in(path: Path, shape: Shape, node: Node) -> Iterator[Reference]:
     inner = shapes.inner(shape, node)
     if shapes.is_field(shape):
         described = isinstance(node, MappingNode) and shapes.describes(node)
@@ -336,7 +336,7 @@ def _below(path: Path, shape: Shape, node: Node) -> Iterator[Reference]:
             yield from _in_type((*path, TYPE) if described else path, path, type)
     elif inner is not None and isinstance(node, MappingNode):
         for name, entry in node:
-            yield from _below((*path, name), inner(name), entry.value)
+            yield from _references_in((*path, name), inner(name), entry.value)
     elif _is_type(shape, path):
         yield from _in_type(path, path, node)
     elif path[-1] in _NAMES:
@@ -486,7 +486,7 @@ def _field_tables(side: Side) -> Iterator[tuple[Path, Mapping[str, Part]]]:
     inner = shapes.inner(TOP, None)
     assert inner is not None
 
-    def below(path: Path, shape: Shape, part: Part) -> Iterator[tuple[Path, Mapping[str, Part]]]:
+    def walk(path: Path, shape: Shape, part: Part) -> Iterator[tuple[Path, Mapping[str, Part]]]:
         found = shapes.inner(shape, part.node)
         if found is None or not part.parts or shapes.is_field(shape):
             return
@@ -494,7 +494,7 @@ def _field_tables(side: Side) -> Iterator[tuple[Path, Mapping[str, Part]]]:
             yield path, part.parts
             return
         for name, each in part.parts.items():
-            yield from below((*path, name), found(name), each)
+            yield from walk((*path, name), found(name), each)
 
     for name, part in side.parts.items():
-        yield from below((name,), inner(name), part)
+        yield from walk((name,), inner(name), part)

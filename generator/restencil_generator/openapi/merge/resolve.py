@@ -27,15 +27,15 @@ BOM: Final = "\ufeff"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settlement:
-    """What there is to write, and what is said of it.
+    """The files to write, and the notices about them.
 
-    `files` are the texts of the spec's files, None for one of which nothing is left. `refused` are conflicts, or the
-    mistakes of the merged spec: then nothing may be written. `told` are warnings and notes.
+    `files` are the contents of the spec's files, None for a file without content. `refused` are conflicts, or the
+    mistakes of the merged spec: then nothing may be written. `notices` are warnings and notes.
     """
 
     files: Mapping[Path, str | None]
     refused: tuple[Problem, ...] = ()
-    told: tuple[Problem, ...] = ()
+    notices: tuple[Problem, ...] = ()
     sources: Mapping[str, Source] = dataclasses.field(default_factory=dict[str, Source])
 
     @property
@@ -56,14 +56,14 @@ class Theirs:
 
 
 def settle(theirs: Theirs, out: Path, settled: Settled, *, split: bool = False) -> Settlement:
-    """What there is to write at `out`, a file or a folder.
+    """The files to write at `out`, a file or a folder.
 
     Raises `Failure` where a spec stands there that no import wrote, or where what is kept of the import cannot be read;
-    `SpecError` where that spec has mistakes.
+    `SpecError` if that spec has errors.
     """
     if not out.exists() or (out.is_dir() and not load_spec(out).files):
         return Settlement(_fresh(theirs.text, out, split))
-    folder = state.beside(out)
+    folder = state.record_folder(out)
     base = state.read_base(folder, theirs.package)
     whole = settled.side("*")
     if base is None and whole is None:
@@ -146,36 +146,36 @@ def _merge(theirs: Theirs, base: str, out: Path, settled: Settled) -> Settlement
     _check_names(settled, merged)
     marked = {file.as_posix() for file, text in contents.items() if text.startswith(BOM)}
     if merged.conflicts:
-        return Settlement({}, tuple(in_order(merged.conflicts)), merged.told, loaded.sources)
+        return Settlement({}, tuple(in_order(merged.conflicts)), merged.notices, loaded.sources)
     texts = {name: text for name, text in merged.files.items() if text is not None}
     result = load_texts(texts, out.name)
     if has_errors(result.problems):
-        return Settlement({}, tuple(result.problems), merged.told, result.sources)
+        return Settlement({}, tuple(result.problems), merged.notices, result.sources)
     files = {
         Path(name): BOM + text if text is not None and name in marked else text for name, text in merged.files.items()
     }
-    return Settlement(files, (), merged.told, loaded.sources)
+    return Settlement(files, (), merged.notices, loaded.sources)
 
 
 def _merged(theirs: Theirs, base: str, ours: Mapping[str, str], out: Path, settled: Settled) -> Merged:
     """The merge; where there are conflicts, once more with the lines of the document, found all at once."""
-    asked: dict[NodePath, Where] = {}
+    places_of: dict[NodePath, Where] = {}
 
     def note(path: NodePath) -> str:
-        asked[path] = where_of(theirs, path)
+        places_of[path] = where_of(theirs, path)
         return ""
 
     folder = out.as_posix() if out.is_dir() else ""
     merged = merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=note)
     if not merged.conflicts:
         return merged
-    places = theirs.places(asked.values())
+    places = theirs.places(places_of.values())
 
-    def told(path: NodePath) -> str:
-        place = places[asked[path]]
+    def upstream_of(path: NodePath) -> str:
+        place = places[places_of[path]]
         return f"{place.file}:{place.line}" if place.line else place.file
 
-    return merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=told)
+    return merge(base, ours, theirs.text, settled=settled, folder=folder, upstream=upstream_of)
 
 
 def where_of(theirs: Theirs, path: NodePath) -> Where:

@@ -1,8 +1,8 @@
 """The text of a spec as parts: the entries of its mappings, each with the lines and the comments that are its own.
 
 A part of a block mapping has whole lines: blank ones and comments above its key, the key, its value, and comments that
-are indented deeper than it. So a text is its parts, one after the other, and whoever changes one leaves the bytes of
-all others as they are. What stands in a flow mapping has no lines of its own: those belong to the part around it.
+are indented deeper than it. So a file is its parts, one after the other, and whoever changes one leaves the bytes of
+all others as they are. Parts of a flow mapping have no lines of their own: those belong to the enclosing part.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _COMMENT: Final = re.compile(r"(?:^|(?<=[ \t]))#.*")
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Part:
-    """An entry of a mapping: its key and value, and where it stands in the lines of its file.
+    """An entry of a mapping: its key and value, and its position in the lines of its file.
 
     `start` and `end` are its lines, `key.line` is that of its key; an entry of a flow mapping (not `block`) has none.
     `tail` is the first of the lines behind its last entry, up to `end`. `above` are the comments above the key,
     `behind` is the one on the key's line, `inside` are those within the value, entries of a block mapping aside.
-    Comments are texts without `# `. `pieces` are the parts of which this one is made, where a table is spread over
+    Comments are texts without `# `. `pieces` are the parts that compose this one, where a table is spread over
     files. `bare` says that it is the type of a field that is written without a mapping: its key is written nowhere.
     """
 
@@ -149,7 +149,7 @@ def equal(one: Value, other: Value) -> bool:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their ends, counted as the parser does."""
+    """Split into lines with their ends, counted as the parser does."""
     lines: list[str] = []
     start = 0
     for found in LINE_BREAK.finditer(text):

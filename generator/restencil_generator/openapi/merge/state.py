@@ -40,7 +40,7 @@ class Record:
     nodes: Mapping[str, Origin]
 
 
-def beside(out: Path) -> Path:
+def record_folder(out: Path) -> Path:
     """The folder in which the record of a spec lies."""
     return out.parent / FOLDER
 

@@ -115,7 +115,7 @@ class Merger:
         self.around_renamed = {path[:length] for path in renamed for length in range(len(path))}
         self.upstream = upstream
         self.conflicts: list[Problem] = []
-        self.told: list[Problem] = []
+        self.notices: list[Problem] = []
 
     def merge(self) -> dict[str, Choice]:
         """What becomes of the entries of the top, in order."""
@@ -293,7 +293,7 @@ class Merger:
         texts = f"here '{ours.behind}', last import '{last}', {self._upstream(path)}now '{upstream}'"
         return self._conflict(shown(path) + COMMENT, texts, place)
 
-    # ----------------------------------------------------------------------------------------------------- what is told
+    # -------------------------------------------------------------------------------------------------------- notices
 
     def _conflict(self, name: str, texts: str, place: Place) -> Literal["ours", "theirs"]:
         side = self.settled.side(name)
@@ -304,7 +304,7 @@ class Merger:
     def _tell(self, code: str, path: Path, message: str, part: Part | None = None) -> None:
         severity: Literal["warning", "note"] = "note" if code == "removed-here" else "warning"
         place = _key_place(part) if part is not None else self._nearest(path)
-        self.told.append(Problem(code, message, place, severity=severity))
+        self.notices.append(Problem(code, message, place, severity=severity))
 
     def _nearest(self, path: Path) -> Place:
         """The place of the nearest node around one that is not there."""

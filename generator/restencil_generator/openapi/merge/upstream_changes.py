@@ -30,7 +30,7 @@ CLASSES: Final[tuple[Class, ...]] = ("breaking", "behaviour", "additive", "docum
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """A change of the document: its class, where it stands in the document, and where in the last import."""
+    """A change of the document: its class, its place in the document and in the last import."""
 
     kind: Class
     finding: Finding
@@ -61,18 +61,18 @@ NOTHING: Final = Changes((), Settlement({}))
 
 def changes(theirs: Theirs, out: Path) -> Changes:
     """What changed since the last import. Raises `Failure` where there is none."""
-    folder = state.beside(out)
+    folder = state.record_folder(out)
     name = f"{(folder / theirs.package).as_posix()}.yaml"
     base = state.read_base(folder, theirs.package)
     if base is None:
         raise Failure(f"{out} was not imported: there is no {name}, so there is nothing to compare with")
     text, nodes = write_with_nodes(theirs.tree)
     findings = compare(_declared(base, name), _declared(text, theirs.source))
-    asked = {
+    wheres = {
         finding: where_of(theirs, nodes[finding.place.line - 1] if finding.place.line else ()) for finding in findings
     }
-    places = theirs.places(asked.values())
-    found = [Change(_class(finding), finding, places[asked[finding]], finding.old_place) for finding in findings]
+    places = theirs.places(wheres.values())
+    found = [Change(_class(finding), finding, places[wheres[finding]], finding.old_place) for finding in findings]
     found.sort(key=lambda change: CLASSES.index(change.kind))
     settlement = settle(theirs, out, Settled()) if out.exists() else Settlement({})
     return Changes(tuple(found), settlement)
@@ -104,8 +104,8 @@ def _lines(changed: Changes) -> Iterator[str]:
                 if change.was is not None:
                     was = f"was {visible(finding.was)} here" if finding.was else "was here"
                     yield f"{where(change.was)}: note: {was}"
-    told = ", ".join(f"{count} {kind}" for kind, count in changed.counts.items() if count)
-    yield told or "nothing changed"
+    counts = ", ".join(f"{count} {kind}" for kind, count in changed.counts.items() if count)
+    yield counts or "nothing changed"
     refused = changed.settlement.refused
     if refused:
         conflicts = len(changed.settlement.conflicts)
@@ -120,13 +120,13 @@ def data_of(changed: Changes, file: str, source: str) -> dict[str, Any]:
         "version": 1,
         "file": file,
         "source": source,
-        "changes": [_told(change) for change in changed.found],
+        "changes": [_as_data(change) for change in changed.found],
         "counts": changed.counts,
         "conflicts": [as_json(problem) for problem in changed.settlement.refused],
     }
 
 
-def _told(change: Change) -> Mapping[str, Any]:
+def _as_data(change: Change) -> Mapping[str, Any]:
     finding = change.finding
     return {
         "class": change.kind,

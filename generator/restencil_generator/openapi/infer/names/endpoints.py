@@ -212,7 +212,7 @@ def identity_of(call: Call, *, stream: bool = False) -> str:
 
 
 def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
-    """What an endpoint is called where that is free."""
+    """The preferred name of an endpoint."""
     segments = call.route.segments
     last = segments[-1] if segments else ""
     dotted = "." in last.strip(".") and "{" not in last and not re.search(r"\.(json|xml|csv|txt|html)$", last)
@@ -235,7 +235,7 @@ def _cleaned(operation_id: str, call: Call) -> str:
     if text.endswith(ending) and len(text) > len(ending):
         text = text.removesuffix(ending)
     for tag in call.operation.tags:
-        head, sign, rest = _parted(text)
+        head, sign, rest = _split(text)
         if sign and rest and snake_case(head) in (snake_case(tag), singular(snake_case(tag)), plural(snake_case(tag))):
             text = rest
             break
@@ -246,7 +246,7 @@ def _cleaned(operation_id: str, call: Call) -> str:
     return snake_case(text)
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split(text: str) -> tuple[str, str, str]:
     found = re.match(r"([^/._]+)([/._])(.+)", text, re.DOTALL)
     return (found[1], found[2], found[3]) if found else (text, "", "")
 
