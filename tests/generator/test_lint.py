@@ -116,11 +116,11 @@ def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
     assert advice("url_prefix: https://shop.example/api\n" + ITEM + resources) == [
         (
             "glued-path",
-            "no slash stands between the prefix and the path of resource 'items': https://shop.example/apiitems/:id",
+            "there is no slash between the prefix and the path of resource 'items': https://shop.example/apiitems/:id",
         ),
         (
             "glued-path",
-            "no slash stands between the prefix and the path of 'hot' of resource 'items': https://shop.example/apihot",
+            "there is no slash between the prefix and the path of 'hot' of resource 'items': https://shop.example/apihot",
         ),
     ]
     assert advice("url_prefix: https://shop.example/api/\n" + ITEM + resources) == []
@@ -423,8 +423,8 @@ def test_a_search_parameter_of_a_list_should_name_a_field() -> None:
     assert of_resource("search_params: {title: string?, heading: string?, by: {type: string?, wire: order_by}}") == [
         (
             "search-no-field",
-            "the search parameter 'heading' of 'get_list' of resource 'items' names no field of 'Item': a list asked "
-            "for with it cannot tell what it holds and is fetched anew",
+            "the search parameter 'heading' of 'get_list' of resource 'items' names no field of 'Item': a list "
+            "requested with it does not know which records it holds and is fetched again",
         )
     ]
     named = "search_params: {a: {type: string?, field: title}, b: {type: string?, filter: unknown}}"

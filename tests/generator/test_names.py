@@ -201,7 +201,7 @@ def test_the_path_of_a_list_is_shortened_as_the_runtime_does(template: str) -> N
     [
         ("/a/:", 3, "':' is not followed by a parameter's name"),
         ("/a?b", 2, "'?' does not follow a parameter's name"),
-        ("/a/:b:c", 5, "nothing stands between the parameters 'b' and 'c'"),
+        ("/a/:b:c", 5, "there is nothing between the parameters 'b' and 'c'"),
         ("/a/(b)", 3, "'(' is reserved in a path"),
         ("/a\\", 2, "a backslash at the end escapes nothing"),
     ],

@@ -230,7 +230,7 @@ ADVICE: Final[Mapping[str, Code]] = {
         " are not.",
     ),
     "header-in-key": Code(
-        "What tells one call from another is not part of a key.",
+        "A header that differs in each call is not part of a key.",
         "The key of each call would be another one, so nothing would be found again, and the store would "
         "grow. `in_key: false` leaves it out.",
     ),
@@ -273,7 +273,7 @@ ADVICE: Final[Mapping[str, Code]] = {
     "param-out-of-reach": Code(
         "What comes from the path is in the path of every response that holds it.",
         "The field is filled from the path. A response of an endpoint whose path lacks the parameter leaves"
-        " it open, so the record cannot be told from others.",
+        " it open, so the record cannot be distinguished from others.",
     ),
     "union-field": Code(
         "Every entity of a union has the field that distinguishes it.",
@@ -292,8 +292,8 @@ ADVICE: Final[Mapping[str, Code]] = {
         "What has no effect is a wish that is not met. Remove it, or write what it needs.",
     ),
     "delete-cannot-find-entity": Code(
-        "The path of `delete` tells which entity goes.",
-        "A delete says which record is gone by its path or by its answer. Where neither tells it, the cache"
+        "The path of `delete` identifies the entity.",
+        "A delete identifies the record by its path or by its response. Where neither does, the cache"
         " takes the record that `get` gave for the same path, and otherwise makes lists stale, which costs "
         "requests.",
     ),
@@ -319,7 +319,7 @@ ADVICE: Final[Mapping[str, Code]] = {
     ),
     "no-iterate": Code(
         "Where there are pages, the next one can be found.",
-        "`iterate()` would raise an error, since nothing tells which page comes next.",
+        "`iterate()` would raise an error, since nothing names the next page.",
     ),
     "search-type": Code(
         "A search parameter can be written into a URL.",
@@ -327,7 +327,7 @@ ADVICE: Final[Mapping[str, Code]] = {
     ),
     "search-no-field": Code(
         "A search parameter of a list names a field, or filters nothing.",
-        "A list that was asked for with `status=open` knows that a record with another status is none of "
+        "A list that was requested with `status=open` knows that a record with another status is none of "
         "its own. With a parameter that names no field it cannot know, and is fetched anew after each "
         "change.",
     ),

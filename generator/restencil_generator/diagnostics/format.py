@@ -121,7 +121,7 @@ def _excerpt(place: Place, hint: str, sources: Sources, paint: str) -> Iterator[
 
 
 def _window(line: str, start: int, end: int) -> tuple[int, int]:
-    """The part of a line that is shown: all of it, or what stands around the place."""
+    """The part of a line that is shown: all of it, or the part around the place."""
     if len(line) <= WIDTH:
         return 0, len(line)
     first = max(0, min(start - WIDTH // 3, len(line) - WIDTH))

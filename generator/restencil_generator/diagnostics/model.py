@@ -1,8 +1,8 @@
 """Problems: what is wrong (or could be better) in a spec, where, and what to do about it.
 
-Every stage that judges a spec collects `Problem`s and goes on, so that one run tells everything. This module holds the
-model, the order, the cap and the search for the nearest right word; `format.py` turns problems into text, JSON, GitHub
-workflow commands and SARIF.
+Every stage that checks a spec collects `Problem`s and goes on, so that one run reports everything. This module holds
+the model, the order, the cap and the search for the nearest right word; `format.py` turns problems into text, JSON,
+GitHub workflow commands and SARIF.
 """
 
 from __future__ import annotations

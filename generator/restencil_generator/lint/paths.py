@@ -28,7 +28,7 @@ def find_glued_paths(spec: d.Spec) -> Iterator[Finding]:
         is_absolute = path.startswith(("http:", "https:", "http\\:", "https\\:"))
         if prefix[-1:].isalnum() and path[:1].isalnum() and not is_absolute and what not in reported:
             reported.add(what)
-            message = f"no slash stands between the prefix and the path of {what}: {prefix}{path}"
+            message = f"there is no slash between the prefix and the path of {what}: {prefix}{path}"
             yield Finding(message, endpoint.place, f"write '/{path}'")
 
 

@@ -24,7 +24,7 @@ def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_no_field(spec: d.Spec) -> Iterator[Finding]:
-    """Search parameters of a list by which it cannot be told to hold a record."""
+    """Search parameters of a list by which the cache cannot decide whether a record is in it."""
     for operation in operations(spec):
         endpoint, collection = operation.endpoint, operation.endpoint.collection
         if collection is None or endpoint.side_effect or collection.custom is not None:
@@ -38,8 +38,8 @@ def find_no_field(spec: d.Spec) -> Iterator[Finding]:
             if has_text(param):
                 kinds = " or ".join(quoted(entity.name) for entity in entities)
                 yield Finding(
-                    f"the search parameter {quoted(param.name)} of {operation} names no field of {kinds}: a list asked "
-                    "for with it cannot tell what it holds and is fetched anew",
+                    f"the search parameter {quoted(param.name)} of {operation} names no field of {kinds}: a list "
+                    "requested with it does not know which records it holds and is fetched again",
                     param.place,
                     "write 'field: …' with the field that it filters by, or name it in "
                     "'collection: {non_filter_arguments: […]}' if by none",

@@ -1,6 +1,6 @@
 """The packages of a project: made from all its specs, compared with what is on disk, and written all or none.
 
-Here stands what the command decides about several specs; `api` does the same for one.
+The operations of the command on several specs; `api` does the same for one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class Made:
     """The package of a spec and the folder that it belongs in.
 
-    `count` is the number of its files. `package` is None where an earlier run tells that the folder is up to date.
+    `count` is the number of its files. `package` is None where an earlier run found the folder up to date.
     """
 
     source: Path
@@ -107,7 +107,7 @@ def orphans(project: Project, made: Sequence[Made]) -> dict[Path, list[Differenc
 
 
 def _known(project: Project) -> list[Made]:
-    """The packages that an earlier run tells to be up to date: same spec, same generator, and files as they were."""
+    """The packages that an earlier run found up to date: same spec, same generator, and files as they were."""
     known: list[Made] = []
     for path in project.specs:
         key = build_cache.key_of(path, project.templates)

@@ -3,7 +3,7 @@
 What counts is what the spec says: comments, line ends, layout, the order of keys wherever it has no meaning, `30s` or
 `30000`, `string` or `{type: string}` do not. What follows from the rest (an endpoint for which nothing is written) is
 left out: the generator that made it is distinguished by the bytes of its output. So is the name of the file, which the
-header of each file tells.
+header of each file names.
 """
 
 from __future__ import annotations

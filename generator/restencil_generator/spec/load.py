@@ -190,7 +190,7 @@ def _decoded(content: bytes, file: str, problems: list[Problem]) -> str:
         text = content[: error.start].decode("utf-8-sig", "replace")
         lines = LINE_BREAK.split(text)
         place = Place(file, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 2)
-        message = f"the file is not UTF-8: byte 0x{content[error.start]:02x} cannot stand here"
+        message = f"the file is not UTF-8: byte 0x{content[error.start]:02x} is not allowed here"
         problems.append(Problem("not-utf8", message, place, "save the file as UTF-8"))
         return content.decode("utf-8-sig", "replace")
 
@@ -219,7 +219,7 @@ def read_tree(text: str, file: str, problems: list[Problem]) -> MappingNode | No
 
 
 def _conflicts(text: str, file: str) -> Iterator[Problem]:
-    """A problem for each conflict that a failed merge left: what stands between its markers is two specs, not one."""
+    """A problem for each conflict that a failed merge left: the text between its markers is two specs, not one."""
     marks = [(number, line) for number, line in enumerate(LINE_BREAK.split(text), 1) if is_conflict_marker(line)]
     begun = False
     for index, (number, line) in enumerate(marks):
@@ -362,7 +362,7 @@ class _Builder:
         if id(node) in self.open:
             self._refuse(
                 "yaml-alias",
-                f"the alias *{visible(event.anchor)} stands inside of what it means",
+                f"the alias *{visible(event.anchor)} is inside of what it means",
                 event,
                 "write it out",
             )

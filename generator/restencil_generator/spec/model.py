@@ -1,6 +1,6 @@
 """A spec as the generator works with it: typed, frozen, every name and every inherited value resolved.
 
-`load.load_spec` makes it; nothing here reads files or judges. What the fields hold:
+`load.load_spec` makes it; nothing here reads files or checks rules. What the fields hold:
 
 * **Names.** `name` is the name as the spec writes it, `python` the name in Python (the same, or with one trailing
   underscore), `wire` the name in JSON, URLs and the store. All three are final.
@@ -152,7 +152,7 @@ class Path:
 
 
 Styles: TypeAlias = "tuple[Style | None, Style | None]"
-"""The styles of lists and of objects; None where nothing is said."""
+"""The styles of lists and of objects; None where none is declared."""
 
 NO_STYLES: Final[Styles] = (None, None)
 
@@ -315,7 +315,7 @@ class Pagination:
 class Example:
     """An example call. Values under Python or wire names, as the spec has them; `MISSING` where it gives none.
 
-    `places` tells where a value stands, by its path: `("response", 0, "title")`.
+    `places` has the place of each value by its path: `("response", 0, "title")`.
     """
 
     params: Mapping[str, Json] = dataclasses.field(default_factory=dict[str, Json])
@@ -523,7 +523,7 @@ ClientAuth: TypeAlias = Literal["basic", "body"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OAuth2:
-    """How tokens are asked for: at `token_url`, with these `scopes` and further `params`.
+    """How tokens are requested: at `token_url`, with these `scopes` and further `params`.
 
     `client_auth` is how the client shows itself there: by basic authentication, or in the body. `env` pairs credentials
     (`client_id`, `client_secret`, …) with the environment variables that hold them, sorted by name.
@@ -597,8 +597,8 @@ class Spec:
     declaration in canonical form: comments, line ends, layout and the order of keys wherever it has no meaning do not
     count. `namespace` maps every name of a generated class, alias or constant to what it is (`"entity"`, `"object"`,
     `"enum"`, `"constant"`, `"resource"`, `"client"`, `"error"`, `"typed_dict"`). `url_place` is where `url_prefix` is
-    written. `has_errors` says that it tells of any endpoint what bodies of errors are, so that the package has error
-    classes of its own. `user_agent` is False if that of the HTTP library stays, None where nothing is said.
+    written. `has_errors` says that any endpoint declares bodies of errors, so that the package has error
+    classes of its own. `user_agent` is False if that of the HTTP library stays, None where none is declared.
     `servers` are in their order: the URL of the first is `url_prefix`. `header_params` and `search_params` are
     arguments of the client. `cross_origin_body` is as in `Endpoint`, for requests that no endpoint describes.
     """

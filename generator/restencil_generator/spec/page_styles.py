@@ -71,7 +71,7 @@ class Member:
 class Signs:
     """What an OpenAPI document says of a list that may have pages.
 
-    `parameters` are those of the request by name, `members` stand beside the list, outer ones first, `headers` are
+    `parameters` are those of the request by name, `members` are beside the list, outer ones first, `headers` are
     those of the response, all names in snake_case; `key` is the field that is the primary key of the items, "" for
     none.
     """
@@ -152,7 +152,7 @@ class _Numbered(PageStyle):
     """The mock server numbers the pages."""
 
     def index(self, sent: str, window: Window) -> int:
-        """So many pages stand before it."""
+        """The number of pages before it, from the number that was sent."""
         return (window.whole(sent, window.start) - window.start) * window.size
 
     def position(self, index: int, window: Window) -> Position | None:
@@ -165,7 +165,7 @@ class _Numbered(PageStyle):
 
 
 class PageNumber(_Numbered):
-    """A page is asked for by its number."""
+    """A page is requested by its number."""
 
     name = "page"
     help = "the number of the page"
@@ -181,10 +181,10 @@ class PageNumber(_Numbered):
 
 
 class Offset(PageStyle):
-    """A page is asked for by the number of items before it."""
+    """A page is requested by the number of items before it."""
 
     name = "offset"
-    help = "how many items stand before the page"
+    help = "how many items are before the page"
     parameters: ClassVar[tuple[str, ...]] = ("offset", "skip", "start", "start_index", "start_at")
     implied_by: ClassVar[tuple[str, ...]] = ("offset", "skip")
     is_counted = True

@@ -67,7 +67,7 @@ def _check_apart(text: str, position: int, before: PathText | PathParameter) -> 
     found = _NAME.match(text, position + 1)
     if found is not None and isinstance(before, PathParameter):
         raise TemplateError(
-            f"nothing stands between the parameters {before.name!r} and {found[0]!r}",
+            f"there is nothing between the parameters {before.name!r} and {found[0]!r}",
             position,
             len(found[0]) + 1,
             "put text between them",

@@ -73,7 +73,7 @@ NOWHERE: Final = Place("")
 
 
 Places: TypeAlias = Mapping[str, Place]
-"""Where the values of keys stand, by key; those that are not written have no place."""
+"""The places of the values of keys, by key; those that are not written have none."""
 
 
 def no_places() -> Places:
@@ -136,7 +136,7 @@ Change: TypeAlias = Callable[[Type], Type]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scalar(Type):
-    """A type that is one word. `bytes` stands only in multipart bodies (a file) and for `content: bytes`.
+    """A type that is one word. `bytes` is allowed in multipart bodies (a file) and for `content: bytes` alone.
 
     `format` is how a datetime looks in JSON and in URLs, None for RFC 3339.
     """
@@ -486,14 +486,14 @@ class Field:
 
     `default` is the resolved default as JSON under Python names (an RFC 3339 string, a mapping for an object, …), or
     `MISSING` where there is none: `required` says so too. For fields of entities and objects it is filled in from the
-    table of types if that has an honest zero (`absent` of the spec says otherwise). `written_default` tells a
+    table of types if that has an honest zero (`absent` of the spec says otherwise). `written_default` distinguishes a
     default that the spec gives from one that follows from the type. Parameters, body fields and members of object
     schemas have a default only where the spec writes it; they are required without `?` and without a default.
     `sends_key` says that bodies have the primary key of the entity that it holds, and not the entity. `must` says that
     bodies hold the field, `write_only` that nothing else does. `format` is how datetimes in it look in JSON, None for
     RFC 3339. `param` is the path parameter from which it comes where a record lacks it, and `of` the (dotted) field of
     the entity that a parameter, or a member of a body, represents; empty where the spec names none. `type_place` is
-    where its type stands.
+    the place of its type.
 
     `filter` says whether a search parameter selects the entities of a list by equality (`equals`) or in a way that only
     the server knows (`unknown`); None leaves it to the types of parameter and field.

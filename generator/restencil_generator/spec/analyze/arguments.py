@@ -55,7 +55,7 @@ def read_header_params(
         assert isinstance(node, MappingNode)
         param = _header_param(types, field, node.entries[field.name].value, what)
         first = wires.setdefault(field.wire.lower(), field)
-        if first is not field and first.wire != field.wire:  # those of one name were told
+        if first is not field and first.wire != field.wire:  # those of one name were reported
             message = f"the header parameters {quoted(first.name)} and {quoted(field.name)} of {what} are one header"
             types.report("name-clash", message, field.place, "case does not count: give one of them another 'wire'")
         if param is not None:

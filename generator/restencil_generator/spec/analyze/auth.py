@@ -19,7 +19,7 @@ SHORT: Final = "token"
 
 
 def read_auth(types: Types, given: ParsedSection | None) -> d.Auth | None:
-    """How the client shows who asks; None where nothing is said, or something wrong."""
+    """How the client authenticates; None where nothing is declared, or something wrong."""
     if given is None:
         return None
     node, written = given.node("schemes"), given.node("use")

@@ -95,7 +95,7 @@ def _judge(
     resource, dot, member = target.partition(".")
     holder = resources.get(resource if dot else owner)
     if holder is None and resource in known:
-        return  # what is wrong with it is said elsewhere
+        return  # its own mistakes are reported elsewhere
     changing = None if holder is None else _built(holder, member or target)
     if changing is not None and changing.side_effect:
         message = f"{what} names {quoted(target)}, which changes something, and so has no cached response"

@@ -12,7 +12,7 @@ from restencil_generator.spec import model as d
 def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str, d.Entity]) -> dict[str, d.Resource]:
     """Lists of one kind that have the same arguments at different places are different lists.
 
-    One of them is the list of its kind: of those that are a `get_list`, the one in whose resource the entity stands,
+    One of them is the list of its kind: of those that are a `get_list`, the one whose resource declares the entity,
     else the one with the shortest path. All others are kept apart by their places.
     """
     kinds: dict[Any, list[tuple[bool, bool, int, str, str]]] = {}

@@ -29,7 +29,7 @@ _PARAMETER: Final = re.compile(r"(?<!\\):([A-Za-z0-9_]+)")
 class EntitySource:
     """An entity as the spec writes it: its name's node, its mapping, and the resource that declares it in place.
 
-    `broken` says that it is no mapping or has no fields, so that nothing more can be said about its fields.
+    `broken` says that it is no mapping or has no fields, so that no rule of its fields is checked.
     """
 
     key: ScalarNode
@@ -64,7 +64,7 @@ class Declarations(Protocol):
 class SymbolTable(Reader):
     """Reads what names something that a spec declares.
 
-    `kinds` tells what every declared name is and `sources` how the entities are written, before anything is read. The
+    `kinds` has the kind of every declared name and `sources` how the entities are written, before anything is read. The
     tables fill up as their turn comes; what needs them whole waits in `later`.
     """
 

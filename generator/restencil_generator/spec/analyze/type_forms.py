@@ -22,7 +22,7 @@ from restencil_generator.spec.validate_value import same, shown
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Context:
-    """Where a type stands: `what` for messages (`field 'a' of entity 'B'`), the position, the name that a TypedDict
+    """The context of a type: `what` for messages (`field 'a' of entity 'B'`), the position, the name that a TypedDict
     there gets, and the entity whose field it is."""
 
     what: Subject

@@ -34,7 +34,7 @@ _FOREIGN: Final = (
 """How other languages write types, and what they are called here."""
 
 _DESCRIBING: Final = frozenset(key for position in POSITIONS for key in rows(position))
-"""The keys that describe a field, and so stand beside its type and not in it."""
+"""The keys that describe a field: they are written beside its type and not in it."""
 
 
 class Types(Nested):

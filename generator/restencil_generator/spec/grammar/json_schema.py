@@ -1,7 +1,7 @@
 """The JSON Schema (draft 2020-12) of the spec language, for editors: `restencil schema` prints it.
 
 It is made from the language's table and says all that a JSON Schema can say of one section: keys, what each is for,
-forms, words, strings. What takes a second section to judge (a name that must exist, two names that clash) is left to
+forms, words, strings. What takes a second section to check (a name that must exist, two names that clash) is left to
 the analysis; a test keeps the two in step and lists what only the analysis finds.
 """
 

@@ -38,7 +38,7 @@ def standard_members(
     for name, node in names:
         if name not in MEMBERS:
             hint = "'push' brings it" if name == "create" else did_you_mean(name, MEMBERS)
-            hint = hint or "added endpoints stand under 'endpoints'"
+            hint = hint or "added endpoints are written under 'endpoints'"
             message = f"{context.label} names {quoted(name)}, which is no standard member"
             reader.report("unknown-member", message, node, hint)
         elif name in d.EXTENDERS and all(other != "get_list" for other, _ in known):

@@ -169,7 +169,7 @@ class Excludes(Rule):
         return {"if": {"required": [self.key]}, "then": {"not": any_given(self.others)}}
 
     def doc(self) -> str:
-        return f"Beside `{self.key}` stands none of {codes(self.others, 'and')}."
+        return f"`{self.key}` excludes {codes(self.others, 'and')}."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ the kind `Either`, or a kind of its own in `value_kinds`.
 (`{type: string, default: x}`) are sections as well. They are one family: a key of one that another does not have is
 reported as a key without a meaning there, rather than as an unknown one.
 
-**Rules** that join several keys of one section are listed with the section. What takes more than one section to judge
+**Rules** that join several keys of one section are listed with the section. What takes more than one section to check
 is left to `spec.analyze`.
 
 **Readers**: `read` and `spec.analyze` (values, unknown keys and the nearest known one), `json_schema`, and `reference`
@@ -469,7 +469,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "page_size": Section(
         "`size` of a pagination",
-        "How many items a page is asked to have.",
+        "The number of items of a page, as a search parameter.",
         """
         size: {param: limit, value: 50}
         """,
@@ -671,7 +671,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     ),
     "union_form": Section(
         "`{union: {…}, attribute: …}`",
-        "One of several entities, told apart by a field or a function.",
+        "One of several entities, distinguished by a field or a function.",
         """
         schema: {union: {link: Link, post: Post}, attribute: type}
         """,
@@ -729,7 +729,7 @@ class Row:
     `default` is what counts where the key is not given, `otherwise` says so in words if that depends on something
     else. `position` is the only one in which the key has a meaning, where its section is a form. `others` are words
     that people write for it, and `deprecated` says what to write instead of it. `label` is how messages call its value,
-    `need` and `add` are message and hint where it is required and not given. `check` judges the value further.
+    `need` and `add` are message and hint where it is required and not given. `check` is a further check of the value.
     """
 
     where: str
@@ -820,10 +820,10 @@ ROWS: Final = (
         "list has those that go together, and `none`, as the last one, sends nothing.",
         otherwise="each scheme alone, in their order"),
     Row("oauth2", "token_url", Text(empty=False, pattern=patterns.TOKEN_URL),
-        "Where tokens are asked for, and the only place that credentials go to.", required=True),
+        "The URL where tokens are requested, and the only one that credentials are sent to.", required=True),
     Row("oauth2", "grant", Word(get_args(d.Grant)), "The grant by which tokens are requested.",
         default="client_credentials"),
-    Row("oauth2", "scopes", Texts(noun="scope", pattern=patterns.SCOPE), "What a token is asked for."),
+    Row("oauth2", "scopes", Texts(noun="scope", pattern=patterns.SCOPE), "The scopes that are requested."),
     Row("oauth2", "client_auth", Word(get_args(d.ClientAuth)),
         "How the client authenticates at `token_url`: by basic authentication, or in the body.", default="basic"),
     Row("oauth2", "params",
@@ -950,7 +950,7 @@ ROWS: Final = (
         "without `?` and `default`, for servers that leave out what is null), or a list of fields.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
-        "Whether what a server tells apart, by ETag or date, is asked for only where it changed.", otherwise="true",
+        "Whether a response with an ETag or a date is requested again only if it changed.", otherwise="true",
         others=("etag", "etags", "if_none_match")),
     Row("options", "freshness", OrNull(Either((Subsection("freshness"), Word(get_args(d.Freshness))))),
         "How long a response is fresh: as `data_expiry_length` has it (`client`), or as the response says itself "
@@ -985,7 +985,7 @@ ROWS: Final = (
     Row("request", "in_key", OrNull(Flag()),
         "Whether the body is part of the key of what a reading endpoint gets.", otherwise="false"),
     Row("response", "envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
-        "Where the value of a response stands: names of members, and numbers for items of lists, with dots. What a "
+        "The place of the value in a response: names of members, and numbers for items of lists, with dots. What a "
         "resource or the spec says is for responses that are one entity or object."),
     Row("response", "list_envelope", OrNull(Text(pattern=patterns.ENVELOPE)),
         "The same for responses that are a list or a mapping."),
@@ -1014,7 +1014,7 @@ ROWS: Final = (
     Row("pagination", "start", Whole(least=0), "The number of the first page, or the first offset.",
         otherwise=", ".join(f"{style.start} for `{style.name}`" for style in STYLES.values() if style.is_counted)),
     Row("pagination", "size", Either((Subsection("page_size", "write {param: limit, value: 50}"), Text(empty=False))),
-        "How many items a page is asked to have; or where the response says how many a page has that is not the last."),
+        "How many items a page has: as a search parameter, or the place in the response that names it."),
     Row("pagination", "remove_cursor", Code(), "Takes the cursor out of the arguments of a list."),
     Row("page_size", "param", Name("{label}", keyword=True), "The search parameter.", required=True),
     Row("page_size", "value", Whole(least=1), "Its value.", required=True),

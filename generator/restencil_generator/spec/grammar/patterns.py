@@ -47,7 +47,7 @@ ENVELOPE: Final = Pattern(
     r"[^.\x00-\x20\x7f]+(?:\.[^.\x00-\x20\x7f]+)*",
     "bad-envelope",
     "{key} of {outer} is no path: names and numbers with dots",
-    "write where the value stands, such as 'data' or 'data.items.0'",
+    "write the place of the value, such as 'data' or 'data.items.0'",
 )
 COOKIE: Final = Pattern(HTTP_WORD, "bad-header", "{value} is no name of a cookie")
 PRODUCT: Final = Pattern(

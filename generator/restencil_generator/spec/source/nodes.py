@@ -1,4 +1,4 @@
-"""The tree of a YAML text: scalars, sequences and mappings that know where they stand.
+"""The tree of a YAML text: scalars, sequences and mappings with their places.
 
 Scalars keep their text; what it means follows YAML 1.2's core schema, which is JSON's scalars and little more: `on`,
 `yes`, `012`, `1:30` and `2020-01-01` are text or plain numbers here.
@@ -44,7 +44,7 @@ class Node:
 
     @property
     def place(self) -> Place:
-        """Where it stands, counted from 1."""
+        """Its place, counted from 1."""
         return Place(self.file, self.line + 1, self.column + 1, self.end_line + 1, self.end_column + 1)
 
 

@@ -88,7 +88,7 @@ def _syntax_hint(what: str) -> str:
 
 
 def _character_problem(error: Exception, text: str, file: str) -> Problem:
-    """The problem for a character that YAML does not allow; the parser itself tells its position in bytes only."""
+    """The problem for a character that YAML does not allow; the parser itself gives its position in bytes only."""
     found = next((at for at, char in enumerate(text) if _refused_character(char)), None)
     if found is None:
         return Problem("yaml-syntax", f"the YAML does not parse: {visible(str(error))}", Place(file))
