@@ -151,6 +151,9 @@ def test_what_is_created_makes_the_list_ask(made: Made) -> None:
     assert ids(session.call("flows.search", body={"name": "b", "limit": 10})) == [1, 3, 5, created.id]
     assert len(server.bodies) == 2
     assert ids(session.call("flows.search.iterate")) == [1, 2, 3, 4, 5, created.id]
+    another = session.call("flows.create", body={"name": "a"})
+    assert ids(session.call("flows.search")) == [1, 2]
+    assert ids(session.call("flows.search.iterate"))[-2:] == [created.id, another.id]
 
 
 @pytest.mark.parametrize(
