@@ -91,15 +91,10 @@ NOT_YET: Final[dict[str, int]] = {
     "generator/restencil_generator/codegen": 58,
     "generator/restencil_generator/openapi": 178,
     "generator/restencil_generator/output": 7,
-    "runtime/restencil/base": 53,
     "runtime/restencil/cache": 178,
-    "runtime/restencil/client": 109,
-    "runtime/restencil/endpoint": 56,
-    "runtime/restencil/http": 3,
     "runtime/restencil/persistence": 119,
     "runtime/restencil/schema": 90,
     "runtime/restencil/storage": 87,
-    "runtime/restencil/testing": 7,
 }
 """Folders that still contain so many banned words, below the source roots. The numbers may only shrink."""
 

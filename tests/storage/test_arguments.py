@@ -49,7 +49,7 @@ def test_times_of_storages_are_written_as_everywhere(make: Callable[..., Any]) -
 def test_times_that_are_none_are_refused(make: Callable[..., Any], times: dict[str, Any]) -> None:
     """The text says which, what was found, and the forms that there are."""
     (name,) = times
-    with pytest.raises(ValueError, match=rf"^{name} is .*; expected milliseconds, . or more, a text such as '30s'"):
+    with pytest.raises(ValueError, match=rf"^{name} is .*; expected milliseconds, . or more, a string such as '30s'"):
         make(**times)
 
 

@@ -30,7 +30,7 @@ class AbortSignal:
         return self._reason
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Calls `listener` once on abort, at once where that has happened; returns a function that takes it away."""
+        """Calls `listener` once on abort, at once if it was aborted; returns a function that takes it away."""
         with self._lock:
             happened = self._aborted
             if not happened:

@@ -18,7 +18,7 @@ _PARTING: Final = re.compile("tenant|account|organi[sz]ation|version").search
 _NEGOTIATING: Final = ("accept", "accept-language")
 
 HIDDEN: Final = "…"
-"""Stands for a secret."""
+"""Represents a secret in messages."""
 
 
 class ArgumentText(str):
@@ -27,7 +27,7 @@ class ArgumentText(str):
     secret: bool = False
 
     def __new__(cls, text: str, *, secret: bool = False) -> ArgumentText:
-        """A text that can be the value of a header."""
+        """A string that can be the value of a header."""
         made = super().__new__(cls, text)
         made.secret = secret
         return made
@@ -52,7 +52,7 @@ class HeaderParam(Struct):
                  be repeated
     deprecated   why it is no longer to be given; who gives it is warned
 
-    What is given is a text, number, boolean, date, UUID or the like, or a list of them, which is joined with commas.
+    What is given is a string, number, boolean, date, UUID or the like, or a list of them, which is joined with commas.
     """
 
     name: str
@@ -98,7 +98,7 @@ def check_header_params(name: str, value: Any, endpoint: Any) -> None:
 def header_text(value: Any, what: str, *, secret: bool = False) -> ArgumentText:
     """The text of a value in wire form as that of a header; a list is joined with commas. `what` names the parameter.
 
-    Raises TypeError for a value without a text, ValueError for one that no header can hold; what is secret is not
+    Raises TypeError for a value without a string, ValueError for one that no header can hold; what is secret is not
     shown.
     """
     items: Iterable[Any] = value if is_items(value) else (value,)
@@ -177,7 +177,7 @@ class ClientParam(Struct):
 
 
 class Server(Struct):
-    """A place where an API is served: its URL, in which `{name}` stands for the variable of this name."""
+    """A place where an API is served: its URL, in which `{name}` is the variable of this name."""
 
     url: str
     variables: Mapping[str, ClientParam] = {}

@@ -28,7 +28,7 @@ class Multipart(dict[str, Any]):
     """A body sent as `multipart/form-data`.
 
     A value that is bytes, an open file or a tuple `(file name, content[, content type])` is a file, an object is a part
-    of JSON; others are text. A list repeats its field. None is a ValueError, as a text cannot say null; leave the
+    of JSON; others are text. A list repeats its field. None is a ValueError, as a string cannot say null; leave the
     field out.
     """
 

@@ -25,7 +25,7 @@ Token: TypeAlias = str | Callable[[], str | None] | Callable[[], Awaitable[str |
 """A secret, or a function that gives it (None: there is none now); an async one with an AsyncController only."""
 
 USE: Final = "auth"
-"""The member of what is sent that says which schemes show who asks, where that is not what the API says."""
+"""The member of what is sent that names the authentication schemes, if they are others than those of the API."""
 
 CROSS_ORIGIN_BODY: Final = "cross_origin_body"
 """The member of what is sent that allows a redirect to another origin to take the body along."""
@@ -97,7 +97,7 @@ def refuse_header(name: Any, value: Any, where: str, credentials: Collection[str
         return
     if not isinstance(value, str):
         raise TypeError(
-            f"{name!r} among the {where} is of type {type(value).__name__}; the value of a header is a text, "
+            f"{name!r} among the {where} is of type {type(value).__name__}; the value of a header is a string, "
             "or None to take it away"
         )
     flaw = flaw_in(value)
@@ -112,7 +112,7 @@ def refuse_parameter(name: Any, of: str, credentials: Collection[str]) -> None:
 
 
 def flaw_in(value: str) -> str | None:
-    """What a text has that the value of a header cannot have; None where it can be sent."""
+    """What a string has that the value of a header cannot have; None where it can be sent."""
     if isinstance(value, ArgumentText):
         return None  # it was looked at when it was given
     if not value.isascii():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import ParseError
-from .response_details import reported, told_by
+from .response_details import error_members, reported
 
 
 def charset_of(response: Any) -> str:
@@ -26,5 +26,5 @@ def undecodable(response: Any, error: UnicodeError) -> ParseError:
         f"{reported(response)}: the answer says that its charset is {charset_of(response)!r}, in which its body "
         f"cannot be read ({error}); let the server name another one, or give content='bytes'",
         status=400,
-        **told_by(response),
+        **error_members(response),
     )

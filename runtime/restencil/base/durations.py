@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Duration: TypeAlias = float | str | datetime.timedelta
-    """A number of milliseconds, a text such as `"30s"` (ms, s, m, h), or a `timedelta`."""
+    """A number of milliseconds, a string such as `"30s"` (ms, s, m, h), or a `timedelta`."""
 
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _TEXT: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)\s*").fullmatch
@@ -26,14 +26,14 @@ _hinted: Final[set[str]] = set()
 def milliseconds(value: Any, what: str) -> Any:
     """A duration in milliseconds; a number is one, and what is no duration at all stays for others to refuse.
 
-    Raises TypeError for a text of another form.
+    Raises TypeError for a string of another form.
     """
     if isinstance(value, str):
         found = _TEXT(value)
         if found is None:
             raise TypeError(
                 f"{what} is {described(value)}, {value!r}; expected a number of milliseconds, "
-                "a text such as '30s' (ms, s, m or h), or a timedelta"
+                "a string such as '30s' (ms, s, m or h), or a timedelta"
             )
         return float(found[1]) * _UNITS[found[2]]
     if type(value).__name__ == "timedelta" and hasattr(value, "total_seconds"):
@@ -53,8 +53,8 @@ def bounded(value: Any, what: str, least: float, *, endless: bool = False) -> fl
     is_number = isinstance(found, int | float) and not isinstance(found, bool) and not math.isnan(found)
     if not is_number or found < least or (found == math.inf and not endless):
         raise ValueError(
-            f"{what} is {value!r:.40}; expected milliseconds, {least:g} or more, a text such as '30s' (ms, s, m or h), "
-            "or a timedelta"
+            f"{what} is {value!r:.40}; expected milliseconds, {least:g} or more, a string such as '30s' "
+            "(ms, s, m or h) or a timedelta"
         )
     return float(found)
 
@@ -118,7 +118,7 @@ def _checked(value: Any, what: str) -> Any:
     limit = milliseconds(value, what)
     if not isinstance(limit, int | float) or isinstance(limit, bool):
         raise TypeError(
-            f"{what} is {described(value)}; expected a number of milliseconds, a text such as '30s', or a timedelta"
+            f"{what} is {described(value)}; expected a number of milliseconds, a string such as '30s', or a timedelta"
         )
     if not limit > 0:
         raise ValueError(f"{what} is a positive number of milliseconds, not {value!r}; math.inf is no limit")

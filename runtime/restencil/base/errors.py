@@ -101,7 +101,7 @@ class NetworkError(RestencilError):
         return super().__str__() + (f" ({', '.join(notes)})" if notes else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """What may stand in logs and error reports: `name`, `message`, and all members but response, body and data."""
+        """The members for logs and error reports: `name`, `message`, and all members but response, body and data."""
         return {
             "name": type(self).__name__,
             "message": str(self),
@@ -121,7 +121,7 @@ class NetworkError(RestencilError):
 
 
 class StatusError(NetworkError):
-    """The server answered with a status outside 200–299, or redirected where that is refused; `status` is its status.
+    """The server answered with a status outside 200–299, or a redirect that is not followed; `status` is its status.
 
     The statuses that programs ask for have classes of their own, and so have all from 500 to 599.
     """
@@ -278,10 +278,10 @@ class MissingFieldError(RestencilError, AttributeError):
     """
 
     def __init__(self, owner: str, pk: str | None, field: str, reason: str = "") -> None:
-        whose = owner if pk is None else f"{owner} {pk!r}"
+        subject = owner if pk is None else f"{owner} {pk!r}"
         reason = reason or "no answer so far had it, or its entity is not in the store"
         super().__init__(
-            f"{whose} has no value for its required field {field!r}: {reason}; declare it optional if the API may "
+            f"{subject} has no value for its required field {field!r}: {reason}; declare it optional if the API may "
             "leave it out"
         )
         self.owner = owner

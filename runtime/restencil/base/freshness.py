@@ -27,7 +27,7 @@ _DIRECTIVE: Final = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*("(?
 
 
 def is_tag(text: str) -> bool:
-    """Whether this is an ETag: a text in quotes, with `W/` before it where it is a weak one."""
+    """Whether this is an ETag: a string in quotes, with `W/` before it where it is a weak one."""
     return len(text) <= _SHORT_LENGTH and _TAG(text) is not None
 
 
@@ -36,7 +36,7 @@ def is_strong(text: str) -> bool:
     return is_tag(text) and text[0] == '"'
 
 
-def said_in(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str] | None:
+def freshness_headers_in(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str] | None:
     """What headers say of their answer, by names in lower case; None where they say nothing of it."""
     found: dict[str, str] = {}
     for name, value in raw:
@@ -104,15 +104,15 @@ def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
     | `Expires` | until then from `Date`; 0 where one is no date |
     | nothing of that | nothing is said |
     """
-    told = directives_in(headers)
-    excused = _seconds(told.get("stale-if-error"))
-    binds = "must-revalidate" in told
+    directives = directives_in(headers)
+    excused = _seconds(directives.get("stale-if-error"))
+    binds = "must-revalidate" in directives
     is_uncached = "cache-control" not in headers and "no-cache" in headers.get("pragma", "").lower()
-    if is_uncached or "no-store" in told or "no-cache" in told or "*" in headers.get("vary", ""):
+    if is_uncached or "no-store" in directives or "no-cache" in directives or "*" in headers.get("vary", ""):
         return Lifetime(0.0, 0.0, excused, binds)
-    shown = 0.0 if binds else _seconds(told.get("stale-while-revalidate"))
-    if "max-age" in told:
-        fresh: float | None = max(0.0, (_seconds(told["max-age"]) or 0.0) - _age_in(headers))
+    shown = 0.0 if binds else _seconds(directives.get("stale-while-revalidate"))
+    if "max-age" in directives:
+        fresh: float | None = max(0.0, (_seconds(directives["max-age"]) or 0.0) - _age_in(headers))
     elif "expires" in headers:
         until, date = _date_in(headers, "expires"), _date_in(headers, "date")
         fresh = 0.0 if until is None or date is None else min(_LIMIT, max(0.0, until - date))

@@ -26,7 +26,7 @@ _TOO_DEEP: Final = f"it is nested more than {_LEVELS} levels deep"
 
 # orjson gives floats for integers beyond 64 bits, which have 19 digits and more.
 _LONG_NUMBER: Final = b"0" * 19
-# So long a number has four digits in a row among every fourth byte, wherever it begins: most texts are told by those.
+# So long a number has four digits in a row among every fourth byte, wherever it begins, which most strings have not.
 # (Benchmark: bytes → tables, with [fast].)
 _EVERY_FOURTH: Final = b"0" * 4
 _DIGITS_ALIKE: Final = bytes.maketrans(b"123456789", b"000000000")
@@ -161,7 +161,7 @@ def _encoders() -> tuple[Callable[[Any], str], Callable[[Any], str]]:
 
 
 def _check_exact(value: Any, level: int) -> None:
-    """Raises ValueError for what would decode to something else; a record of scalars is told by a look at its types."""
+    """Raises ValueError for what would decode to something else; a record of scalars is recognized by its types."""
     inner: Iterable[Any]
     if is_dict(value):
         kinds = set(map(type, value))

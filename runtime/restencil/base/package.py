@@ -1,4 +1,4 @@
-"""Things that are named by a text and imported when they are first used, and packages made of them."""
+"""Objects that are named by a string and imported when they are first used, and packages made of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_reference(reference: str, *, relative: bool = False) -> None:
-    """Raises ValueError for a text that is no `"package.module:name"` (and, where relative, no `".module:name"`)."""
+    """Raises ValueError for a string that is no `"package.module:name"` (and, where relative, no `".module:name"`)."""
     module, colon, name = reference.partition(":")
     if not (module.strip(".") and colon and name) or (module.startswith(".") and not relative):
         raise ValueError(f"a reference has the form 'package.module:name': {reference!r}")
@@ -40,18 +40,18 @@ def find(reference: str, asking: str = "") -> Any:
 def lazy_package(
     package: str, modules: Mapping[str, Iterable[str]], *, deprecated: Mapping[str, str] | None = None
 ) -> None:
-    """Gives a package the names of its modules, each of which is imported when one of its names is first used.
+    """Gives a package the names of its modules; a module is imported when one of its names is first used.
 
         lazy_package(__name__, {"users": ("User", "Users")}, deprecated={"Users": "Ask the directory."})
 
-    It stands in the `__init__` of the package. What is deprecated warns at each use; the reason may be empty.
+    Call it in the `__init__` of the package. What is deprecated warns at each use; the reason may be empty.
     """
-    homes = {name: module for module, names in modules.items() for name in names}
+    module_of = {name: module for module, names in modules.items() for name in names}
     reasons = deprecated or {}
     namespace = vars(sys.modules[package])
 
     def look_up(name: str) -> Any:
-        if name not in homes:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name in reasons:
             import warnings
@@ -59,13 +59,13 @@ def lazy_package(
             reason = reasons[name]
             text = f"{name} is deprecated" + (f": {reason}" if reason else "")
             warnings.warn(text, DeprecationWarning, stacklevel=2)
-        value = find(f"{package}.{homes[name]}:{name}", package)
+        value = find(f"{package}.{module_of[name]}:{name}", package)
         if name not in reasons:
             namespace[name] = value
         return value
 
     def list_names() -> list[str]:
-        return sorted({*namespace, *homes})
+        return sorted({*namespace, *module_of})
 
     # PEP 562. They are no functions of the module itself: whatever its names are, these work.
     namespace["__getattr__"], namespace["__dir__"] = look_up, list_names

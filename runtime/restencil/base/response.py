@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .response_details import asked_of, method_of, request_id_in
+from .response_details import method_of, request_id_in, sent_request
 from .transport import public_url
 
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ def members_of(answer: Any) -> dict[str, Any]:
     """The members of a Response that an HTTP answer tells; none of them where there was no answer."""
     if answer is None:
         return {}
-    asked, headers = asked_of(answer), {name.lower(): value for name, value in answer.headers.items()}
+    sent, headers = sent_request(answer), {name.lower(): value for name, value in answer.headers.items()}
     return {
         "status": answer.status_code,
         "headers": AnswerHeaders(headers),
         "url": public_url(str(answer.request.url)),
-        "elapsed": 0.0 if asked is None else asked.elapsed,
+        "elapsed": 0.0 if sent is None else sent.elapsed,
         "request_id": request_id_in(headers, answer),
         "http": answer,
         "_method": method_of(answer),

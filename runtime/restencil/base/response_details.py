@@ -1,7 +1,7 @@
-"""What an answer says besides its value: where it came from, how long it took, its request id, its body as data.
+"""What a response has besides its value: where it came from, how long it took, its request id, its body as data.
 
-Answers that the http wing brings know what was asked (`ORDER`), without what must not be shown of it. All others, those
-that hooks make themselves, say what their own members say.
+Responses of the http layer know the request that was sent (`ORDER`), without what must not be shown of it. Those that
+hooks make themselves have their own members alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .errors import StatusError
 
 ORDER: Final = "restencil_order"
-"""The extension of a response that holds what was asked."""
+"""The extension of a response that holds the request that was sent."""
 
 BODY_LENGTH: Final = 64 * 1024
 """Bytes of a body that an error keeps."""
@@ -51,7 +51,7 @@ class ErrorTypes(Protocol):
         ...
 
 
-class Asked(Protocol):
+class SentRequest(Protocol):
     """What an answer knows of the request that it answers."""
 
     @property
@@ -83,17 +83,17 @@ class Asked(Protocol):
         ...
 
 
-def asked_of(response: Any) -> Asked | None:
-    """What was asked, where the http wing brought this answer."""
-    found: Asked | None = getattr(response, "extensions", {}).get(ORDER)
+def sent_request(response: Any) -> SentRequest | None:
+    """The request that was sent, if the http layer received this response."""
+    found: SentRequest | None = getattr(response, "extensions", {}).get(ORDER)
     return found
 
 
 def url_of(response: Any) -> str:
     """Where a response came from, without credentials; for messages."""
-    asked = asked_of(response)
-    if asked is not None:
-        return asked.public
+    sent = sent_request(response)
+    if sent is not None:
+        return sent.public
     try:
         return public_url(str(response.request.url))
     except (AttributeError, RuntimeError):
@@ -101,10 +101,10 @@ def url_of(response: Any) -> str:
 
 
 def method_of(response: Any) -> str:
-    """The method that was asked, before any redirect; empty where a response knows no request."""
-    asked = asked_of(response)
-    if asked is not None:
-        return asked.method
+    """The method of the request, before any redirect; empty if a response knows no request."""
+    sent = sent_request(response)
+    if sent is not None:
+        return sent.method
     try:
         return str(response.request.method)
     except (AttributeError, RuntimeError):
@@ -112,7 +112,7 @@ def method_of(response: Any) -> str:
 
 
 def reported(response: Any) -> str:
-    """What was asked and how it was answered, for messages: `GET https://…/posts/1: 404 Not Found`."""
+    """The request and the status of its response, for messages: `GET https://…/posts/1: 404 Not Found`."""
     return f"{method_of(response)} {url_of(response)}: {status_line(response)}".lstrip()
 
 
@@ -121,15 +121,15 @@ def status_line(response: Any) -> str:
     return f"{response.status_code} {getattr(response, 'reason_phrase', '')}".rstrip()
 
 
-def told_by(response: Any) -> dict[str, Any]:
+def error_members(response: Any) -> dict[str, Any]:
     """The members of an error that an answer tells."""
-    asked, hide = asked_of(response), credential_hider(response)
+    sent, hide = sent_request(response), credential_hider(response)
     body = hide(content_of(response)[:DATA_LENGTH].decode("utf-8", "surrogateescape"))
     return {
         "response": response,
         "url": url_of(response),
         "method": method_of(response),
-        "elapsed": 0.0 if asked is None else asked.elapsed,
+        "elapsed": 0.0 if sent is None else sent.elapsed,
         "request_id": request_id_in(response.headers, response),
         "retry_after": retry_after_in(response.headers, time.time() * 1000),
         "body": body.encode("utf-8", "surrogateescape")[:BODY_LENGTH],
@@ -148,8 +148,8 @@ def content_of(response: Any) -> bytes:
 
 def credential_hider(response: Any) -> Callable[[str], str]:
     """Hides in texts of an answer the credential that was sent for it."""
-    asked = asked_of(response)
-    return str if asked is None else asked.credential_hider()
+    sent = sent_request(response)
+    return str if sent is None else sent.credential_hider()
 
 
 def _data_in(response: Any, hide: Callable[[str], str]) -> Any:
@@ -176,7 +176,7 @@ def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
     return value
 
 
-def said_by(response: Any, data: Any) -> str:
+def detail_of(response: Any, data: Any) -> str:
     """What an answer says for people, in one line of 200 characters at most; `data` is the JSON of its body.
 
     Of an object the first telling text in it, of a page its title, else the first line; nothing where the body is no
@@ -187,9 +187,9 @@ def said_by(response: Any, data: Any) -> str:
 
 
 def without_secrets(response: Any, text: str) -> str:
-    """A text of an answer with `[redacted]` in place of what may be a secret that was sent."""
-    asked = asked_of(response)
-    return text if asked is None else asked.secrets_hider()(text)
+    """A string of an answer with `[redacted]` in place of what may be a secret that was sent."""
+    sent = sent_request(response)
+    return text if sent is None else sent.secrets_hider()(text)
 
 
 def _texts_in(data: Any) -> Iterator[Any]:
@@ -237,8 +237,8 @@ def request_id_in(headers: Mapping[str, str], response: Any) -> str | None:
 
     Without the credential, which a server may repeat everywhere.
     """
-    asked = asked_of(response)
-    own = None if asked is None else asked.request_id
+    sent = sent_request(response)
+    own = None if sent is None else sent.request_id
     for name in _REQUEST_IDS if own is None else (own.lower(), *_REQUEST_IDS):
         text = headers.get(name)
         if text and (shown := _shown(credential_hider(response)(text))):

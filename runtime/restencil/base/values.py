@@ -43,7 +43,7 @@ INVALID: Final = Sentinel("INVALID")
 """Known to be unusable: deleted, invalidated, or failed validation."""
 
 UNCHANGED: Final = Sentinel("UNCHANGED")
-"""In the place of an answer: the server says that it would answer as the last time."""
+"""Instead of a response: the server has answered 304, so the last response is still valid."""
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -160,7 +160,7 @@ def looked_through(record: dict[str, Any]) -> bool:
 
 holds_containers: Final[Callable[[dict[str, Any]], bool]] = (
     # Benchmark: normalize the parsed response into an empty store. Up to 3.13 the collector of garbage leaves dicts
-    # of scalars alone, and says so in a tenth of the time; where that is not so, it may be asked all the same.
+    # of scalars alone, and says so in a tenth of the time; otherwise it may be asked all the same.
     gc.is_tracked
     if sys.version_info < (3, 14) and hasattr(gc, "is_tracked")
     else looked_through
@@ -255,11 +255,11 @@ def _float_text(value: float) -> str:
 
 
 class Presumed(dict[str, Any]):
-    """What was sent, in the place of an answer without content: the record is presumed to be like that now."""
+    """What was sent, instead of a response without content: the record is assumed to be like that now."""
 
 
 class Repeated:
-    """In the place of an answer whose body is, byte for byte, that of the one that the store has everything of."""
+    """Instead of a response whose body has the same bytes as the last one, which the store has all of."""
 
     __slots__ = ("content",)
 

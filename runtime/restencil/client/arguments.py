@@ -231,7 +231,7 @@ def check_credential(what: str, auth: Auth, value: Any) -> None:
             )
     elif not isinstance(value, str) and (not callable(value) or isinstance(value, type)):
         raise TypeError(
-            f"{what} is of type {type(value).__name__}; give a text (for basic auth 'user:password'), or a function "
+            f"{what} is of type {type(value).__name__}; give a string (for basic auth 'user:password'), or a function "
             "that gives one"
         )
 

@@ -71,7 +71,7 @@ class AsyncCore(Core):
         transport.request_id = request_id
         super().__init__(store, managers, retries, preparation, transport)
 
-    def beside(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AsyncCore:
+    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: AsyncTransport) -> AsyncCore:
         """The core of a partition: as this one, with a store, managers and a transport of its own."""
         made = object.__new__(AsyncCore)
         made._loop = self._loop
@@ -121,20 +121,20 @@ class AsyncCore(Core):
         return AwaitedPagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     async def ask(self, request: Request) -> Response[Any]:
-        """The answer to a request that nobody shares and of which nothing is stored."""
+        """The response to a request that is not shared and not stored."""
         in_flight, steps = self.ask_steps(request)
         loop = in_flight.loop = running_loop()
-        task = in_flight.task = loop.create_task(self._asked(in_flight, steps))
+        task = in_flight.task = loop.create_task(self._response_to(in_flight, steps))
         try:
             await asyncio.wait((task,))
         except asyncio.CancelledError:
-            in_flight.cancel()  # where that does no harm to the pool of connections
+            in_flight.cancel()  # if that does no harm to the pool of connections
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody else asks for it
             raise
         answer: Response[Any] = task.result()
         return answer
 
-    async def _asked(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
+    async def _response_to(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
         in_flight.cancellation = cancellable()
         receiver.set(in_flight)
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.calls import CONDITIONS
 from ..base.durations import Timeout, timeout_of, whole_of
 from ..base.errors import PreconditionFailedError, TimeoutExceededError
-from ..base.freshness import condition_of, lifetime_of, may_be_stored, said_in
+from ..base.freshness import condition_of, freshness_headers_in, lifetime_of, may_be_stored
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import block
 from ..base.transport import public_url
@@ -36,7 +36,7 @@ _SECOND: Final = 1000
 
 
 def source_of(request: Request) -> Hashable:
-    """What an answer stands for: the address, and the headers of the call that may change what is answered."""
+    """What a response is a representation of: the address, and the headers of the call that may change it."""
     view: Any = request.endpoint.view_options
     headers: Mapping[str, Any] = {} if view is None else view.headers
     varied = tuple(pair for name, pair in sorted(headers.items()) if name not in CONDITIONS)
@@ -45,15 +45,15 @@ def source_of(request: Request) -> Hashable:
 
 
 def _known(in_flight: InFlight) -> Validators | None:
-    """What the last answer said, where this request may ask for another one only."""
+    """The validators of the last response, if this request may be sent with them."""
     request = in_flight.request
     witness = in_flight.store.witness(request.key)
-    told = None if witness is None else witness.told
-    return told if told is not None and told.source == source_of(request) else None
+    validators = None if witness is None else witness.told
+    return validators if validators is not None and validators.source == source_of(request) else None
 
 
-def told_by(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
-    """What an answer said of itself; `before` is what it said when it came, where it was not sent again."""
+def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
+    """The validators of a response; `before` are those of the response that a 304 confirms."""
     request, answer = in_flight.request, in_flight.answer
     is_whole = request.rules.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
     condition = condition_of(headers) if before is not None or is_whole else None
@@ -65,10 +65,10 @@ def place_of(answer: Any) -> str:
     return str(answer.request.url).partition("?")[0]
 
 
-def said_by(in_flight: InFlight) -> dict[str, str] | None:
+def freshness_headers(in_flight: InFlight) -> dict[str, str] | None:
     """What the HTTP answer says of itself; None where it says nothing, and where there is none."""
     answer = in_flight.answer
-    return None if answer is None else said_in(answer.headers.raw)
+    return None if answer is None else freshness_headers_in(answer.headers.raw)
 
 
 def renewed(before: Validators, headers: Mapping[str, str] | None) -> dict[str, str]:
@@ -78,24 +78,24 @@ def renewed(before: Validators, headers: Mapping[str, str] | None) -> dict[str, 
 
 
 def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: float, otherwise: float) -> Terms:
-    """How long data is good by what its answer says; `begun` is when it was asked for.
+    """How long data is fresh according to the headers of its response; `begun` is when the request started.
 
     `otherwise` is when it turns stale where the server says nothing. What the endpoint has as bounds holds for all.
     """
-    said = lifetime_of(headers)
+    lifetime = lifetime_of(headers)
     least, most = bounds
-    fresh = otherwise - begun if said.fresh is None else said.fresh * _SECOND
+    fresh = otherwise - begun if lifetime.fresh is None else lifetime.fresh * _SECOND
     until = begun + min(most, max(least, fresh))
-    shown = INFINITE if said.shown is None else 0.0 if not said.shown else until + said.shown * _SECOND
-    excused = None if said.excused is None else until + said.excused * _SECOND
-    return Terms(until, shown, excused, said.binds)
+    shown = INFINITE if lifetime.shown is None else 0.0 if not lifetime.shown else until + lifetime.shown * _SECOND
+    excused = None if lifetime.excused is None else until + lifetime.excused * _SECOND
+    return Terms(until, shown, excused, lifetime.binds)
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
 def refuse_unseen(store: Store, request: Request) -> None:
-    """Raises ValueError for a change that needs to say what it is made for, where that is not known."""
+    """Raises ValueError for a change that needs an `If-Match` whose ETag is not known."""
     rules = request.rules
     if rules.concurrency is None or not rules.concurrency.is_required or rules.method not in _CHANGES:
         return
@@ -129,7 +129,7 @@ class ConditionalRequests:
         self.asks_whole = request.needs_body
         """Whether an answer is wanted in any case."""
         self.known: Validators | None = None
-        """What the answer said that the server is asked about."""
+        """The validators that the request is sent with."""
         if is_ordered(request):
             with store.lock:
                 turns = store.in_flight.turns

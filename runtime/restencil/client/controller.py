@@ -27,7 +27,7 @@ from ..cache.actions import (
 from ..cache.request import Request
 from ..cache.store import Store
 from ..endpoint.bound import AsyncBoundEndpoint, AsyncBoundList, BoundEndpoint, BoundList
-from ..endpoint.header_partitions import has_partitions, parted
+from ..endpoint.header_partitions import has_partitions, partitioned
 from ..endpoint.typing import Awaiting, Blocking
 from ..http.user_agent import agent_of
 from ..schema import find_collection
@@ -423,7 +423,7 @@ class Controller(AnyController, Blocking):
         `controller.bind(Articles.get)(id=1)` is `controller.read(Articles.get, id=1)`.
         """
         form = BoundList if _is_list(endpoint) else BoundEndpoint
-        return (parted(form) if has_partitions(endpoint) else form)(self, endpoint)
+        return (partitioned(form) if has_partitions(endpoint) else form)(self, endpoint)
 
     def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.
@@ -462,7 +462,7 @@ class Controller(AnyController, Blocking):
             news.request("POST", "/articles/1/lock", body={"minutes": 5}).value
 
         `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
-        text, bytes or None. Nothing is stored, and no request is shared.
+        string, bytes or None. Nothing is stored, and no request is shared.
 
         Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
         cannot be sent.
@@ -523,7 +523,7 @@ class Controller(AnyController, Blocking):
 
     def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
-        self._core.wait_for(self._core.settling())
+        self._core.wait_for(self._core.idle_steps())
 
 
 class AsyncController(AnyController, Awaiting):
@@ -601,7 +601,7 @@ class AsyncController(AnyController, Awaiting):
         `await controller.bind(Articles.get)(id=1)` is `await controller.read(Articles.get, id=1)`.
         """
         form = AsyncBoundList if _is_list(endpoint) else AsyncBoundEndpoint
-        return (parted(form) if has_partitions(endpoint) else form)(self, endpoint)
+        return (partitioned(form) if has_partitions(endpoint) else form)(self, endpoint)
 
     async def fetch(self, endpoint: Endpoint[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Asks the network, writes the response to the store, and returns it in its own shape.
@@ -640,7 +640,7 @@ class AsyncController(AnyController, Awaiting):
             (await news.request("POST", "/articles/1/lock", body={"minutes": 5})).value
 
         `path` is put behind the URL prefix of the API. The value is what the content type of the answer says: JSON, a
-        text, bytes or None. Nothing is stored, and no request is shared.
+        string, bytes or None. Nothing is stored, and no request is shared.
 
         Raises NetworkError where it fails, ValueError for a path of another origin, TypeError and ValueError for what
         cannot be sent.
@@ -701,7 +701,7 @@ class AsyncController(AnyController, Awaiting):
 
     async def all_settled(self) -> None:
         """Waits until everything that is in flight now has been answered; raises nothing of it."""
-        await self._core.wait_for(self._core.settling())
+        await self._core.wait_for(self._core.idle_steps())
 
 
 def _remember_origin(core: Core, api: Api | None, *, share: bool) -> None:
@@ -782,7 +782,7 @@ def _written(endpoint: Endpoint[..., Any], args: tuple[Any, ...]) -> Request:
 
 
 def _key_test(test: Any) -> Callable[[str], bool]:
-    """The predicate on keys that an endpoint, or a predicate, stands for."""
+    """The predicate on keys of an endpoint, or the predicate itself."""
     method = getattr(test, "test_key", None)
     if method is not None:
         return method  # type: ignore[no-any-return]  # an endpoint's

@@ -49,7 +49,7 @@ class _Live(Protocol):
 
 
 class Views(Protocol):
-    """What a core knows of the views before it and of the partitions beside it."""
+    """What a core knows of the views before it and of its partitions."""
 
     base: Any
 
@@ -98,7 +98,7 @@ class Core(ABC):
         self.home: Any = None
         """Of a partition, the view that its managers know."""
         self.credential: Hashable = None
-        """Of a partition, whose it is, where that is not the client's own principal."""
+        """Of a partition, its principal if that is not the client's own."""
         self.names: tuple[str, ...] = ()
         """Of a partition, the headers for which it is there."""
         self.network = next((m for m in self.managers if isinstance(m, NetworkManager)), None)
@@ -179,7 +179,7 @@ class Core(ABC):
         return bool(subscribed or len(self._lives) or self.store.in_flight.by_id)
 
     @abstractmethod
-    def beside(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
+    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: Any) -> Core:
         """The core of a partition: as this one, with a store, managers and a transport of its own."""
 
     def transport_with(self, token: Any, *, own_cookies: bool) -> Any:
@@ -255,7 +255,7 @@ class Core(ABC):
         return in_flight
 
     def ask_steps(self, request: Request) -> tuple[InFlight, Steps]:
-        """A request that nobody shares and of which nothing is stored, and the steps that bring its value."""
+        """A request that is not shared and not stored, and the steps that give its value."""
         if not self.opened:
             raise RuntimeError("this controller is closed; open() it before the next request")
         store, network = self.store, self.lifetimes
@@ -324,7 +324,7 @@ class Core(ABC):
     def read(self, request: Request) -> Any:
         """Reads through the cache: fresh data at once, stale data while it is fetched anew, else waits for it."""
 
-    def settling(self) -> Steps:
+    def idle_steps(self) -> Steps:
         """Steps: waits until all that is in flight now has been answered, except for what would wait for this wait."""
         for in_flight in list(self.store.in_flight.by_id.values()):
             if self.is_blocking and in_flight.owned_here:

@@ -1,4 +1,4 @@
-"""The resources of a client, each of which is imported and made when it is first used."""
+"""The resources of a client; each is imported and made when it is first used."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class InFlight(SharedFuture[Any]):
         self.sharing: Coalescing | None = None
         """What it takes from other processes; None: the server is asked."""
         self.mark: bytes | None = None
-        """What tells the answer from others under its key, where that was asked."""
+        """A digest of the response, to recognize it under its key."""
 
     def joinable(self, *, blocking: bool) -> bool:
         """Another fetch of the same identity may wait for this one, blocking its thread or as a task."""
@@ -141,9 +141,9 @@ class InFlight(SharedFuture[Any]):
         is_read = not (self.mutation or rules.has_body) and self.endpoint.plan.key_is_address
         if not is_read or not self.sender.is_alone or store.in_flight.by_id.get(self.fetch_id) is not self:
             return False
-        told = hashlib.sha256(self.identity[1].encode())
-        told.update(content)
-        self.mark = told.digest()
+        digest = hashlib.sha256(self.identity[1].encode())
+        digest.update(content)
+        self.mark = digest.digest()
         return store.witness(self.request.key, self.mark) is not None
 
     def forget(self) -> None:
@@ -184,7 +184,7 @@ class InFlight(SharedFuture[Any]):
         return first
 
     def fail(self, error: Exception) -> None:
-        """The request has failed; where nobody waited for it, the log is told."""
+        """Fails the request; if nobody waited for it, logs a warning."""
         if self.detached:
             logger.warning("background fetch of %s failed: %s", self.identity[0], reason_of(error))
         self.settle(error=error)
@@ -233,9 +233,9 @@ def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, nex
     """What a fetch of one page was answered with."""
     from ..base.response import Page, members_of
 
-    told = members_of(in_flight.answer) if isinstance(in_flight, InFlight) else {}
+    members = members_of(in_flight.answer) if isinstance(in_flight, InFlight) else {}
     attempts = in_flight.attempts if isinstance(in_flight, InFlight) else 1
-    return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **told)
+    return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **members)
 
 
 class Completer(Protocol):

@@ -156,7 +156,7 @@ class WatchedRead(AnyLiveRead[R]):
         return self._core.store.read(self._request)
 
     def _decide(self, reading: Reading) -> Decision | None:
-        """What to do about this reading, None where that was decided."""
+        """What to do about this reading, None if it was decided."""
         forced = reading.expiry_status is ExpiryStatus.Invalid
         expired = self._watches_time and reading.needs_fetch
         token = (reading.expires_at, forced, expired, reading.cause, self._core.store.resets)
@@ -245,7 +245,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._expiry = reading.expires_at, timer
 
     def _fetch(self) -> Generator[Step, Any, Reading | None]:
-        """Steps: a fetch, and what is found after it; None where that calls for another look."""
+        """Steps: a fetch, and the reading after it; None if the store has to be read again."""
         core, request = self._core, self._request
         failure: Exception | None = None
         value: Any = None

@@ -67,7 +67,7 @@ class Manager(Protocol):
 class Managed:
     """A controller as its managers know it: all its operations, and what is done where nobody waits.
 
-    `isinstance` tells of which kind the controller is.
+    `isinstance` shows the kind of the controller.
     """
 
     def __init__(self, controller: Any, core: Any) -> None:

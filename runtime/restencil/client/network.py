@@ -20,7 +20,15 @@ from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..endpoint.call import Call
 from ..http.cancellation import cancellable
 from .coalescing import Coalescing
-from .conditional_requests import ConditionalRequests, is_ordered, place_of, renewed, said_by, terms_of, told_by
+from .conditional_requests import (
+    ConditionalRequests,
+    freshness_headers,
+    is_ordered,
+    place_of,
+    renewed,
+    terms_of,
+    validators_of,
+)
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
 from .refresh import refresh_token, refreshing
@@ -142,7 +150,7 @@ class NetworkManager(Manager):
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
         """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
         in_flight.transport = transport
-        told, token = receiver.set(in_flight), in_use.set(transport)
+        outer, token = receiver.set(in_flight), in_use.set(transport)
         try:
             if in_flight.sharing is not None or self._may_repeat(in_flight):
                 return drive(self._sending(in_flight), transport)
@@ -150,12 +158,12 @@ class NetworkManager(Manager):
                 response = Call.of(in_flight.request).perform(transport)
             except BaseException as error:
                 if self._write_error(in_flight, error):
-                    raise in_flight.told(error)  # noqa: B904 - itself or its twin
+                    raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or its twin
                 return in_flight.result()
             return self._write(in_flight, response)
         finally:
             in_use.reset(token)
-            receiver.reset(told)
+            receiver.reset(outer)
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
         """The request until its response is in the store, as a task; no error is raised but those that end a task."""
@@ -271,8 +279,8 @@ class NetworkManager(Manager):
             with store.lock:
                 rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
             for in_flight in rejected:
-                asked = in_flight.request.asked
-                in_flight.settle(error=ResetError(f"the store was reset while {asked!r} was being fetched"))
+                requested = in_flight.request.asked
+                in_flight.settle(error=ResetError(f"the store was reset while {requested!r} was being fetched"))
 
     # what becomes of a request
 
@@ -285,17 +293,17 @@ class NetworkManager(Manager):
         """Writes the response to the store; the value of the fetch."""
         request, store, core = in_flight.request, in_flight.store, self._attached()
         date = store.clock()
-        said = said_by(in_flight)
-        told = None if said is None else told_by(in_flight, said)
-        meta, terms = self._times(in_flight, date, said)
+        headers = freshness_headers(in_flight)
+        validators = None if headers is None else validators_of(in_flight, headers)
+        meta, terms = self._times(in_flight, date, headers)
         settled = in_flight.done
-        request.answer = in_flight.answer  # of which messages tell
+        request.answer = in_flight.answer  # for messages
         try:
             value: Any = UNDEFINED
             if type(response) is Repeated:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
-                        Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+                        Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
                     )
                 if value is UNDEFINED:
                     response = decode_json(response.content)
@@ -308,13 +316,13 @@ class NetworkManager(Manager):
                     in_flight.resets,
                     date + self.error_length(request),
                     mark=in_flight.mark,
-                    told=told,
+                    told=validators,
                     terms=terms,
                 )
                 if settled or not core.is_direct:
                     value = core.dispatch(action)
                     return in_flight.result() if settled else value
-                # As the action would go through the managers, none of which has anything to do with it.
+                # As the action would go through the managers, as no other manager handles it.
                 value = store.apply(action)
         except BaseException as error:
             if not isinstance(error, RestencilError):  # it may not have come to the store
@@ -326,26 +334,26 @@ class NetworkManager(Manager):
         in_flight.settle(value)
         return value
 
-    def _times(self, in_flight: InFlight, date: float, said: Mapping[str, str] | None) -> tuple[Meta, Terms | None]:
+    def _times(self, in_flight: InFlight, date: float, headers: Mapping[str, str] | None) -> tuple[Meta, Terms | None]:
         """The times of an answer that came at this moment, and how long it is good where the server is asked that."""
         request = in_flight.request
         expires_at = date + self.data_length(request)
         bounds = request.rules.freshness
         if bounds is None or request.rules.side_effect:
             return Meta(in_flight.fetched_at, date, expires_at), None
-        terms = terms_of(said or {}, bounds, in_flight.fetched_at, expires_at)
+        terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
     def _renew(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
         """The server would answer as the last time; False where not all of that is in the store any more."""
         request, store = in_flight.request, in_flight.store
         date = store.clock()
-        said = renewed(known, said_by(in_flight))
+        headers = renewed(known, freshness_headers(in_flight))
         if place_of(in_flight.answer) != known.place:
             return False
-        meta, terms = self._times(in_flight, date, said)
-        told = told_by(in_flight, said, known)
-        action = Freshen(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, told, terms)
+        meta, terms = self._times(in_flight, date, headers)
+        validators = validators_of(in_flight, headers, known)
+        action = Freshen(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
         value = store.apply(action) if core.is_direct else core.dispatch(action)
         if value is UNDEFINED:
             return False
@@ -363,7 +371,7 @@ class NetworkManager(Manager):
     def _dispatch_error(self, in_flight: InFlight, error: BaseException) -> None:
         error = _for_others(error)
         date = in_flight.store.now()
-        # What a token server said is shown, and never in the place of another try.
+        # An error of a token server is shown, and never instead of another try.
         expires_at = 1 if isinstance(error, AuthError) else date + self.error_length(in_flight.request)
         meta = Meta(in_flight.fetched_at, date, expires_at)
         key = in_flight.identity[0]
@@ -400,7 +408,7 @@ class NetworkManager(Manager):
                 response = yield from self.attempts(in_flight, self._attached())
             except BaseException as error:
                 if self._write_error(in_flight, error):
-                    raise in_flight.told(error)  # noqa: B904 - itself or its twin
+                    raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or its twin
                 return in_flight.result()
             return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
         finally:
@@ -408,7 +416,7 @@ class NetworkManager(Manager):
                 in_flight.store.shared(in_flight.fetch_id)
 
     def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
-        """Steps: sends the request as often as its retries allow; what it brings, of which nothing is stored yet."""
+        """Steps: sends the request as often as its retries allow; the value of its response, not stored yet."""
         store = in_flight.store
         endpoint: Endpoint[..., Any] = in_flight.endpoint
         call = Call.of(in_flight.request)
@@ -430,7 +438,7 @@ class NetworkManager(Manager):
             started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                return (yield from self._asked(in_flight, call, conditions, core))
+                return (yield from self._attempt(in_flight, call, conditions, core))
             except NetworkError as error:
                 error.attempts = in_flight.attempts
                 conditions.failed(error)
@@ -451,7 +459,7 @@ class NetworkManager(Manager):
             if not in_flight.is_wanted():
                 return _SETTLED
 
-    def _asked(
+    def _attempt(
         self, in_flight: InFlight, call: Call, conditions: ConditionalRequests, core: _Core
     ) -> Generator[Step, Any, Any]:
         """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
@@ -468,19 +476,19 @@ class NetworkManager(Manager):
         return (yield from call.steps())
 
     def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
-        asked: int | Retries | None = endpoint.retries
-        if asked is None:
-            asked = core.retries
-        if not asked:
+        given: int | Retries | None = endpoint.retries
+        if given is None:
+            given = core.retries
+        if not given:
             return None
-        if isinstance(asked, int):
-            policy = self._policies.get(asked)
+        if isinstance(given, int):
+            policy = self._policies.get(given)
             if policy is None:
                 from .retry import Retries
 
-                policy = self._policies[asked] = Retries(asked)
-            asked = policy
-        return asked if asked.applies_to(endpoint) else None
+                policy = self._policies[given] = Retries(given)
+            given = policy
+        return given if given.applies_to(endpoint) else None
 
 
 def _for_others(error: BaseException) -> Exception:
@@ -503,7 +511,7 @@ def _drop(in_flight: InFlight) -> None:
 
 
 def _rewound(start: BodyStart, error: NetworkError) -> bool:
-    """Puts the body of a request back to its start; where that cannot be, the error says that it is not repeated."""
+    """Puts the body of a request back to its start; if that is not possible, the error says that it is not repeated."""
     obstacle = start.rewind()
     if obstacle is not None:
         say_not_repeated(error, obstacle)

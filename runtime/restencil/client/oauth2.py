@@ -61,7 +61,7 @@ class OAuth2:
 
         Shop(machine=OAuth2(client_id="shop", client_secret=read_secret, on_renewed=save))
 
-    Each secret is a text or a function that gives it, called when a token is asked for (an async one with an async
+    Each secret is a string or a function that gives it, called when a token is asked for (an async one with an async
     client only); where none is given, the environment variables that the spec names are read.
 
     client_id, client_secret   what the token server knows the client by
@@ -89,7 +89,7 @@ class OAuth2:
         for name, value in zip(_NAMES, (client_id, client_secret, refresh_token, access_token), strict=True):
             if value is not None and not isinstance(value, str) and not callable(value):
                 raise TypeError(
-                    f"{name} of OAuth2 is of type {type(value).__name__}; give a text, or a function that gives one"
+                    f"{name} of OAuth2 is of type {type(value).__name__}; give a string, or a function that gives one"
                 )
         if on_renewed is not None and not callable(on_renewed):
             raise TypeError(f"on_renewed of OAuth2 is {described(on_renewed)}; give a function that takes the tokens")
@@ -176,7 +176,7 @@ class Ledger:
             present = self._present()
             if present is not None:
                 return present
-            renewal = self._renewals.under_way(self)
+            renewal = self._renewals.flight(self)
             if renewal is not None:
                 if self in _asking.get() or (blocking and renewal.owned_here):
                     raise self._in_circle()
@@ -239,7 +239,7 @@ class Ledger:
             finally:
                 _asking.set(outer)
             if found is not None and not isinstance(found, str):
-                raise TypeError(f"the function {name} of OAuth2 gave {type(found).__name__}; it gives a text, or None")
+                raise TypeError(f"the function {name} of OAuth2 gave {type(found).__name__}; return a string or None")
         return found or None
 
     def _in_circle(self) -> RuntimeError:
@@ -288,12 +288,12 @@ class Ledger:
         except BaseException as error:
             self.end(renewal, error)
             if isinstance(error, AuthError):
-                renewal.told(error)  # those who wait are raised twins of it
+                renewal.raised_to_caller(error)  # those who wait get copies of it
             raise
-        told = self._given.on_renewed
-        if told is not None:
+        on_renewed = self._given.on_renewed
+        if on_renewed is not None:
             try:
-                done: Any = told(tokens)
+                done: Any = on_renewed(tokens)
                 if inspect.isawaitable(done):
                     yield Outcome("OAuth2", "on_renewed", done)
             except Exception:

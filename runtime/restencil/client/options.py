@@ -1,4 +1,4 @@
-"""What a view was told besides arguments, checked and merged: the options of `with_options`."""
+"""The options of `with_options`, checked and merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHERE: Final = "headers of with_options"
 
 
 def _comparable(value: Any) -> Hashable:
-    """A value by which two of its kind can be told apart: itself, or which object it is; of a dict its items."""
+    """A value that distinguishes two of its kind: itself, or which object it is; of a dict its items."""
     if is_mapping(value):
         return tuple((name, _comparable(value[name])) for name in sorted(value, key=str))
     try:
@@ -103,7 +103,7 @@ class Options:
         varying = tuple((name, header.apart) for name, header in in_order if header.apart)
         self.apart: tuple[Hashable, ...] = (varying, secret) if varying or secret is not None else ()
         self.credential = secret
-        """Whose partition it is, where that is not the client's own principal."""
+        """The principal of the partition, if that is not the client's own."""
         conditions = tuple((name, header.value) for name, header in in_order if name in CONDITIONS)
         mark = (timeout, repeated, conditions, quiet_secret)
         self.vary_key: tuple[Hashable, ...] = mark if any(part not in (None, ()) for part in mark) else ()
@@ -128,15 +128,15 @@ class Options:
         return Options(headers, {}, None, None, self.token, None)
 
     def searched(self, *, varies: bool) -> dict[str, Any]:
-        """Its search parameters that count as those of calls, or those that stand in the URL alone."""
+        """Its search parameters that count as those of calls, or those that are in the URL alone."""
         return {name: value for name, (value, varying) in self.query.items() if varying is varies}
 
     def __repr__(self) -> str:
-        told = [*(header.name for header in self.headers.values()), *(f"query {name}" for name in self.query)]
-        told += [name for name in ("timeout", "retries") if getattr(self, name) is not None]
+        names = [*(header.name for header in self.headers.values()), *(f"query {name}" for name in self.query)]
+        names += [name for name in ("timeout", "retries") if getattr(self, name) is not None]
         if self.token is not None or self.quiet_token is not None:
-            told.append("token")
-        return ", ".join(told)
+            names.append("token")
+        return ", ".join(names)
 
 
 NO_OPTIONS: Final = Options({}, {}, None, None, None, None)
@@ -179,8 +179,8 @@ def _tokens(base: Options, given: Any, own: Any, *, vary: bool) -> tuple[Any, An
         return base.token, base.quiet_token
     if vary:
         return None if own is not None and Hidden(given) == Hidden(own) else given, None
-    whose = own if base.token is None else base.token
-    return base.token, None if whose is not None and Hidden(given) == Hidden(whose) else given
+    current = own if base.token is None else base.token
+    return base.token, None if current is not None and Hidden(given) == Hidden(current) else given
 
 
 def _headers(base: Mapping[str, Header], given: Any, api: Api | None, *, vary: bool) -> Mapping[str, Header]:
@@ -212,7 +212,7 @@ def _query(base: Mapping[str, Any], given: Any, api: Api | None, *, vary: bool) 
     found = dict(base)
     for name, value in cast("Mapping[Any, Any]", given).items():
         if not isinstance(name, str):
-            raise TypeError(f"a name in the query of with_options is of type {type(name).__name__}; expected a text")
+            raise TypeError(f"a name in the query of with_options is of type {type(name).__name__}; expected a string")
         refuse_parameter(name, "with_options", credentials)
         if value is None:
             found.pop(name, None)
@@ -251,7 +251,7 @@ def _checked_token(token: Any, kind: str, api: Api | None) -> Any:
             )
         if not isinstance(token, str) and not callable(token):
             raise TypeError(
-                f"token of with_options is of type {type(token).__name__}; give a text (for basic auth "
+                f"token of with_options is of type {type(token).__name__}; give a string (for basic auth "
                 "'user:password'), or a function that gives one"
             )
         return token
@@ -278,5 +278,5 @@ def named(schemes: Collection[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as a text that tells it from all others."""
+    """A value as a string that tells it from all others."""
     return str(json.dumps([value], sort_keys=True, default=repr))

@@ -92,9 +92,9 @@ class Parameters:
             raise self._missing(name, param)
         shown = scalar_text(text)
         if not shown or (in_host and not _HOST(shown)):
-            expected = "letters, digits, '.' and '-'" if in_host else "a text that is not empty"
+            expected = "letters, digits, '.' and '-'" if in_host else "a string that is not empty"
             raise ValueError(
-                f"{name} of {self._kind} is {shown!r}, which stands in the URL of a server: give {expected}"
+                f"{name} of {self._kind} is {shown!r}, which is part of the URL of a server: give {expected}"
             )
         return shown if in_host else urls.quote(shown, safe="")
 
@@ -142,10 +142,10 @@ class Parameters:
         return to_wire(param.default if value is None else value)
 
     def _missing(self, name: str, param: ClientParam) -> ValueError:
-        way = f"give {self._kind} {name}=…"
+        fix = f"give {self._kind} {name}=…"
         if param.env is not None:
-            way += f", or set the environment variable {param.env}"
-        return ValueError(f"the argument {name!r} of {self._kind} has no value: {way}")
+            fix += f", or set the environment variable {param.env}"
+        return ValueError(f"the argument {name!r} of {self._kind} has no value: {fix}")
 
     def _text_of(self, name: str, param: ClientParam) -> None:
         """Refuses a value that cannot be sent, at once."""

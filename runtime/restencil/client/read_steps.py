@@ -71,7 +71,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
     if reading.found:
         return reading.data
     if failure is None and (was_overtaken(core, request, reading) or (request.rules.strict and value is not None)):
-        return value  # its own response, of which the store may know better by now
+        return value  # its own response, which may be outdated in the store by now
     raise failure or unusable_data(request)
 
 
@@ -80,11 +80,11 @@ def _with_references(core: Core, request: Request, reading: Reading) -> Generato
 
     Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
     """
-    asked: set[Cell] = set()
-    while not asked.issuperset(reading.references):
+    requested: set[Cell] = set()
+    while not requested.issuperset(reading.references):
         for cell in reading.references:
-            reference = None if cell in asked else _get_of(request, cell)
-            asked.add(cell)
+            reference = None if cell in requested else _get_of(request, cell)
+            requested.add(cell)
             if reference is None:
                 continue
             in_flight: Any = None

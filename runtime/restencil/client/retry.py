@@ -1,4 +1,4 @@
-"""Retries of failed requests: which ones, when, and how many at most; off unless asked for.
+"""Retries of failed requests: which ones, when, and how many at most; off unless requested.
 
 Only requests that may be repeated are: reads and the idempotent methods. Other mutations follow on request, with an
 `Idempotency-Key` header that stays the same for all attempts of one call. A server's `Retry-After` is respected.
@@ -112,9 +112,9 @@ class Retries:
             return None
         if self.budget is not None and not self.budget.spend():
             return None
-        asked = _asked(error, now)
-        if asked is not None:
-            return min(asked, cast("float", self.max_retry_after))
+        requested = _requested_delay(error, now)
+        if requested is not None:
+            return min(requested, cast("float", self.max_retry_after))
         delay = min(cast("float", self.max_delay), cast("float", self.base_delay) * self.factor**attempt)
         return delay * (1 - self.jitter * self.random())
 
@@ -131,8 +131,8 @@ def repeatable(endpoint: Endpoint[..., Any]) -> bool:
     return any(param.auto is not None for param in (endpoint.header_params or {}).values())
 
 
-def _asked(error: BaseException, now: float) -> float | None:
-    """The milliseconds that the server asked for; a date is held against the clock of the store where it is there."""
+def _requested_delay(error: BaseException, now: float) -> float | None:
+    """The milliseconds that the server requested; a date is held against the clock of the store where it is there."""
     if not isinstance(error, NetworkError):
         return None
     return error.retry_after if error.response is None else retry_after_in(error.response.headers, now)

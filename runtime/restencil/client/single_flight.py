@@ -31,7 +31,7 @@ class SharedFuture(Generic[T]):
     The store's lock guards it, so that settling and joining exclude each other.
     """
 
-    __slots__ = ("_event", "_futures", "_told", "_wakers", "done", "error", "loop", "store", "thread", "value")
+    __slots__ = ("_event", "_futures", "_is_raised", "_wakers", "done", "error", "loop", "store", "thread", "value")
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -42,7 +42,7 @@ class SharedFuture(Generic[T]):
         self.thread: int | None = None
         self._event: threading.Event | None = None
         self._futures: list[Future[None]] | None = None
-        self._told = False
+        self._is_raised = False
         self._wakers: list[Callable[[], object]] | None = None
 
     def when_done(self, wake: Callable[[], object]) -> None:
@@ -82,13 +82,13 @@ class SharedFuture(Generic[T]):
     def result(self) -> T:
         """The value of a settled future; raises its error, to each caller an exception of their own."""
         if self.error is not None:
-            raise self.told(self.error)
+            raise self.raised_to_caller(self.error)
         return self.value  # type: ignore[return-value]  # set together with `done`
 
-    def told(self, error: BaseException) -> BaseException:
+    def raised_to_caller(self, error: BaseException) -> BaseException:
         """What is raised to one caller for an error of this future: itself to the first one, then copies."""
         with self.store.lock:
-            first, self._told = not self._told, True
+            first, self._is_raised = not self._is_raised, True
         return error if first else copy_with_traceback(error)
 
     def own(self, *, blocking: bool) -> None:
@@ -201,22 +201,22 @@ class SingleFlight:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._under_way: dict[Hashable, SharedFuture[Any]] = {}
+        self._flights: dict[Hashable, SharedFuture[Any]] = {}
         reset_in_child.add(self)
 
-    def under_way(self, key: Hashable) -> SharedFuture[Any] | None:
+    def flight(self, key: Hashable) -> SharedFuture[Any] | None:
         """The flight for this key that will have an outcome."""
         with self._store.lock:
-            present = self._under_way.get(key)
+            present = self._flights.get(key)
             return None if present is None or present.done or present.orphaned else present
 
     def join_or_lead(self, key: Hashable, *, blocking: bool) -> tuple[SharedFuture[Any], bool]:
         """The flight for this key, and whether the caller has to do the work and call `end`."""
         with self._store.lock:
-            present = self.under_way(key)
+            present = self.flight(key)
             if present is not None:
                 return present, False
-            started = self._under_way[key] = SharedFuture[Any](self._store)
+            started = self._flights[key] = SharedFuture[Any](self._store)
             started.own(blocking=blocking)
             return started, True
 
@@ -228,15 +228,15 @@ class SingleFlight:
         If the work was interrupted, they get an AbortError, so that one of them begins anew.
         """
         with self._store.lock:
-            if self._under_way.get(key) is flight:
-                del self._under_way[key]
+            if self._flights.get(key) is flight:
+                del self._flights[key]
         if error is not None and (isinstance(error, AbortError) or not isinstance(error, Exception)):
             error = AbortError("the renewal of a token was interrupted")
         flight.settle(value, error)
 
     def forked(self) -> None:
         """What other threads were doing stays with the parent."""
-        self._under_way = {key: flight for key, flight in self._under_way.items() if flight.owned_here}
+        self._flights = {key: flight for key, flight in self._flights.items() if flight.owned_here}
 
 
 def renewals_of(store: Store) -> SingleFlight:

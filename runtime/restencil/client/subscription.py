@@ -80,7 +80,7 @@ SubscriptionFactory = Callable[[Subscribe, Any, ConnectionListener], Subscriptio
 
 
 _YOUNG: Final = 0.9
-"""An answer of another process that is younger than this part of the time between two polls stands for one of them."""
+"""A response of another process that is younger than this part of the poll interval replaces a poll."""
 
 
 class PollingSubscription(Subscription):

@@ -69,7 +69,7 @@ class SyncCore(Core):
         transport.request_id = request_id
         super().__init__(store, managers, retries, preparation, transport)
 
-    def beside(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> SyncCore:
+    def sibling(self, store: Store, managers: tuple[Manager, ...], transport: SyncTransport) -> SyncCore:
         """The core of a partition: as this one, with a store, managers and a transport of its own."""
         made = object.__new__(SyncCore)
         made._threads = self._threads
@@ -115,13 +115,13 @@ class SyncCore(Core):
         return PagesOfList(self, Pages(self, endpoint, bind_args_of(endpoint, args, kwargs), asks_always=True))
 
     def ask(self, request: Request) -> Response[Any]:
-        """The answer to a request that nobody shares and of which nothing is stored."""
+        """The response to a request that is not shared and not stored."""
         in_flight, steps = self.ask_steps(request)
-        told = receiver.set(in_flight)
+        token = receiver.set(in_flight)
         try:
             return response_of(in_flight, drive(steps, in_flight.transport))
         finally:
-            receiver.reset(told)
+            receiver.reset(token)
 
     def complete(self, in_flight: Any, /) -> Any:
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""

@@ -1,4 +1,4 @@
-"""Views: clients that are told something of each call, and partitions, the stores that some of them have apart.
+"""Views: clients with options for each call, and partitions: the stores that some of them have of their own.
 
 A view is what its client is, with the same resources, and each of its endpoints is a copy that has the options written
 into it. Where options may change what is answered (a header such as `Accept-Language`, another token), the view stands
@@ -31,7 +31,7 @@ VIEWS: Final = 64
 """So many views a client keeps, the latest ones; others live for as long as someone has them."""
 PARTITIONS: Final = 32
 """So many partitions."""
-_ASKED: Final = 256
+_KEPT_KEYS: Final = 256
 _ENDPOINTS: Final = 4_096
 
 _OF_ENDPOINTS: Final = (*OPERATIONS, "read")
@@ -48,8 +48,8 @@ class Views:
         self._core = core
         self._api = api
         self._lock = threading.RLock()
-        self._asked: dict[Any, Hashable] = {}
-        """The key of the options that were asked for in this form, so that they need not be looked at again."""
+        self._keys: dict[Any, Hashable] = {}
+        """The keys of options in the form they were given in, so that they are checked once."""
         self._latest: OrderedDict[Hashable, Any] = OrderedDict()
         self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._partitions: OrderedDict[Hashable, Core] = OrderedDict()
@@ -63,14 +63,14 @@ class Views:
         self._lock = threading.RLock()
 
     def view(self, base: Options, headers: Any, query: Any, timeout: Any, retries: Any, token: Any, vary: Any) -> Any:
-        """The view with these options over those of another; the client itself where nothing is told."""
-        asked: Any = None
+        """The view with these options over those of another; the client itself if there are none."""
+        cache_key: Any = None
         secret = None if token is None else Hidden(token)
         if query is None:  # values that are equal, as 1 and True are, may not be the same in a URL
             try:
                 kinds = timeout.__class__, retries.__class__, vary.__class__  # nor are both options
-                asked = base, headers and (*headers.items(),), timeout, retries, secret, vary, *kinds
-                key = self._asked[asked]
+                cache_key = base, headers and (*headers.items(),), timeout, retries, secret, vary, *kinds
+                key = self._keys[cache_key]
                 found = self._latest[key]
                 self._latest.move_to_end(key)
                 return found
@@ -97,15 +97,15 @@ class Views:
             self._latest.move_to_end(options.key)
             while len(self._latest) > VIEWS:
                 self._latest.popitem(last=False)
-            if asked is not None:
-                self._note(asked, options.key)
+            if cache_key is not None:
+                self._note(cache_key, options.key)
         return found
 
-    def _note(self, asked: Any, key: Hashable) -> None:
+    def _note(self, cache_key: Any, key: Hashable) -> None:
         try:
-            if len(self._asked) >= _ASKED:
-                self._asked.clear()
-            self._asked[asked] = key
+            if len(self._keys) >= _KEPT_KEYS:
+                self._keys.clear()
+            self._keys[cache_key] = key
         except TypeError:
             pass  # what cannot be compared is looked at each time
 
@@ -123,8 +123,10 @@ class Views:
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
         view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
-        told = _view_options(core, options)
-        _View._tie(view, self, options, told)  # pyright: ignore[reportPrivateUsage] - a name that no resource has
+        call_options = _view_options(core, options)
+        _View._tie(
+            view, self, options, call_options
+        )  # pyright: ignore[reportPrivateUsage] - a name that no resource has
         _rebind(client, view)
         return view
 
@@ -142,7 +144,7 @@ class Views:
         return core
 
     def _least_used(self, but: Hashable) -> Hashable:
-        """The partition whose views were not asked for the longest; it is another one than this."""
+        """The partition whose views were not requested for the longest time; it is another one than this."""
         last_used = {id(view._core): place for place, (_, view) in enumerate(self._by_use())}
         others = [(apart, core) for apart, core in self._partitions.items() if apart != but]
         return min(others, key=lambda other: last_used.get(id(other[1]), -1))[0]
@@ -153,13 +155,13 @@ class Views:
             try:
                 return list(self._latest.items())
             except RuntimeError:
-                continue  # another thread has just asked for one of them
+                continue  # another thread has just requested one of them
 
     def _made_partition(self, options: Options) -> Core:
         first = self._core
         managers = first.managers_anew(options)
         account = self._account(options)
-        core = first.beside(first.store.another(), managers, account)
+        core = first.sibling(first.store.another(), managers, account)
         family = _family(first.store)
         home = core.home = self._made(options, core)
         if first.is_overridden:
@@ -221,7 +223,7 @@ def _family(store: Store) -> Peers:
 
 
 def _view_options(core: Core, options: Options) -> ViewOptions | None:
-    """What each call of a view is told; None where its partition is all that is different."""
+    """The options of each call of a view; None if its partition is all that is different."""
     quiet_token = options.quiet_token
     if not (options.headers or options.query or options.vary_key):
         return None
@@ -238,13 +240,13 @@ def _view_options(core: Core, options: Options) -> ViewOptions | None:
 
 
 def _rebind(client: Any, view: Any) -> None:
-    """What the client holds that is bound to it, the view holds bound to itself, once it is asked for or now."""
+    """What the client holds that is bound to it, the view holds bound to itself, once it is requested or now."""
     members: dict[str, Any] = client.__dict__
     kind: type[Any] = client.__class__
     for name, value in members.items():
         if isinstance(value, Binder) and cast(Any, value).controller is client:
             del view.__dict__[name]
-            if not hasattr(kind, name):  # else it is made when it is first asked for
+            if not hasattr(kind, name):  # else it is made when it is first requested
                 view.__dict__[name] = cast(Any, value).__class__(view)
         elif isinstance(value, AnyBoundEndpoint) and cast(Any, value).controller is client:
             view.__dict__[name] = view.bind(cast(Any, value).endpoint)
@@ -258,13 +260,13 @@ class _View:
 
     _core: Core
 
-    # Names that no class of a user has: a view has all attributes of its client beside these.
+    # Names that no class of a user has: a view has all attributes of its client besides these.
 
-    def _tie(self, views: Views, options: Options, told: ViewOptions | None) -> None:
+    def _tie(self, views: Views, options: Options, call_options: ViewOptions | None) -> None:
         """Makes a view of these options of what has all that its client has."""
         self.__views = views
         self.__options = options
-        self.__told = told
+        self.__call_options = call_options
         self.__bound: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
@@ -272,14 +274,14 @@ class _View:
 
     def _form(self, endpoint: Any) -> Any:
         """An endpoint as this view calls it."""
-        told, plain = self.__told, endpoint.plain
-        if endpoint.view_options is told and (told is None or plain is not None):
+        call_options, plain = self.__call_options, endpoint.plain
+        if endpoint.view_options is call_options and (call_options is None or plain is not None):
             return endpoint
         if plain is not None:
             endpoint = plain
-        if told is None:
+        if call_options is None:
             return endpoint
-        return told.of(endpoint)
+        return call_options.of(endpoint)
 
     def bind(self, endpoint: Any, /) -> Any:
         """The endpoint with the operations of this view on it; the identical one each time."""
@@ -341,13 +343,13 @@ def _view_type(kind: type[Any]) -> type[Any]:
         for name in _OF_ENDPOINTS:
             operation = getattr(kind, name, None)
             if operation is not None:
-                members[name] = _told(operation)
+                members[name] = _with_form(operation)
         made = type(kind.__name__, (form, kind), members)
         kind._view_type = made
     return made
 
 
-def _told(operation: Any) -> Any:
+def _with_form(operation: Any) -> Any:
     @functools.wraps(operation)
     def call(self: Any, endpoint: Any, /, *args: Any, **kwargs: Any) -> Any:
         return operation(self, self._form(endpoint), *args, **kwargs)

@@ -45,7 +45,7 @@ def address_of(path: Any, prefix: str, home: str) -> str:
     `home` is where the API really is. Raises TypeError for what is no text, ValueError for another origin than that.
     """
     if not isinstance(path, str):
-        raise TypeError(f"the path of a request is {described(path)}; expected a text such as '/articles/1'")
+        raise TypeError(f"the path of a request is {described(path)}; expected a string such as '/articles/1'")
     address = path.partition("#")[0]
     if not (has_scheme(address) or address.startswith("//")):
         return joined(prefix, address) if prefix else address

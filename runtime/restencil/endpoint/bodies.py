@@ -39,7 +39,7 @@ def model_of(body: Any, schema: Any) -> Any:
 
 
 def is_wire_form(body: Any) -> bool:
-    """True for a body that stands for itself: a text, bytes, a file, a stream."""
+    """True for a body that is sent as it is: a string, bytes, a file, a stream."""
     if isinstance(body, str | bytes):
         return True
     if isinstance(body, Mapping | Record) or is_items(body):
@@ -52,7 +52,7 @@ def is_wire_form(body: Any) -> bool:
 def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:
     """A body with its members in wire form, as `model` has them; `form` is the option `body_format`.
 
-    Raises ValueError for what is refused in a body: entities without a primary key where that is to be sent, and for
+    Raises ValueError for what is refused in a body: entities without a primary key if the key is to be sent, and for
     `strict_for`, the name of a strict endpoint, moments without a time zone.
     """
     token = sending.set(strict_for)

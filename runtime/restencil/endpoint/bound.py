@@ -447,13 +447,13 @@ def extender(bound: Any, name: str) -> Any:
     """The bound form of what adds to a list or pages through it; AttributeError or ValueError without one."""
     found = bound._derived.get(name)
     if found is None:
-        # What a view says is told of the derived endpoint itself, over the options that it has as one of a list.
+        # The options of a view go over those of the derived endpoint, which it has from its list.
         found = bound._derived[name] = bound.controller.bind(getattr(bound.endpoint.plain or bound.endpoint, name))
     return found
 
 
 def _documentation(endpoint: Any) -> str | None:
-    """What is said of a member where it is declared; else what it is for and where its requests go."""
+    """The docstring of a member where it is declared, else its purpose and the URL of its requests."""
     declared = endpoint.__dict__.get("__doc__")
     for function in (endpoint.signature, endpoint.__dict__.get("fetch")):
         declared = declared or getattr(function, "__doc__", None)

@@ -49,7 +49,7 @@ class CallOptions(NamedTuple):
     """What one call says of its request beside its arguments; it is the same for all attempts to send it.
 
     `headers` go over those of the endpoint, and `timeout` is what is left of its own. Only requests with the same
-    `vary_key` share a response. `partitions` are keywords of headers for each value of which there is a store.
+    `vary_key` share a response. `partitions` are keywords of headers that have a store for each value.
     """
 
     headers: Mapping[str, str] = NO_HEADERS
@@ -86,7 +86,7 @@ class ViewOptions:
     """What a view says of each of its calls.
 
     `headers` are by their names in lower case, as the name and the value to send; None takes one away. `query` are
-    search parameters that count as those of the call, `quiet` those that stand in the URL alone. Only requests with the
+    search parameters that count as those of the call, `quiet` those that are in the URL alone. Only requests with the
     same `vary_key` share a response. `core` stands behind the controller whose calls these are; `transport` sends them,
     if it is another than that of the core.
     """
@@ -129,20 +129,20 @@ class ViewOptions:
 
     def _form(self, whole: Any) -> Any:
         rules = whole.rules  # both have them, so that a read finds what lies ready, whoever asked for it
-        told: dict[str, Any] = {"view_options": self}
+        members: dict[str, Any] = {"view_options": self}
         if self.timeout is not None:
-            told["timeout"] = self.timeout
+            members["timeout"] = self.timeout
         if self.retries is not None:
-            told["retries"] = self.retries
+            members["retries"] = self.retries
         init: Mapping[str, Any] | None = getattr(whole, "request_init", None)
         if init is not None and (self.headers or (self.timeout is not None and "timeout" in init)):
-            told["request_init"] = self._init(init)
+            members["request_init"] = self._init(init)
         made: Any = object.__new__(whole.__class__)
-        options = {**whole._options, **told}
-        made.__dict__.update(whole.__dict__, rules=rules, _derived={}, _options=options, plain=whole, **told)
+        options = {**whole._options, **members}
+        made.__dict__.update(whole.__dict__, rules=rules, _derived={}, _options=options, plain=whole, **members)
         if self.query or self.quiet:
             self._add_query(made, whole, is_http=init is not None)
-        for name, value in told.items():
+        for name, value in members.items():
             if getattr(made, name) is not value:
                 raise TypeError(f"endpoint {whole.name!r} computes its {name}, so with_options cannot set it")
         return made
@@ -164,9 +164,9 @@ class ViewOptions:
         own: Any = init.get("headers") or {}
         headers = {name: value for name, value in dict(own).items() if name.lower() not in self.headers}
         headers.update((name, value) for name, value in self.headers.values() if value is not None)
-        told = {name: value for name, value in init.items() if name != "timeout" or self.timeout is None}
-        told["headers"] = headers
-        return told
+        members = {name: value for name, value in init.items() if name != "timeout" or self.timeout is None}
+        members["headers"] = headers
+        return members
 
     def _add_query(self, made: Any, plain: Any, *, is_http: bool) -> None:
         names = {**self.query, **self.quiet}.keys()

@@ -189,7 +189,7 @@ class Endpoint(Generic[P, R]):
     view_options: ViewOptions | None = None
     """What a view says of each of its calls; None if there is no view."""
     plain: Endpoint[..., Any] | None = None
-    """The endpoint of which this is a view's form."""
+    """The endpoint that a view's form was made from."""
     plan: Plan
     """What of the endpoint is overridden."""
 
@@ -197,7 +197,7 @@ class Endpoint(Generic[P, R]):
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
     _keywords: frozenset[str] | None
-    _is_told: bool
+    _binds_more: bool
     """Whether there is more to binding arguments than their names and defaults."""
     _unset: ClassVar[dict[str, Any]] = UNSET
 
@@ -228,7 +228,7 @@ class Endpoint(Generic[P, R]):
         members["_defaults"] = defaults = keyword_defaults(self.signature)
         members["first_page"] = None
         if self.pagination_field is not None:
-            # The first page of a list is the list: what asks for it stands in no key and in no identity.
+            # The first page of a list is the list: its position is in no key and in no identity.
             for name in [name for name in defaults if (self.wire or {}).get(name, name) == self.pagination_field]:
                 members["first_page"] = defaults.pop(name)
         only_known = self.strict if self.strict_keywords is None else self.strict_keywords
@@ -246,8 +246,8 @@ class Endpoint(Generic[P, R]):
             if name in options and options[name] is None and not (name == "key" and self.remove_cursor is not None):
                 members.pop(name, None)
         members["side_effect"] = side_effect_of(type(self), given, None if base is None else base.side_effect)
-        members["_is_told"] = any(
-            told is not None for told in (self.deprecated, self.deprecated_params, self.header_params)
+        members["_binds_more"] = any(
+            given is not None for given in (self.deprecated, self.deprecated_params, self.header_params)
         )
         members["plan"] = Plan()
         self._resolve_name(options, base)
@@ -308,7 +308,7 @@ class Endpoint(Generic[P, R]):
 
     @functools.cached_property
     def rules(self) -> Rules:
-        """What the cache is told of all requests of this endpoint."""
+        """What the cache knows of all requests of this endpoint."""
         return Rules(
             raw_schema=self.schema,
             method=cast(str, getattr(self, "method", "")),
@@ -383,9 +383,9 @@ class Endpoint(Generic[P, R]):
         return None
 
     @property
-    def lasting_test(self) -> bool:
+    def is_test_stable(self) -> bool:
         """Whether `test_key` always says the same of a key, as the library's own does."""
-        return self.plan.lasting_test
+        return self.plan.is_test_stable
 
     @property
     def has_body(self) -> bool:
@@ -408,7 +408,7 @@ class Endpoint(Generic[P, R]):
                     break
             else:
                 return ({**kwargs},)
-        if self._is_told:
+        if self._binds_more:
             _warn(self, args, kwargs)
             if self.header_params is not None:
                 return self._bind_with_headers(self.header_params, args, kwargs)
@@ -524,7 +524,7 @@ class Endpoint(Generic[P, R]):
     def __get__(self, instance: Any, owner: Any = None, /) -> Any:
         declaration = self.__dict__.get("_declaration")
         if declaration is not None:
-            # Now, as members of its class would answer in the place of what was declared.
+            # Now, as members of its class would be found instead of what was declared.
             self._become_whole(declaration)
         if not is_binder(instance):
             return self
@@ -572,11 +572,11 @@ def _warn(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs: Mapping[s
     if endpoint.deprecated is not None:
         _warn_deprecated(endpoint.name, endpoint.deprecated)
     given: Mapping[str, Any] = args[0] if args and is_mapping(args[0]) else kwargs
-    told = dict(endpoint.deprecated_params or {})
+    notices = dict(endpoint.deprecated_params or {})
     for name, param in (endpoint.header_params or {}).items():
         if param.deprecated is not None:
-            told[name] = param.deprecated
-    for name, reason in told.items():
+            notices[name] = param.deprecated
+    for name, reason in notices.items():
         if given.get(name) is not None:
             _warn_deprecated(f"the parameter {name!r} of {endpoint.name}", reason)
 

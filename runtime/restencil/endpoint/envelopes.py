@@ -15,7 +15,7 @@ _SHOWN = 8
 
 
 class Enveloped(Protocol):
-    """What is asked of an endpoint here."""
+    """What an envelope depends on of an endpoint."""
 
     @property
     def unwrap(self) -> str | None: ...
@@ -32,7 +32,7 @@ class Enveloped(Protocol):
 def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
     """The value of an answer out of its envelope; None for an answer without content, or where all is ignored.
 
-    Raises ProcessingError where the envelope is not there. What a delete answers otherwise stays as it came: it has
+    Raises ProcessingError where the envelope is not there. Another response to a delete is left unchanged: it has
     succeeded.
     """
     if endpoint.ignore:
@@ -46,7 +46,7 @@ def opened(endpoint: Enveloped, value: Any, response: Any) -> Any:
         if found is _NOTHING:
             if isinstance(endpoint.schema, Deletion):
                 return value
-            raise _lacking(endpoint, path, value, response)
+            raise _missing_envelope(endpoint, path, value, response)
         if found is None:
             return None
     return found
@@ -60,7 +60,7 @@ def at_path(value: Any, path: str) -> Any:
 
 
 def _step(value: Any, step: str) -> Any:
-    """What stands in an object under a name, or in a list at a number."""
+    """The member of an object with this name, or the item of a list with this index."""
     if is_mapping(value):
         return value.get(step, _NOTHING)
     if is_list(value) and step.isdecimal() and int(step) < len(value):
@@ -68,16 +68,16 @@ def _step(value: Any, step: str) -> Any:
     return _NOTHING
 
 
-def _lacking(endpoint: Enveloped, path: str, value: Any, response: Any) -> ProcessingError:
+def _missing_envelope(endpoint: Enveloped, path: str, value: Any, response: Any) -> ProcessingError:
     siblings = endpoint.siblings
     owner = endpoint.name if siblings is None else siblings.title
-    asked = f"{method_of(response)} {url_of(response)}".strip()
+    request = f"{method_of(response)} {url_of(response)}".strip()
     if is_mapping(value):
         names = ", ".join(list(value)[:_SHOWN]) + (", …" if len(value) > _SHOWN else "")
         has = f"it has: {names}" if names else "it is empty"
     else:
         has = f"it is {described(value)}"
-    message = f"the answer of {asked} has no {path!r} (envelope of {owner}); {has}"
+    message = f"the answer of {request} has no {path!r} (envelope of {owner}); {has}"
     return ProcessingError(message, response=value)
 
 

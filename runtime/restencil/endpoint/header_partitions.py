@@ -27,7 +27,7 @@ def has_partitions(endpoint: Any) -> bool:
 
 
 @functools.cache
-def parted(form: type[Any]) -> type[Any]:
+def partitioned(form: type[Any]) -> type[Any]:
     """The class of bound endpoints of this form whose calls go to the view that has their headers."""
     members = {name: _routed(getattr(form, name), name) for name in _OPERATIONS if hasattr(form, name)}
     return type(form.__name__, (form,), {**members, "__module__": form.__module__})
@@ -43,8 +43,8 @@ def _routed(operation: Any, name: str) -> Any:
         if not headers:
             return operation(self, *args, **kwargs)
         params: Mapping[str, HeaderParam] = self.endpoint.header_params
-        told = {params[keyword].name: text for keyword, text in headers.items()}
-        bound = self.controller.with_options(headers=told).bind(self.endpoint.plain or self.endpoint)
+        values = {params[keyword].name: text for keyword, text in headers.items()}
+        bound = self.controller.with_options(headers=values).bind(self.endpoint.plain or self.endpoint)
         if rest and is_mapping(rest[0]):
             rest = ({keyword: value for keyword, value in rest[0].items() if keyword not in headers}, *rest[1:])
             return operation(bound, *own, *rest, **kwargs)

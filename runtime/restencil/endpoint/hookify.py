@@ -16,7 +16,7 @@ E = TypeVar("E", bound=Endpoint[..., Any])
 
 
 class _Scope:
-    """What one scope remembers: derived endpoints by what they were derived from."""
+    """What one scope remembers: derived endpoints by their origin."""
 
     __slots__ = ("derived", "opened_in")
 

@@ -16,7 +16,7 @@ from ..base.calls import CROSS_ORIGIN_BODY, USE, WITHOUT
 from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
-from ..base.response_details import ERROR_TYPES, reported, told_by, without_secrets
+from ..base.response_details import ERROR_TYPES, error_members, reported, without_secrets
 from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
 from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import UNCHANGED, Repeated, copy_in
@@ -296,8 +296,8 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
         if len(content) >= LONG and endpoint.plan.is_standard:
-            told = receiver.get()
-            if told is not None and told.recognizes(content):
+            recipient = receiver.get()
+            if recipient is not None and recipient.recognizes(content):
                 return Repeated(content)
         try:
             return decode_json(content)
@@ -321,7 +321,7 @@ def has_schema(schema: Any) -> bool:
 def _text(response: Any, content: bytes) -> str:
     """The body as text, in the charset that the response names, else UTF-8; bytes that do not decode are replaced.
 
-    Raises ParseError for a charset of which Python knows the name, and in which these bytes cannot be read.
+    Raises ParseError for a charset that Python knows and in which these bytes cannot be decoded.
     """
     try:
         return content.decode(charset_of(response), "replace")
@@ -334,7 +334,7 @@ def _malformed(response: Any, kind: str, content: bytes, error: ValueError) -> P
         problem = f"the answer is not JSON ({error}), though its content type is {kind or 'missing'!r}"
     else:
         problem = "the answer is empty where JSON was expected"
-    return ParseError(f"{reported(response)}: {problem}", status=400, **told_by(response))
+    return ParseError(f"{reported(response)}: {problem}", status=400, **error_members(response))
 
 
 def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> UnexpectedContentError:
@@ -350,7 +350,7 @@ def _unexpected(owner: str, response: Any, kind: str, text: str | None) -> Unexp
         )
     else:
         rest = f"text of type {kind or 'missing'!r}; give schema=None or a process that makes an object of it"
-    return UnexpectedContentError(start + rest, status=404, **told_by(response))
+    return UnexpectedContentError(start + rest, status=404, **error_members(response))
 
 
 def _reads_as_json(text: str) -> bool:

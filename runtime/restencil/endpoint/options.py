@@ -354,7 +354,7 @@ RESERVED: Final = frozenset(
         "extend",
         "get_page",
         "has_body",
-        "lasting_test",
+        "is_test_stable",
         "move",
         "paginated",
         "path_names",

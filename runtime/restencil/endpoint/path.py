@@ -28,9 +28,9 @@ PATH_SAFE: Final = "-_.!~*'()"
 DOT_SEGMENTS: Final = (".", "..")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_]+")
-# Text that stands for itself in a path and can never be, alone, a dot segment.
+# Text that is not escaped in a path and can never be, alone, a dot segment.
 _plain: Final = re.compile(r"[A-Za-z0-9_!~*'()-][A-Za-z0-9_.!~*'()-]*").fullmatch
-# Text that stands for itself in a search string.
+# Text that is not escaped in a search string.
 _plain_search: Final = re.compile(r"[A-Za-z0-9*._-]*").fullmatch
 
 
@@ -212,7 +212,7 @@ class PathTemplate:
         self._segments_with_params = segments
         optional = any(isinstance(part, Param) and part.optional for part in self.parts)
         self.exact = -1 if optional else len(self.names)
-        """How many parameters fill it: with so many, none is left for the search string. -1 where that varies."""
+        """How many parameters fill it: with so many, none is left for the search string. -1 if it varies."""
         self.filler: Filler | None = None
         """`fill` itself, once it was used."""
         self._matches: Callable[[str], object] | None = None
@@ -335,7 +335,7 @@ def fields_of(path_params: Any) -> dict[str, str]:
 
 
 def outer_params_of(endpoint: Any) -> frozenset[str]:
-    """Path parameters before the last one, none of which is the primary key unless a field says so."""
+    """Path parameters before the last one, which are no primary key unless a field says so."""
     path: str | None = getattr(endpoint, "path", None)
     if path is None:
         return frozenset()

@@ -44,7 +44,7 @@ def url_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     return {} if not params or (len(args) == 1 and endpoint.has_body) else params
 
 
-def _told(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
+def _record_params(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Any:
     """The parameters that name the record, under the names of its fields: of the URL, else of the body."""
     params = url_params(endpoint, args)
     return params_of_record(endpoint.rules, args) if is_mapping(params) else params
@@ -71,7 +71,7 @@ def _fitting_body(endpoint: PayloadEndpoint, snapshot: Any, args: tuple[Any, ...
 
 def _as_record(endpoint: PayloadEndpoint, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """URL parameters as members of a record: those of the path have Python names, the fields may not."""
-    return cast("Mapping[str, Any]", to_wire(_told(endpoint, args), entity_model(endpoint.schema)))
+    return cast("Mapping[str, Any]", to_wire(_record_params(endpoint, args), entity_model(endpoint.schema)))
 
 
 def _merged(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
@@ -119,7 +119,7 @@ def _entries(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 
 def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """What the store has, with parameters and body over it. Raises AbortOptimistic where it has nothing."""
-    params = _told(endpoint, args)
+    params = _record_params(endpoint, args)
     current = snapshot.get(endpoint.schema, params)
     # Instances of the library have their record; those of other classes have their own defaults in its place.
     if current is None:
@@ -134,7 +134,7 @@ def _patched(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 
 def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     """The parameters alone. Raises AbortOptimistic where they name nothing that is known."""
-    params = _told(endpoint, args)
+    params = _record_params(endpoint, args)
     node = schema_of(endpoint.schema)
     item = node.item if isinstance(node, Invalidate) else None
     names_one = not isinstance(item, EntitySchema) or item.lenient_pk(params, args) is not None
@@ -146,7 +146,7 @@ def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
 def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | None:
     """What an answer without content counts as: the parameters with the body over them, what is no field left out.
 
-    The primary key of what was created is told by the header `Location`, where that fits the path of `get`. None where
+    The header `Location` has the primary key of what was created, if it fits the path of `get`. None where
     nothing is known of the record.
     """
     args = call_args(args)

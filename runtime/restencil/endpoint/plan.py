@@ -41,9 +41,9 @@ class Plan:
         "exact_key_match",
         "init",
         "is_standard",
+        "is_test_stable",
         "key_is_address",
         "keywords_are_params",
-        "lasting_test",
         "own_fetch",
         "own_process",
         "template",
@@ -67,7 +67,7 @@ class Plan:
         self.is_standard = decided and not streams and not presumes and not opens and not own & STEPS
         """No step of the lifecycle is overridden: they are taken one after the other, without asking what they gave."""
         self.own_fetch = "fetch" in own
-        """A `fetch` of the user's own stands in place of the lifecycle."""
+        """A `fetch` of the user's own replaces the lifecycle."""
         self.own_process = "process" in own
         """A `process` of the user's own may make of a response what fits the schema."""
         self.decodes = decided and not own & _DECODING
@@ -76,12 +76,12 @@ class Plan:
         """Code of the user's own stands between the HTTP answer and what is read of it."""
         self.key_is_address = decided and "key" not in own
         """The key of a request is its method and its URL."""
-        self.lasting_test = decided and "test_key" not in own
+        self.is_test_stable = decided and "test_key" not in own
         """`test_key` always says the same of a key."""
         fills = template is not None and not template.leads and not own & {"url", "has_body"}
         self.template = template if fills else None
         """The template that alone makes the URL of parameters that fill it."""
-        self.exact_key_match = self.lasting_test and self.key_is_address and fills
+        self.exact_key_match = self.is_test_stable and self.key_is_address and fills
         """`test_key` is true of the key of each request: all that makes and tells keys is the library's own."""
         self.without = without
         """What of the client's own headers and search parameters is not sent; names of headers are in lower case."""

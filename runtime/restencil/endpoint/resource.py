@@ -100,7 +100,7 @@ _PAYLOADS: Final = {"update": "merged", "partial_update": "patched", "delete": "
 
 
 class Declaration:
-    """What `rest` was given for a member, and the resource that it stands in."""
+    """What `rest` was given for a member, and the resource that contains it."""
 
     __slots__ = ("extends", "kind", "member", "options", "resource")
 
@@ -218,9 +218,9 @@ class ResourceContext:
             if len(names) != 1:
                 continue
             args = (dict.fromkeys(names, pk),)
-            told = get.rules.entity_args(args)
+            found = get.rules.entity_args(args)
             models = get.rules.reach.models.get(table, ())
-            if any(model.node.lenient_pk(told[0], told) == pk for model in models):
+            if any(model.node.lenient_pk(found[0], found) == pk for model in models):
                 return get.request(args)
         return None
 
@@ -231,7 +231,7 @@ class ResourceContext:
 
         Parameters are compared where both paths begin alike up to them: `:id` of `/orders/:id/pay` and of `/orders/:id`
         is the same order, and that of `/users/:id` is something else. A name is that of a member, `resource.member`, or
-        that of a resource of the client, for all that it reads. One that nothing has is told to the log.
+        that of a resource of the client, for all that it reads. One that nothing has is logged.
         """
         given = {name: text_of(value) for name, value in self._params(args).items()}
         asking = _rest_member(self._resource, self._member)
@@ -245,7 +245,7 @@ class ResourceContext:
                 yield _agreeing(endpoint, {name: text for name, text in given.items() if name in same})
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None) -> set[str]:
-        """The tables of which all records are named, by a `get` that has no path parameter in common with the call."""
+        """The tables whose records are all named, by a `get` that has no path parameter in common with the call."""
         asking = _rest_member(self._resource, self._member)
         heads = set[str]() if asking is None else set(_heads(asking.path).values())
         found: set[str] = set()
@@ -270,7 +270,7 @@ class ResourceContext:
         return [one for one in found if not one.side_effect] if found else None
 
     def lists_test(self, args: tuple[Any, ...]) -> Callable[[str], bool]:
-        """Tells the keys of the lists under the same path; where that cannot be told, those of every path."""
+        """Tells the keys of the lists under the same path; those of every path if that is not known."""
         listing = _rest_member(self._resource, "get_list")
         if listing is None:
             return lambda key: False
@@ -360,7 +360,7 @@ def _rest_member(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., 
 
 
 def _as_declared(resource: type[Resource[Any]], name: str) -> RestEndpoint[..., Any] | None:
-    """A member as it stands in its class, built or not."""
+    """A member as its class has it, built or not."""
     for kind in resource.__mro__:
         found = kind.__dict__.get(name)
         if isinstance(found, RestEndpoint):
@@ -662,7 +662,7 @@ def rest_list(
 def rest_list(**options: Any) -> Any:
     """`rest` for a list endpoint: `push` (or `assign`, for a collection of values) and `get_page` are methods whose
     signatures type the endpoints derived from it; what is not given does not exist for type checkers. Where the list
-    stands in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
+    is in an object, `items` is a method that gives the type of an item of it, for `iterate` and `pages`.
 
     `unshift` is like `push` where nothing is said; it may have a method of its own, or be None. So may `move` and
     `remove`, which work on the item's path. `push_options`, `unshift_options`, `assign_options`, `get_page_options`,

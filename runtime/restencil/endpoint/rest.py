@@ -82,11 +82,11 @@ class RestEndpoint(Endpoint[P, R]):
     | `concurrency` | `etag`: mutations are made for what was last read; `{"etag": "required"}`, `{"field": NAME}` |
     | `empty` | what an answer without content is to a mutation: `error`, `none`, or `merge`, which is what was sent |
     | `content_type` | that of a JSON, text or bytes body: `application/merge-patch+json` |
-    | `form_styles` | how lists and objects stand in a form, where not as `repeat` and `brackets` have it |
+    | `form_styles` | how lists and objects are written in a form, if not as `repeat` and `brackets` have it |
     | `wrap` | the member that the body is sent in, dots nest: `wrap="article"` sends `{"article": {…}}` |
     | `send_body` | a body is sent whatever the method: also with GET, DELETE, HEAD and OPTIONS |
     | `body_in_key` | of what only reads: the body is part of the key, and of the identity of lists in the answer |
-    | `unwrap` | where the value stands in an answer: names, and numbers for items of lists, with dots |
+    | `unwrap` | where the value is in a response: names, and numbers for items of lists, with dots |
     | `ignore` | every answer counts as one without content |
     | `expires` | what turns stale after success: `self`, members, `resource.member`, resources of the client |
     | `errors` | what the body of a refusal is, by status: `{404: Missing, "4XX": Problem, "default": Problem}` |
@@ -94,7 +94,7 @@ class RestEndpoint(Endpoint[P, R]):
     | `path_params` | what parameters of the path are: `{"ids": "list", "path": "slashes", "name": "metadata.name"}` |
     | `header_params` | keywords that are headers: `{"scope": HeaderParam("X-Scope")}` |
     | `without` | headers and search parameters of the client that are not sent |
-    | `search_styles` | how lists and objects stand in the search string: `{"tags": "repeat", "filter": "deep"}` |
+    | `search_styles` | how lists and objects are written in the search string: `{"tags": "repeat", "filter": "deep"}` |
     | `search_types` | record classes or `schema.Object` that name the members of objects in the search string |
     | `formats` | how datetimes of keywords look in the URL: `{"since": "unix"}`, `"unix_ms"` or `"rfc2822"` |
     | `auth` | the schemes that requests use, as alternatives: `(("token",), ("key", "app"))`; `((),)` for none |
@@ -169,7 +169,7 @@ class RestEndpoint(Endpoint[P, R]):
                 if self.errors is None and self.error_classes is None
                 else ErrorTypes(self.errors, self.error_classes)
             ),
-            keywords_are_params=not (self._is_told or self._defaults or self.wire or self._has_body),
+            keywords_are_params=not (self._binds_more or self._defaults or self.wire or self._has_body),
         )
         check_options(self, http=True)
         if self.content not in (None, "json") and has_schema(self.schema):
@@ -322,7 +322,7 @@ class RestEndpoint(Endpoint[P, R]):
     def steps(self, args: tuple[Any, ...]) -> Steps:
         """The whole of a call with these bound arguments, for `drive` and `drive_async`: prepare, send, parse, process.
 
-        A `fetch` of the user's own stands in their place.
+        A `fetch` of the user's own replaces them.
         """
         return super().steps(args) if self.plan.own_fetch else lifecycle(self, args)
 

@@ -1,4 +1,4 @@
-"""Styles: how lists and objects stand in a search string, parameter by parameter, where joining with commas won't do.
+"""Styles: how lists and objects are written in a search string, for each parameter.
 
 comma, space, pipe   a=1,2    a=1 2    a=1|2
 repeat               a=1&a=2
@@ -87,7 +87,7 @@ def _pairs(params: Mapping[str, Any], styles: Mapping[str, str], *, keeps_null: 
 
 
 def _place(pair: Pair) -> str:
-    """By what pairs are sorted: the name, up to the item that it belongs to, so that its members stay together."""
+    """The sort key of pairs: the name, up to the item that it belongs to, so that its members stay together."""
     name = pair[0]
     cut = name.find("[][")
     return name if cut < 0 else name[: cut + 2]

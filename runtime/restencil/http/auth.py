@@ -455,7 +455,7 @@ def _check_text(token: Any, name: str) -> None:
     what = "the token of this client" if name == SHORT else f"the credential {name!r} of this client"
     if not isinstance(token, str):
         raise TypeError(
-            f"{what} is of type {type(token).__name__}; give a text (for basic auth "
+            f"{what} is of type {type(token).__name__}; give a string (for basic auth "
             "'user:password'), or a function that gives one"
         )
     if any("\ud800" <= character <= "\udfff" for character in token):

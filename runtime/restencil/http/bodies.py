@@ -41,7 +41,7 @@ def encode_body(body: Any, *, asynchronous: bool) -> EncodedBody:
         return EncodedBody({"content": body.encode()}, "text/plain; charset=utf-8")
     if isinstance(body, Multipart):
         fields, files = _parts(body)
-        # Without a file a URL-encoded form would be sent: a part without a file name is a text field as well.
+        # Without a file a URL-encoded form would be sent: a part without a file name is a string field as well.
         parts = files or [(name, (None, text)) for name, texts in fields.items() for text in texts]
         start = BodyStart({name: [file] for name, file in files})
         return EncodedBody({"data": fields if files else None, "files": parts}, start=start)

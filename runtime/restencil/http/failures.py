@@ -14,7 +14,7 @@ from ..base.errors import (
     TimeoutExceededError,
     error_of_status,
 )
-from ..base.response_details import ERROR_TYPES, ORDER, method_of, said_by, told_by, url_of
+from ..base.response_details import ERROR_TYPES, ORDER, detail_of, error_members, method_of, url_of
 from ..base.transport import origin_text, public_url
 from .library import library_behind
 
@@ -145,9 +145,9 @@ def status_error(outgoing: OutgoingRequest, response: RawResponse, problem: str 
     `problem` is what went wrong, None: the message of the server. `hints` are added to it.
     """
     response.extensions[ORDER] = outgoing
-    status, members = response.status_code, told_by(response)
+    status, members = response.status_code, error_members(response)
     if problem is None:
-        problem = said_by(response, members["data"])
+        problem = detail_of(response, members["data"])
     types: ErrorTypes | None = outgoing.init.get(ERROR_TYPES)
     kind = error_of_status(status)
     if types is not None:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import NetworkError
-from ..base.response_details import reported, told_by
+from ..base.response_details import error_members, reported
 from .decompression import Coding, codings_of, unpacked
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class BodyLimit:
             raise self._library.ReadTimeout("the response did not arrive within the timeout")
 
     def _error(self, problem: str) -> NetworkError:
-        return NetworkError(f"{reported(self._response)}: {problem}", **told_by(self._response))
+        return NetworkError(f"{reported(self._response)}: {problem}", **error_members(self._response))
 
 
 def limit_of_body(response: RawResponse) -> BodyLimit | None:

@@ -72,7 +72,7 @@ def _check(text: Any, what: str) -> None:
     if text is None or text is False:
         return
     if not isinstance(text, str):
-        raise TypeError(f"{what} is a text, or False for that of the HTTP library, not {described(text)}")
+        raise TypeError(f"{what} is a string, or False for that of the HTTP library, not {described(text)}")
     if not text.strip():
         problem = "is empty; give False for that of the HTTP library"
     elif not text.isascii():

@@ -56,7 +56,7 @@ class Answer:
 class Fixture:
     """What one endpoint gives for some arguments: `response`, or `error`, `delay` milliseconds after the request.
 
-    `args` are positional; None stands for any arguments. `response` may be a function of the request. `error` is an
+    `args` are positional; None matches any arguments. `response` may be a function of the request. `error` is an
     exception of the connection, an HTTP status, or an error that has a `status`.
     """
 
@@ -147,7 +147,7 @@ class MockServer:
         """An HTTP client for blocking code whose requests come here; close it as any other.
 
         `http` names the library that it is of; without it the environment variable RESTENCIL_HTTP does, or what is
-        installed. Raises ImportError where that one is not.
+        installed. Raises ImportError if it is not.
         """
         return answering_client(library_for(http), self._answer, base_url)
 
@@ -163,12 +163,12 @@ class MockServer:
             self._fixtures.remove(matching[0])
         return matching[0].answer(request)
 
-    def _asked(self, request: Request) -> Answer | BaseException | None:
+    def _recorded(self, request: Request) -> Answer | BaseException | None:
         self.requests.append(request)
         return self.respond(request)
 
     def _answer(self, request: Request) -> Response:
-        answer = self._asked(request)
+        answer = self._recorded(request)
         if answer is None:
             if self.clock is None:
                 raise TimeoutError("the mock server does not answer this request")
@@ -182,7 +182,7 @@ class MockServer:
         return _delivered(answer)
 
     async def _answer_async(self, request: Request) -> Response:
-        answer = self._asked(request)
+        answer = self._recorded(request)
         if answer is None:
             await asyncio.get_running_loop().create_future()
         delay = getattr(answer, "delay", 0.0)

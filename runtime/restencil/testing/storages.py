@@ -338,7 +338,7 @@ def _moves_rows(bench: _Bench) -> None:
 
 
 @_rule
-def _tells_what_is_gone(bench: _Bench) -> None:
+def _reports_what_is_gone(bench: _Bench) -> None:
     """A row that is not there any more moves the batch; it comes back with rev 0."""
     bench.commit(_row("1"))
     bench.commit(drop=[("A", "1")])
@@ -394,12 +394,12 @@ def _drops(bench: _Bench) -> None:
 def _knows_tables(bench: _Bench) -> None:
     """A table that was listed is known and complete, even an empty one; one that lacks something is incomplete.
 
-    Where rows may go without a word, as on a server that forgets them in time, none is ever complete.
+    If rows may go silently, as on a server that forgets them in time, none is ever complete.
     """
     bench.commit(listed=["A", "B"])
     for table in "AB":
         info = bench.table(table)
-        _holds(info.version > 0, f"the table {table}, of which all was listed, is unknown")
+        _holds(info.version > 0, f"the table {table}, which was listed as a whole, is unknown")
     bench.lacks(A=False, B=False)
     bench.commit(_row("1"), lacking=["A"])
     bench.lacks(A=True, B=False)
@@ -582,7 +582,7 @@ def _resets(bench: _Bench) -> None:
     _same("its table", loaded.tables.get("A", _UNKNOWN), _UNKNOWN)
     _same("its keys", bench.scan(None, 9), [[]])
     changes = bench.other.changes(1, 0)
-    _same("what others are told", (changes.epoch, changes.reset, changes.number), (epoch, epoch, 0))
+    _same("what other processes get", (changes.epoch, changes.reset, changes.number), (epoch, epoch, 0))
     opened = bench.one.open(bench.place, _now)
     _same("what is opened", (opened.epoch, opened.reset, opened.number), (epoch, epoch, 0))
 

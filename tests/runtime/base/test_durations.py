@@ -40,7 +40,7 @@ def test_a_duration_has_many_forms(given: Any) -> None:
 @pytest.mark.parametrize("given", ["5", "5 days", "-1s", "", [], True])
 def test_what_is_no_duration_is_told(given: Any) -> None:
     """What was found, where, and what is expected."""
-    with pytest.raises(TypeError, match="timeout is .*; expected a number of milliseconds, a text such as '30s'"):
+    with pytest.raises(TypeError, match="timeout is .*; expected a number of milliseconds, a string such as '30s'"):
         Controller(timeout=given)
     with pytest.raises(TypeError, match="data_expiry_length of endpoint '/a' is .*; expected a number of milliseconds"):
         RestEndpoint(path="/a", data_expiry_length=given)

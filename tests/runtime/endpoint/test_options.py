@@ -20,7 +20,9 @@ def _own(*args: Any) -> Any:
 def test_an_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
     """No step, key or test of its own: every shortcut is open."""
     plan = RestEndpoint(path="/a/:id").plan
-    assert plan.is_standard and plan.decodes and plan.key_is_address and plan.lasting_test and plan.keywords_are_params
+    assert (
+        plan.is_standard and plan.decodes and plan.key_is_address and plan.is_test_stable and plan.keywords_are_params
+    )
     assert plan.template is not None and not plan.own_fetch and not plan.own_process
 
 
@@ -49,7 +51,7 @@ def test_each_fact_follows_from_what_is_overridden() -> None:
     assert plan(process=_own).own_process and not plan(process=_own).decodes
     assert plan(fetch=_own).own_fetch and not plan(fetch=_own).decodes
     assert not plan(key=_own).key_is_address and plan(key=_own).is_standard
-    assert not plan(test_key=_own).lasting_test and plan(test_key=_own).is_standard
+    assert not plan(test_key=_own).is_test_stable and plan(test_key=_own).is_standard
     assert plan(url=_own).template is None and RestEndpoint(path=":id").plan.template is None
     assert not plan(content="stream").is_standard and plan(content="json").is_standard
     for special in ({"deprecated": ""}, {"wire": {"a": "b"}}, {"method": "POST"}):

@@ -192,9 +192,9 @@ def test_what_a_request_lacks_is_said_once_and_with_its_refusal(
             "Shop has no argument 'zzzz'; it takes store, token, url_prefix, url_prefixes, share, client, http, "
             "user_agent, base_url, managers, retries, timeout, max_response_bytes, key, app, sid, sig, user",
         ),
-        ({"key": 7}, "key of Shop is of type int; give a text (for basic auth 'user:password'), or a function"),
-        ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; give a text"),
-        ({"token": b"t"}, "token of Shop is of type bytes; give a text"),
+        ({"key": 7}, "key of Shop is of type int; give a string (for basic auth 'user:password'), or a function"),
+        ({"key": restencil.OAuth2()}, "key of Shop is of type OAuth2; give a string"),
+        ({"token": b"t"}, "token of Shop is of type bytes; give a string"),
     ],
 )
 def test_an_argument_that_no_scheme_takes_is_refused(options: dict[str, Any], message: str) -> None:
@@ -315,7 +315,7 @@ def test_a_view_with_another_credential_has_a_store_of_its_own() -> None:
         ({}, "token of with_options is an empty dict; Shop has the auth schemes token"),
         ({"tokn": "t"}, "token of with_options names 'tokn'; Shop has the auth schemes token"),
         ({"token": None}, "'token' in token of with_options is None; leave it out"),
-        ({"token": 7}, "'token' in token of with_options is of type int; give a text"),
+        ({"token": 7}, "'token' in token of with_options is of type int; give a string"),
     ],
 )
 def test_tokens_of_a_view_that_cannot_be_are_refused(token: Any, message: str) -> None:

@@ -226,7 +226,7 @@ def test_one_that_no_header_can_have_is_an_error_of_the_constructor(kind: Any, t
 def test_one_that_is_no_text_is_a_type_error(kind: Any) -> None:
     """True says nothing."""
     for value in (True, 7):
-        with pytest.raises(TypeError, match="is a text, or False for that of the HTTP library, not an? (bool|int)$"):
+        with pytest.raises(TypeError, match="is a string, or False for that of the HTTP library, not an? (bool|int)$"):
             kind(user_agent=value)
 
 
