@@ -24,7 +24,7 @@ from restencil_generator.mock.routes import Found, Routes
 from restencil_generator.mock.seed import seeded
 from restencil_generator.mock.token_server import TokenServers
 from restencil_generator.mock.validators import Validators, matches, tag_of
-from restencil_generator.spec.model import MISSING, Endpoint, Json, Spec
+from restencil_generator.spec import model as d
 
 Log = Callable[[str], None]
 
@@ -37,7 +37,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._~:\[\]-]+")
 
 
 def create_app(
-    *specs: Spec,
+    *specs: d.Spec,
     auth: bool = True,
     auth_server: bool = False,
     log: Log | None = None,
@@ -95,14 +95,14 @@ class _Root:
         if path == "/":
             return JSONResponse({"apis": known})
         refusal = Refusal(HTTPStatus.NOT_FOUND, f"no API at {path}; there are {', '.join(known)}")
-        content: Json = {"error": refusal.word, "message": str(refusal)}
+        content: d.Json = {"error": refusal.word, "message": str(refusal)}
         return _http(Reply(refusal.status, content), request.method)
 
 
 class _Api:
     """One spec with its routes and its data."""
 
-    def __init__(self, spec: Spec, prefix: str, *, auth: bool, auth_server: bool, max_body: int) -> None:
+    def __init__(self, spec: d.Spec, prefix: str, *, auth: bool, auth_server: bool, max_body: int) -> None:
         self._max_body = max_body
         self._spec = spec
         self._prefix = prefix
@@ -190,14 +190,14 @@ class _Api:
         sent = (
             parse(self._spec, endpoint.body, request.headers.get("content-type", ""), await self._read(request))
             if endpoint.has_body
-            else MISSING
+            else d.MISSING
         )
         sent = unwrapped(sent, endpoint.request)
         self._check_condition(request, path)
         call = Call(found.route, found.params, found.query, sent, _address(request), self._prefix)
         return answer(self._tables, call)
 
-    def _fail(self, request: Request, endpoint: Endpoint) -> None:
+    def _fail(self, request: Request, endpoint: d.Endpoint) -> None:
         """Refuses a call for which an error is asked, in advance or by itself."""
         wanted = preferred(request.headers.getlist("prefer"))
         if wanted is not None:
@@ -207,7 +207,7 @@ class _Api:
         if planned is not None:
             raise Refusal(planned, f"{phrase(planned)}, as --fail asks")
 
-    def _check_headers(self, request: Request, endpoint: Endpoint) -> None:
+    def _check_headers(self, request: Request, endpoint: d.Endpoint) -> None:
         """Refuses a call without a header that it, or its client, has to give."""
         own = {param.field.wire.lower() for param in endpoint.header_params}
         replaced = own | {name.lower() for name in (*endpoint.without, *endpoint.headers)}
@@ -239,7 +239,7 @@ class _Api:
             headers={"Connection": "close"},  # the rest is not read, so nothing can follow it
         )
 
-    def _index(self) -> list[Json]:
+    def _index(self) -> list[d.Json]:
         return [*sorted({f"{route.endpoint.method} {route.endpoint.path.text}" for route in self._routes})]
 
 
@@ -274,7 +274,7 @@ def _http(reply: Reply, method: str) -> Response:
             response = Response(content, reply.status, headers, media_type="application/octet-stream")
         case str() as text if reply.text:
             response = PlainTextResponse(text, reply.status, headers)
-        case content if content is MISSING:
+        case content if content is d.MISSING:
             response = Response(status_code=reply.status, headers=headers)
         case content:
             response = JSONResponse(content, reply.status, headers)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.spec.model import Auth, Endpoint, Scheme, Use
+from restencil_generator.spec import model as d
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-def without_secrets(auth: Auth, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def without_secrets(auth: d.Auth, query: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """A query without the arguments that secrets are sent in."""
     names = {scheme.parameter for scheme in auth.schemes if scheme.kind == "query"}
     return [pair for pair in query if pair[0] not in names] if names else query
 
 
-def authorize(auth: Auth, endpoint: Endpoint | None, request: Request, query: Mapping[str, str]) -> None:
+def authorize(auth: d.Auth, endpoint: d.Endpoint | None, request: Request, query: Mapping[str, str]) -> None:
     """Refuses a request that has the credentials of none of the alternatives."""
     use = auth.use if endpoint is None or endpoint.auth is None else endpoint.auth
     if any(all(_present(auth.scheme(name), request, query) for name in names) for names in use):
@@ -40,12 +40,12 @@ def authorize(auth: Auth, endpoint: Endpoint | None, request: Request, query: Ma
 _CHALLENGES = {"bearer": "Bearer", "oauth2": "Bearer", "basic": "Basic"}
 
 
-def _requirement(auth: Auth, use: Use) -> str:
+def _requirement(auth: d.Auth, use: d.Use) -> str:
     """The credentials that would do, in words."""
     return ", or ".join(" and ".join(_wanted(auth.scheme(name)) for name in names) for names in use)
 
 
-def _wanted(scheme: Scheme) -> str:
+def _wanted(scheme: d.Scheme) -> str:
     match scheme.kind:
         case "header" | "cookie":
             shown = f": {scheme.prefix}…" if scheme.prefix else ""
@@ -58,7 +58,7 @@ def _wanted(scheme: Scheme) -> str:
             return "the header Authorization: Basic …"
 
 
-def _present(scheme: Scheme, request: Request, query: Mapping[str, str]) -> bool:
+def _present(scheme: d.Scheme, request: Request, query: Mapping[str, str]) -> bool:
     """Whether a request has something where the secret of a scheme stands."""
     match scheme.kind:
         case "header":

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from restencil_generator.mock.routes import Route
-from restencil_generator.spec.model import MISSING, Endpoint, Json, Missing, Resource
+from restencil_generator.spec import model as d
 
-Sent: TypeAlias = "Json | bytes | Missing"
+Sent: TypeAlias = "d.Json | bytes | d.Missing"
 """A body as it was received: parsed JSON, bytes, or none."""
 
 
@@ -24,17 +24,17 @@ class Call:
     route: Route
     params: Mapping[str, str]
     query: Sequence[tuple[str, str]] = ()
-    body: Sent = MISSING
+    body: Sent = d.MISSING
     url: str = ""
     root: str = ""
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> d.Endpoint:
         """The endpoint that is called."""
         return self.route.endpoint
 
     @property
-    def resource(self) -> Resource:
+    def resource(self) -> d.Resource:
         """The resource that the endpoint belongs to."""
         return self.route.resource
 
@@ -61,6 +61,6 @@ class Reply:
     """An answer. `content` is JSON, or bytes, or with `text` plain text; `MISSING`: no body."""
 
     status: int
-    content: Json | bytes | Missing = MISSING
+    content: d.Json | bytes | d.Missing = d.MISSING
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     text: bool = False

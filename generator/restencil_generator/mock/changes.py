@@ -14,23 +14,7 @@ from restencil_generator.mock.records import Records
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Row, Tables, argument_field, scalar_of, text_of
-from restencil_generator.spec.model import (
-    MISSING,
-    AdderOf,
-    EntityRef,
-    EnumRef,
-    Field,
-    InvalidateOf,
-    Json,
-    ListOf,
-    Missing,
-    ObjectRef,
-    ObjectType,
-    Optional,
-    Scalar,
-    UnionOf,
-    ValuesOf,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity, holds_many, holds_records
 from restencil_generator.spec.validate_value import fits, validation_errors
 
@@ -46,7 +30,7 @@ class Outcome:
     status: HTTPStatus = HTTPStatus.OK
     subject: Row | None = None
     added: Sequence[Row] | None = None
-    removed: Json | Missing = MISSING
+    removed: d.Json | d.Missing = d.MISSING
 
 
 class Changes:
@@ -67,7 +51,7 @@ class Changes:
         if of is None:
             return self._perform_without_entity()
         named = self.records.named_by_body(of)
-        if self.call.endpoint.method == "DELETE" or isinstance(self.call.endpoint.schema, InvalidateOf):
+        if self.call.endpoint.method == "DELETE" or isinstance(self.call.endpoint.schema, d.InvalidateOf):
             return self._delete(of, named)
         if named is not None:
             return self._change(named)
@@ -87,7 +71,7 @@ class Changes:
                 return self._change(owner)
         return Outcome()
 
-    def _delete(self, of: EntityRef | UnionOf, named: Row | None) -> Outcome:
+    def _delete(self, of: d.EntityRef | d.UnionOf, named: Row | None) -> Outcome:
         row = named or self.records.owner()
         if row is None or not self.tables.is_of(row, of):
             row = self.records.single(of)
@@ -105,17 +89,17 @@ class Changes:
     def _check_body(self) -> None:
         """Refuses a body with values of a wrong type, or without what it must hold. Unknown fields are kept."""
         body, declared, request = self.call.body, self.call.endpoint.body, self.call.endpoint.request
-        if isinstance(body, Missing) and self.call.endpoint.has_body and not request.optional:
+        if isinstance(body, d.Missing) and self.call.endpoint.has_body and not request.optional:
             body = {}  # no body at all lacks whatever must be there
-        if declared is None or declared.type is None or isinstance(body, Missing | bytes) or body is None:
+        if declared is None or declared.type is None or isinstance(body, d.Missing | bytes) or body is None:
             return
-        type_ = declared.type
-        if isinstance(type_, EntityRef | UnionOf) and isinstance(body, list):
-            type_ = ListOf(type_)
-        elif isinstance(type_, EntityRef | UnionOf) and self._assigns:
-            type_ = ValuesOf(type_)
-        found = [*validation_errors(self.spec, type_, body, "partial_body" if declared.partial else "body")]
-        if found and isinstance(self.call.body, Missing):
+        type = declared.type
+        if isinstance(type, d.EntityRef | d.UnionOf) and isinstance(body, list):
+            type = d.ListOf(type)
+        elif isinstance(type, d.EntityRef | d.UnionOf) and self._assigns:
+            type = d.ValuesOf(type)
+        found = [*validation_errors(self.spec, type, body, "partial_body" if declared.partial else "body")]
+        if found and isinstance(self.call.body, d.Missing):
             found = [error for error in found if error.where]
         if found:
             raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "; ".join(map(str, found)))
@@ -135,11 +119,11 @@ class Changes:
         """`complete` sets the flag `completed` and the status `completed`, if the record has such fields."""
         stem = self.call.endpoint.name.removesuffix("e").lower()
         for field in row.entity.all_fields:
-            type_ = bare(field.type)
-            if type_ == Scalar("boolean") and field.name.lower().startswith(stem):
+            type = bare(field.type)
+            if type == d.Scalar("boolean") and field.name.lower().startswith(stem):
                 row.data[field.wire] = True
-            if isinstance(type_, EnumRef):
-                for member in self.spec.enums[type_.name].members:
+            if isinstance(type, d.EnumRef):
+                for member in self.spec.enums[type.name].members:
                     if isinstance(member.value, str) and member.value.lower().startswith(stem):
                         row.data[field.wire] = member.value
 
@@ -156,7 +140,7 @@ class Changes:
         """
         body = self.call.body
         field = argument_field(row.entity, self.call.endpoint.path.text.rpartition("/")[2])
-        if field is None or field.name in row.entity.pk or isinstance(body, Missing | bytes):
+        if field is None or field.name in row.entity.pk or isinstance(body, d.Missing | bytes):
             return
         if not fits(self.spec, field.type, body, "response"):
             return
@@ -165,7 +149,7 @@ class Changes:
         value = self.intake.absorb(field.type, body)
         row.data[field.wire] = [*held, *value] if adds and isinstance(held, list) and isinstance(value, list) else value
 
-    def _named(self, of: EntityRef | UnionOf) -> list[Row]:
+    def _named(self, of: d.EntityRef | d.UnionOf) -> list[Row]:
         """The rows whose pks a body lists, where it lists nothing else."""
         if not isinstance(self.call.body, list):
             return []
@@ -173,7 +157,7 @@ class Changes:
         found = [rows.get(text_of(scalar_of(item)) or "") for item in self.call.body]
         return [row for row in found if row is not None] if None not in found else []
 
-    def _add(self, of: EntityRef | UnionOf, holder: Row | None) -> Outcome:
+    def _add(self, of: d.EntityRef | d.UnionOf, holder: Row | None) -> Outcome:
         """Creates what was sent, and puts it into a record where the path names one."""
         params = self._params(of, holder)
         if self._is_plain():
@@ -191,12 +175,12 @@ class Changes:
             for row in added:
                 for field in holder.entity.all_fields:
                     if self.tables.is_relation(field, row.entity) and not isinstance(
-                        bare(field.type), EntityRef | UnionOf
+                        bare(field.type), d.EntityRef | d.UnionOf
                     ):
                         self.tables.attach(holder, field, row)
         return Outcome(HTTPStatus.CREATED, subject, added)
 
-    def _params(self, of: EntityRef | UnionOf, holder: Row | None) -> dict[str, str]:
+    def _params(self, of: d.EntityRef | d.UnionOf, holder: Row | None) -> dict[str, str]:
         """The arguments that a new record takes fields from: a list is asked for by them, so it has to fit into it."""
         params = {**dict(self.call.query), **self.call.list_params()}
         params = {self.call.fields.get(name, name): text for name, text in params.items()}
@@ -208,7 +192,7 @@ class Changes:
                     params[back.wire] = self.tables.pk(holder)
         return params
 
-    def _create(self, of: EntityRef | UnionOf, body: Sent, params: Mapping[str, str]) -> list[Row]:
+    def _create(self, of: d.EntityRef | d.UnionOf, body: Sent, params: Mapping[str, str]) -> list[Row]:
         """One record, or several where the body is a list, or a mapping that `assign` takes."""
         keys = self.tables.keys(of)
         if self._assigns:
@@ -226,14 +210,14 @@ class Changes:
     @property
     def _assigns(self) -> bool:
         schema = self.call.endpoint.schema
-        return isinstance(schema, AdderOf) and schema.how == "assign"
+        return isinstance(schema, d.AdderOf) and schema.how == "assign"
 
     @property
     def _is_single(self) -> bool:
         """Whether the body is one record."""
         return not self._assigns and not (self.call.endpoint.has_body and isinstance(self.call.body, list))
 
-    def _record(self, body: Sent, keys: frozenset[str], what: str = "the body") -> dict[str, Json]:
+    def _record(self, body: Sent, keys: frozenset[str], what: str = "the body") -> dict[str, d.Json]:
         """What a body says about a record of these tables.
 
         A member that the spec declares for the body and for no such record, or for one with another type, is said to
@@ -244,7 +228,7 @@ class Changes:
         found = self._object(body, what).items()
         return {name: value for name, value in found if name not in declared or self._is_shown(keys, name, value)}
 
-    def _is_shown(self, keys: frozenset[str], name: str, value: Json) -> bool:
+    def _is_shown(self, keys: frozenset[str], name: str, value: d.Json) -> bool:
         """Whether records of these tables have a field that takes this value."""
         fields = self.tables.members(keys).get(name, ())
         return any(
@@ -252,23 +236,23 @@ class Changes:
             for field in fields
         )
 
-    def _body_fields(self) -> Sequence[Field]:
+    def _body_fields(self) -> Sequence[d.Field]:
         """The fields that the body declares itself; none where it takes those of entities."""
-        type_ = None if self.call.endpoint.body is None else self.call.endpoint.body.type
-        while isinstance(type_, Optional | ListOf | ValuesOf):
-            type_ = type_.item
-        match type_:
-            case ObjectType():
-                return type_.members
-            case ObjectRef():
-                return self.spec.objects[type_.name].fields
+        type = None if self.call.endpoint.body is None else self.call.endpoint.body.type
+        while isinstance(type, d.Optional | d.ListOf | d.ValuesOf):
+            type = type.item
+        match type:
+            case d.ObjectType():
+                return type.members
+            case d.ObjectRef():
+                return self.spec.objects[type.name].fields
             case _:
                 return ()
 
-    def _object(self, body: Sent, what: str = "the body") -> dict[str, Json]:
+    def _object(self, body: Sent, what: str = "the body") -> dict[str, d.Json]:
         if isinstance(body, dict):
             return body
-        if body is MISSING or body is None or body == b"":
+        if body is d.MISSING or body is None or body == b"":
             return {}
         found = "bytes" if isinstance(body, bytes) else json.dumps(body)[:80]
         raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"{what} is {found}; expected a JSON object")

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from restencil_generator.mock import fake_values
 from restencil_generator.mock.errors import CannotServe, Refusal
 from restencil_generator.mock.routes import Routes
-from restencil_generator.spec.model import Endpoint, Field, Json, ObjectRef, Scalar, Spec, shape_at
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare
 
 EXAMPLE: Final = "'GET /articles/:id=404'"
@@ -56,7 +56,7 @@ def is_error(status: int) -> bool:
 class Failures:
     """The failures that are asked for of the endpoints of a spec, which stands below `prefix`."""
 
-    def __init__(self, spec: Spec, prefix: str) -> None:
+    def __init__(self, spec: d.Spec, prefix: str) -> None:
         self._routes: dict[tuple[str, str], tuple[str, str]] = {}
         """The endpoints (method and path) by how they may be named, with the path of the URL prefix or without."""
         self._statuses: dict[tuple[str, str], int] = {}
@@ -78,7 +78,7 @@ class Failures:
             self._statuses[endpoint] = failure.status
         return endpoint is not None
 
-    def status_of(self, endpoint: Endpoint) -> int | None:
+    def status_of(self, endpoint: d.Endpoint) -> int | None:
         """The status that the calls of an endpoint are to be answered with; None where they are to be carried out."""
         return self._statuses.get((endpoint.method, endpoint.path.text))
 
@@ -114,30 +114,32 @@ def phrase(status: int) -> str:
 # --------------------------------------------------------------------------------------------------------------- bodies
 
 
-def body(spec: Spec, endpoint: Endpoint | None, status: int, word: str, message: str) -> Json:
+def body(spec: d.Spec, endpoint: d.Endpoint | None, status: int, word: str, message: str) -> d.Json:
     """The body of an error: as the spec declares it for this endpoint, else `{"error": word, "message": message}`.
 
     In a declared one the first text is the message, and a number called `status` the status.
     """
-    shape = None if endpoint is None else shape_at(endpoint.errors, status)
+    shape = None if endpoint is None else d.shape_at(endpoint.errors, status)
     if not shape:
         return {"error": word, "message": message}
     fields = spec.objects[shape[0]].fields
     made = fake_values.members_of(spec, fields, 1, frozenset(shape[:1]))
-    made |= {field.wire: status for field in fields if field.name == "status" and bare(field.type) == Scalar("integer")}
+    made |= {
+        field.wire: status for field in fields if field.name == "status" and bare(field.type) == d.Scalar("integer")
+    }
     _say(spec, fields, made, message)
     return made
 
 
-def _say(spec: Spec, fields: Sequence[Field], value: dict[str, Json], message: str) -> bool:
+def _say(spec: d.Spec, fields: Sequence[d.Field], value: dict[str, d.Json], message: str) -> bool:
     """Puts the message into the first text of an object, or of what is nested in it; whether there is one."""
     for field in fields:
         kind = bare(field.type)
-        if kind == Scalar("string"):
+        if kind == d.Scalar("string"):
             value[field.wire] = message
             return True
         inner = value.get(field.wire)
-        nested = spec.objects[kind.name].fields if isinstance(kind, ObjectRef) else ()
+        nested = spec.objects[kind.name].fields if isinstance(kind, d.ObjectRef) else ()
         if isinstance(inner, dict) and _say(spec, nested, inner, message):
             return True
     return False

@@ -7,26 +7,8 @@ import re
 import uuid
 from typing import assert_never
 
+from restencil_generator.spec import model as d
 from restencil_generator.spec.datetimes import text_in_format
-from restencil_generator.spec.model import (
-    AnyOf,
-    Const,
-    EntityRef,
-    EnumRef,
-    Field,
-    InlineEnum,
-    Json,
-    ListOf,
-    ObjectRef,
-    ObjectType,
-    OneOf,
-    Optional,
-    Scalar,
-    ScalarName,
-    Spec,
-    Type,
-    ValuesOf,
-)
 
 _START = datetime.datetime(2024, 1, 1, 9, tzinfo=datetime.UTC)
 
@@ -39,66 +21,66 @@ def words(name: str) -> str:
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)).strip().lower()
 
 
-def value(spec: Spec, type_: Type, name: str, number: int, above: frozenset[str] = frozenset()) -> Json:
+def value(spec: d.Spec, type: d.Type, name: str, number: int, above: frozenset[str] = frozenset()) -> d.Json:
     """A value in wire form for the field `name` of record `number` (from 1). Entities are left to the tables: null.
 
     `above` are the objects around it: none is made inside itself.
     """
-    match type_:
-        case Scalar(scalar_name, format):
+    match type:
+        case d.Scalar(scalar_name, format):
             return text_in_format(scalar(scalar_name, name, number), format)
-        case Const():
-            return type_.value
-        case EnumRef():
-            members = spec.enums[type_.name].members
+        case d.Const():
+            return type.value
+        case d.EnumRef():
+            members = spec.enums[type.name].members
             return members[(number - 1) % len(members)].value
-        case Optional():
-            ends = number % 3 == 0 or _is_one_of(type_.item, above)
-            return None if ends else value(spec, type_.item, name, number, above)
-        case ListOf():
+        case d.Optional():
+            ends = number % 3 == 0 or _is_one_of(type.item, above)
+            return None if ends else value(spec, type.item, name, number, above)
+        case d.ListOf():
             singular = name.removesuffix("s") if len(name) > 2 else name
-            steps = range(0 if _is_one_of(type_.item, above) else 2)
-            return [value(spec, type_.item, singular, number + step, above) for step in steps]
-        case ValuesOf():
-            keys = () if _is_one_of(type_.item, above) else ("first", "second")
-            return {key: value(spec, type_.item, key, number + step, above) for step, key in enumerate(keys)}
-        case ObjectRef():
-            return members_of(spec, spec.objects[type_.name].fields, number, above | {type_.name})
-        case ObjectType():
-            return members_of(spec, type_.members, number, above)
-        case InlineEnum(values):
+            steps = range(0 if _is_one_of(type.item, above) else 2)
+            return [value(spec, type.item, singular, number + step, above) for step in steps]
+        case d.ValuesOf():
+            keys = () if _is_one_of(type.item, above) else ("first", "second")
+            return {key: value(spec, type.item, key, number + step, above) for step, key in enumerate(keys)}
+        case d.ObjectRef():
+            return members_of(spec, spec.objects[type.name].fields, number, above | {type.name})
+        case d.ObjectType():
+            return members_of(spec, type.members, number, above)
+        case d.InlineEnum(values):
             return values[(number - 1) % len(values)]
-        case AnyOf(items):
+        case d.AnyOf(items):
             return value(spec, items[0], name, number, above)
-        case OneOf((first, *_)):
-            return marked(type_, first, value(spec, first, name, number, above))
+        case d.OneOf((first, *_)):
+            return marked(type, first, value(spec, first, name, number, above))
         case _:
             return None
 
 
-def marked(union: OneOf, chosen: Type, made: Json) -> Json:
+def marked(union: d.OneOf, chosen: d.Type, made: d.Json) -> d.Json:
     """A value of one of several types, with what tells it apart where an attribute does that."""
-    if not union.attribute or not isinstance(made, dict) or not isinstance(chosen, ObjectRef | EntityRef):
+    if not union.attribute or not isinstance(made, dict) or not isinstance(chosen, d.ObjectRef | d.EntityRef):
         return made
     mark = next((choice.value for choice in union.values if choice.entity == chosen.name), chosen.name)
     return {union.wire: mark} | made
 
 
 def members_of(
-    spec: Spec, fields: tuple[Field, ...], number: int, above: frozenset[str] = frozenset()
-) -> dict[str, Json]:
+    spec: d.Spec, fields: tuple[d.Field, ...], number: int, above: frozenset[str] = frozenset()
+) -> dict[str, d.Json]:
     """Made-up members under their wire names."""
     return {field.wire: value(spec, field.type, field.name, number, above) for field in fields}
 
 
-def _is_one_of(type_: Type, objects: frozenset[str]) -> bool:
-    return isinstance(type_, ObjectRef) and type_.name in objects
+def _is_one_of(type: d.Type, objects: frozenset[str]) -> bool:
+    return isinstance(type, d.ObjectRef) and type.name in objects
 
 
-def scalar(type_: ScalarName, name: str, number: int) -> Json:
+def scalar(type: d.ScalarName, name: str, number: int) -> d.Json:
     """A made-up JSON scalar for the field `name` of record `number`."""
     text = words(name)
-    match type_:
+    match type:
         case "string":
             return _text(text, number)
         case "integer":

@@ -15,7 +15,7 @@ from restencil_generator.mock.call import Call
 from restencil_generator.mock.errors import Refusal
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, scalar_of, text_of, whole
-from restencil_generator.spec.model import MISSING, Endpoint, Entity, Json, Missing, Pagination
+from restencil_generator.spec import model as d
 from restencil_generator.spec.page_styles import CURSOR, STYLES, PageStyle, implied_style
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ PAGE = 10
 class Paging:
     """How an endpoint is asked for pages: the wire names of the arguments for the page and for its size."""
 
-    pagination: Pagination
+    pagination: d.Pagination
     field: str
     size: str | None
 
@@ -43,7 +43,7 @@ class Paging:
         return frozenset((self.field,) if self.size is None else (self.field, self.size))
 
 
-def paging_of(endpoint: Endpoint) -> Paging | None:
+def paging_of(endpoint: d.Endpoint) -> Paging | None:
     """How an endpoint is asked for pages; None where the spec knows none.
 
     Without `pagination`, the name of its `pagination_field` implies the style; where it implies none, it is a cursor.
@@ -52,7 +52,7 @@ def paging_of(endpoint: Endpoint) -> Paging | None:
     if pagination is None:
         if field is None:
             return None
-        pagination = Pagination((implied_style(field.name) or CURSOR).name)
+        pagination = d.Pagination((implied_style(field.name) or CURSOR).name)
     size = None if pagination.size is None else pagination.size.param.wire
     return Paging(pagination, pagination.style if field is None else field.wire, size)
 
@@ -72,9 +72,9 @@ class Page(Generic[T]):
     next: str | int | None
     previous: str | int | None
 
-    def fact(self, name: str) -> Json | Missing:
+    def fact(self, name: str) -> d.Json | d.Missing:
         """The value of a wrapper's member that tells something about the page, by the names that APIs use for it."""
-        values: dict[str, Json] = {
+        values: dict[str, d.Json] = {
             "total": self.total,
             "count": self.total,
             "total count": self.total,
@@ -109,7 +109,7 @@ class Page(Generic[T]):
             "has previous": self.previous is not None,
             "has previous page": self.previous is not None,
         }
-        return values.get(fake_values.words(name), MISSING)
+        return values.get(fake_values.words(name), d.MISSING)
 
 
 class Pages:
@@ -125,7 +125,7 @@ class Pages:
         self.first: Page[Any] | None = None
         self.headers: dict[str, str] = {}
 
-    def cut(self, rows: Sequence[tuple[Entity, Row]]) -> Page[tuple[Entity, Row]]:
+    def cut(self, rows: Sequence[tuple[d.Entity, Row]]) -> Page[tuple[d.Entity, Row]]:
         """The page of records that the call asks for; all of them where the spec knows no pages."""
         place = None if self.paging is None else self.paging.pagination.next
         path = place.path if place is not None and place.kind == "last" else None
@@ -138,7 +138,7 @@ class Pages:
 
         return self._cut(rows, name)
 
-    def cut_values(self, values: Sequence[Json]) -> Page[Json]:
+    def cut_values(self, values: Sequence[d.Json]) -> Page[d.Json]:
         """The page of plain values that the call asks for."""
         return self._cut(values, lambda index: str(index + 1))
 
@@ -240,7 +240,7 @@ def _whole(name: str, text: str, *, least: int) -> int:
     return number
 
 
-def _at(value: Json, path: Sequence[str]) -> Json:
+def _at(value: d.Json, path: Sequence[str]) -> d.Json:
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

@@ -19,22 +19,7 @@ from urllib.parse import parse_qsl
 from restencil_generator.mock import styles
 from restencil_generator.mock.call import Sent
 from restencil_generator.mock.errors import Refusal
-from restencil_generator.spec.model import (
-    MISSING,
-    Body,
-    Json,
-    ListOf,
-    Missing,
-    ObjectRef,
-    ObjectType,
-    OneOf,
-    Request,
-    Scalar,
-    Spec,
-    Type,
-    ValuesOf,
-    list_in,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare
 
 DEPTH: Final = 100
@@ -48,11 +33,11 @@ _CHARSETS: Final = frozenset(
 )
 
 
-def parse(spec: Spec, body: Body | None, content_type: str, raw: bytes) -> Sent:
+def parse(spec: d.Spec, body: d.Body | None, content_type: str, raw: bytes) -> Sent:
     """A body as the endpoint declares it; `MISSING` where there is none. Raises `Refusal` for what cannot be read."""
     kind = content_type.partition(";")[0].strip().lower()
     if not raw:
-        return MISSING
+        return d.MISSING
     if kind == "application/x-www-form-urlencoded":
         pairs = parse_qsl(_decoded(raw, _charset(content_type), "replace"), keep_blank_values=True)
         return _usable(_fields(spec, body, pairs))
@@ -62,15 +47,15 @@ def parse(spec: Spec, body: Body | None, content_type: str, raw: bytes) -> Sent:
         return raw
     charset = _charset(content_type)
     try:
-        parsed: Json = json.loads(raw if charset is None else _decoded(raw, charset))
+        parsed: d.Json = json.loads(raw if charset is None else _decoded(raw, charset))
     except (ValueError, RecursionError) as error:
         raise _refused(f"is no JSON: {error}") from error
     return _usable(parsed)
 
 
-def unwrapped(sent: Sent, request: Request) -> Sent:
+def unwrapped(sent: Sent, request: d.Request) -> Sent:
     """A body out of the member that it is sent in. Raises `Refusal` where there is none."""
-    if sent is MISSING:
+    if sent is d.MISSING:
         return sent
     for step in request.envelope:
         if not isinstance(sent, dict) or step not in sent:
@@ -113,9 +98,9 @@ def _decoded(raw: bytes, charset: str | None, errors: str = "strict") -> str:
 # ------------------------------------------------------------------------------------------------------------- limits
 
 
-def _usable(value: Json) -> Json:
+def _usable(value: d.Json) -> d.Json:
     """The value, if JSON can hold it: texts that are Unicode, numbers within a float's range, a bounded depth."""
-    pending: list[tuple[Json, int]] = [(value, 0)]
+    pending: list[tuple[d.Json, int]] = [(value, 0)]
     while pending:
         part, depth = pending.pop()
         match part:
@@ -180,65 +165,65 @@ def _pairs(message: Any) -> Sequence[tuple[str, str]]:
     return pairs
 
 
-def _fields(spec: Spec, body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+def _fields(spec: d.Spec, body: d.Body | None, pairs: Sequence[tuple[str, str]]) -> d.Json:
     """The fields of a form, lists and objects read as their styles write them; what is declared nowhere is kept."""
-    declared = body.type.members if body is not None and isinstance(body.type, ObjectType) else ()
-    found: dict[str, Json] = {}
+    declared = body.type.members if body is not None and isinstance(body.type, d.ObjectType) else ()
+    found: dict[str, d.Json] = {}
     taken: set[str] = set()
     for field in declared:
-        type_ = bare(field.type)
-        listed = list_in(type_)
-        if field.style is None and (listed is not None or isinstance(type_, ObjectRef | ObjectType | ValuesOf)):
-            is_flat = listed is not None and not isinstance(bare(listed.item), ListOf | ObjectRef | ObjectType)
+        type = bare(field.type)
+        listed = d.list_in(type)
+        if field.style is None and (listed is not None or isinstance(type, d.ObjectRef | d.ObjectType | d.ValuesOf)):
+            is_flat = listed is not None and not isinstance(bare(listed.item), d.ListOf | d.ObjectRef | d.ObjectType)
             field = dataclasses.replace(field, style="repeat" if is_flat else "brackets")
         value = styles.read(spec, field, pairs, "repeat")
         named = {*styles.names(spec, field)}
         taken.update(name for name, _ in pairs if name.partition("[")[0] in named)
-        if value is not MISSING:
+        if value is not d.MISSING:
             found[field.wire] = _typed(spec, field.type, value)
     return {**{name: text for name, text in pairs if name not in taken}, **found}
 
 
-def _typed(spec: Spec, type_: Type, value: Json | Missing) -> Json:
+def _typed(spec: d.Spec, type: d.Type, value: d.Json | d.Missing) -> d.Json:
     """A value of texts with the JSON values that its type asks for."""
-    type_ = bare(type_)
+    type = bare(type)
     match value:
         case str():
-            return _value(type_, value)
-        case list() if (listed := list_in(type_)) is not None:
+            return _value(type, value)
+        case list() if (listed := d.list_in(type)) is not None:
             return [_typed(spec, listed.item, item) for item in value]
         case dict():
-            members = styles.members(spec, type_)
+            members = styles.members(spec, type)
             types = {member.wire: member.type for member in members}
-            item = type_.item if isinstance(type_, ValuesOf) else Scalar("any")
+            item = type.item if isinstance(type, d.ValuesOf) else d.Scalar("any")
             return {name: _typed(spec, types.get(name, item), part) for name, part in value.items()}
         case _:
-            return None if value is MISSING else value
+            return None if value is d.MISSING else value
 
 
-def _parts(body: Body | None, pairs: Sequence[tuple[str, str]]) -> Json:
+def _parts(body: d.Body | None, pairs: Sequence[tuple[str, str]]) -> d.Json:
     """The parts of a multipart body. One that is a list has as many pairs as items, and what is an object is JSON."""
-    fields = {} if body is None or not isinstance(body.type, ObjectType) else {f.wire: f for f in body.type.members}
-    found: dict[str, Json] = {}
+    fields = {} if body is None or not isinstance(body.type, d.ObjectType) else {f.wire: f for f in body.type.members}
+    found: dict[str, d.Json] = {}
     for name, text in pairs:
         field = fields.get(name)
-        type_ = None if field is None else bare(field.type)
-        if isinstance(type_, ListOf):
+        type = None if field is None else bare(field.type)
+        if isinstance(type, d.ListOf):
             held = found.setdefault(name, [])
             assert isinstance(held, list)
-            held.append(_value(type_.item, text))
+            held.append(_value(type.item, text))
         else:
-            found[name] = _value(type_, text)
+            found[name] = _value(type, text)
     return found
 
 
-def _value(type_: Type | None, text: str) -> Json:
+def _value(type: d.Type | None, text: str) -> d.Json:
     """A form's text as the JSON value that the field's type asks for; as it is where it is no such value."""
-    type_ = None if type_ is None else bare(type_)
-    is_json = isinstance(type_, ObjectRef | ObjectType | ValuesOf | OneOf)
-    if is_json or (isinstance(type_, Scalar) and type_.name in ("integer", "number", "boolean")):
+    type = None if type is None else bare(type)
+    is_json = isinstance(type, d.ObjectRef | d.ObjectType | d.ValuesOf | d.OneOf)
+    if is_json or (isinstance(type, d.Scalar) and type.name in ("integer", "number", "boolean")):
         try:
-            parsed: Json = json.loads(text)
+            parsed: d.Json = json.loads(text)
         except (ValueError, RecursionError):
             return text
         return parsed

@@ -12,17 +12,7 @@ from restencil_generator.mock.pages import paging_of
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, scalar_of, text_of
-from restencil_generator.spec.model import (
-    MISSING,
-    Entity,
-    EntityRef,
-    InvalidateOf,
-    Json,
-    ListOf,
-    ObjectType,
-    UnionOf,
-    list_in,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity
 
 
@@ -57,7 +47,7 @@ class Records:
         shown = ", ".join(f"{name}={text!r}" for name, text in wanted.items())
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
-    def _only(self, of: EntityRef | UnionOf) -> Row | None:
+    def _only(self, of: d.EntityRef | d.UnionOf) -> Row | None:
         """The row of a singleton at the path of this call.
 
         It is made up when it is first asked for; once it was deleted there is none until PUT brings a new one.
@@ -76,7 +66,7 @@ class Records:
             raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {self.call.resource.name} here: it was deleted")
         return row
 
-    def _first(self, of: EntityRef | UnionOf, params: Mapping[str, str]) -> Row | None:
+    def _first(self, of: d.EntityRef | d.UnionOf, params: Mapping[str, str]) -> Row | None:
         """The first row that has these arguments; of another singleton it is not."""
         taken = [row for row in self.tables.singletons.values() if row is not None]
         for _, row in self.tables.rows(of):
@@ -107,7 +97,7 @@ class Records:
         others = {name: text for name, text in wanted.items() if name != last}
         return self._is_named(row, others, last) and any(value == wanted[last] for value in row.data.values())
 
-    def single(self, of: EntityRef | UnionOf) -> Row:
+    def single(self, of: d.EntityRef | d.UnionOf) -> Row:
         """The one row that a single answer is about."""
         owner = self.owner()
         entities = self.tables.entities(of)
@@ -123,16 +113,16 @@ class Records:
             return row
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {' or '.join(entity.name for entity in entities)}")
 
-    def named_by_body(self, of: EntityRef | UnionOf) -> Row | None:
+    def named_by_body(self, of: d.EntityRef | d.UnionOf) -> Row | None:
         """The row that members of the body name; None where no member is a field of the record.
 
         Such a member says so with `field`; what removes a record may name it by its primary key as well.
         """
         body, declared = self.call.body, self.call.endpoint.body
-        if not isinstance(body, dict) or declared is None or not isinstance(declared.type, ObjectType):
+        if not isinstance(body, dict) or declared is None or not isinstance(declared.type, d.ObjectType):
             return None
         wanted = {field.of: body[field.wire] for field in declared.type.members if field.of and field.wire in body}
-        if not wanted and isinstance(self.call.endpoint.schema, InvalidateOf):
+        if not wanted and isinstance(self.call.endpoint.schema, d.InvalidateOf):
             keys = {name for entity in self.tables.entities(of) for name in entity.pk}
             members = (field for field in declared.type.members if field.name in keys and field.wire in body)
             wanted = {field.name: body[field.wire] for field in members}
@@ -146,7 +136,7 @@ class Records:
         shown = ", ".join(f"{name}={text!r}" for name, text in texts.items())
         raise Refusal(HTTPStatus.NOT_FOUND, f"there is no {kind} with {shown}")
 
-    def rows(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
+    def rows(self, of: d.EntityRef | d.UnionOf) -> list[tuple[d.Entity, Row]]:
         """The rows of a list: those below the row that the path names, or those that its parameters and query leave."""
         if not self._is_of_resource(of):
             owner = self.owner()
@@ -172,7 +162,7 @@ class Records:
     def _leads_to(self, ref: Stored, row: Row) -> bool:
         return isinstance(ref, Ref) and self.tables.follow(ref) is row
 
-    def _filtered(self, of: EntityRef | UnionOf) -> list[tuple[Entity, Row]]:
+    def _filtered(self, of: d.EntityRef | d.UnionOf) -> list[tuple[d.Entity, Row]]:
         """The rows that agree with the path and with every search parameter that has a meaning, in order."""
         rows = [
             (entity, row)
@@ -205,7 +195,7 @@ class Records:
         of = first_entity(self.call.endpoint.schema)
         return bool(parameters) and name == parameters[-1].name and of is not None and not self._is_of_resource(of)
 
-    def _is_of_resource(self, of: EntityRef | UnionOf) -> bool:
+    def _is_of_resource(self, of: d.EntityRef | d.UnionOf) -> bool:
         """Whether rows of these entities are those of the resource."""
         schema = self.call.resource.schema
         return schema is not None and bool(self.tables.keys(of) & self.tables.keys(schema))
@@ -229,9 +219,9 @@ class Records:
         spec, endpoint, query = self.tables.spec, self.call.endpoint, self.call.query
         styled = [field for field in endpoint.search_params if field.style is not None]
         lists = {
-            field.wire: isinstance(bare(field.type), ListOf)
+            field.wire: isinstance(bare(field.type), d.ListOf)
             for field in endpoint.search_params
-            if field.style is None and list_in(field.type) is not None
+            if field.style is None and d.list_in(field.type) is not None
         }
         taken = {name for field in styled for name in styles.names(spec, field)}
         for name, text in query:
@@ -241,7 +231,7 @@ class Records:
                 yield name, texts if lists.get(name) else [text, *texts]
         for field in styled:
             value = styles.read(spec, field, query, endpoint.search_style[0])
-            if value is not MISSING:
+            if value is not d.MISSING:
                 yield from styles.pairs(field, value)
 
     def _orders(self, name: str) -> bool:
@@ -252,13 +242,13 @@ class Records:
             and fake_values.words(name).endswith(("order", "sort", "by"))
         )
 
-    def _ordered(self, rows: list[tuple[Entity, Row]], text: str) -> list[tuple[Entity, Row]]:
+    def _ordered(self, rows: list[tuple[d.Entity, Row]], text: str) -> list[tuple[d.Entity, Row]]:
         """Sorted by the field that an ordering names (`title`, `-title`, `title:desc`), if it names one."""
         name, _, direction = text.removeprefix("-").partition(":")
         if any(argument_field(entity, name) is None for entity in {one.name: one for one, _ in rows}.values()):
             return rows
 
-        def rank(pair: tuple[Entity, Row]) -> tuple[int, float, str]:
+        def rank(pair: tuple[d.Entity, Row]) -> tuple[int, float, str]:
             field = argument_field(pair[0], name)
             value = None if field is None else pair[1].data.get(field.wire)
             if isinstance(value, int | float):
@@ -269,7 +259,7 @@ class Records:
         return sorted(rows, key=rank, reverse=text.startswith("-") or direction.lower() == "desc")
 
 
-def _contains(value: Json, text: str) -> bool:
+def _contains(value: d.Json, text: str) -> bool:
     """Whether any string of a record or its nested values contains a word (in lower case)."""
     match value:
         case str():

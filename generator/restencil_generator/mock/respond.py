@@ -17,31 +17,7 @@ from restencil_generator.mock.seed import MANY
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, argument_field, text_of, value_at
 from restencil_generator.mock.wire import to_wire
-from restencil_generator.spec.model import (
-    MISSING,
-    AdderOf,
-    AllOf,
-    CollectionOf,
-    Const,
-    Entity,
-    EntityRef,
-    Field,
-    InvalidateOf,
-    Json,
-    ListOf,
-    Missing,
-    ObjectType,
-    OneOf,
-    Optional,
-    PageOf,
-    QueryOf,
-    Scalar,
-    Type,
-    UnionOf,
-    ValuesOf,
-    list_in,
-    values_list,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity, holds_many
 from restencil_generator.spec.validate_value import fits
 
@@ -86,34 +62,34 @@ class Shape:
 
     def _reply(self) -> Reply:
         endpoint, status = self.call.endpoint, self.outcome.status
-        example = MISSING if endpoint.example is None else endpoint.example.response
-        type_ = endpoint.schema or endpoint.returns
+        example = d.MISSING if endpoint.example is None else endpoint.example.response
+        type = endpoint.schema or endpoint.returns
         if endpoint.response.ignore:
             return Reply(status, {"ok": True})
-        if self.outcome.removed is not MISSING:
-            silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, InvalidateOf)
+        if self.outcome.removed is not d.MISSING:
+            silent = endpoint.standard and endpoint.process is None and isinstance(endpoint.schema, d.InvalidateOf)
             return Reply(HTTPStatus.NO_CONTENT) if silent else Reply(status, self._wrapped(self.outcome.removed))
         if endpoint.side_effect and endpoint.response.empty in ("merge", "none"):
             return Reply(HTTPStatus.NO_CONTENT)
         if endpoint.content in ("text", "bytes", "stream"):
             return self._text(example)
-        has_pages = self.pages.paging is not None and values_list(type_) is not None
-        if first_entity(endpoint.schema) is None and example is not MISSING and not has_pages:
-            return Reply(status, self._wrapped(example if type_ is None else to_wire(self.spec, type_, example)))
-        if type_ is None:
+        has_pages = self.pages.paging is not None and d.values_list(type) is not None
+        if first_entity(endpoint.schema) is None and example is not d.MISSING and not has_pages:
+            return Reply(status, self._wrapped(example if type is None else to_wire(self.spec, type, example)))
+        if type is None:
             return Reply(HTTPStatus.NO_CONTENT) if endpoint.side_effect else Reply(status, {})
-        content = self._wrapped(self._build(type_, endpoint.name, example))
+        content = self._wrapped(self._build(type, endpoint.name, example))
         self._put_next(content)
         return Reply(status, content, self.pages.headers)
 
-    def _wrapped(self, value: Json | Missing) -> Json:
+    def _wrapped(self, value: d.Json | d.Missing) -> d.Json:
         """The answer with its value where the spec says that it stands."""
         found: Any = value
         for step in reversed(self.call.endpoint.response.envelope):
             found = [*[None] * int(step), found] if step.isdecimal() else {step: found}
         return found  # type: ignore[no-any-return]  # JSON in JSON
 
-    def _text(self, example: Json | Missing) -> Reply:
+    def _text(self, example: d.Json | d.Missing) -> Reply:
         """What was sent to the address before, else the example, else the name of the endpoint."""
         text = example if isinstance(example, str) else f"{self.call.endpoint.name} of {self.call.resource.name}\n"
         content = self.tables.contents.get(self.call.url, text.encode())
@@ -121,34 +97,34 @@ class Shape:
             return Reply(self.outcome.status, content.decode("utf-8", "replace"), text=True)
         return Reply(self.outcome.status, content)
 
-    def _build(self, type_: Type, name: str, example: Json | Missing, page: Page[Any] | None = None) -> Json:
+    def _build(self, type: d.Type, name: str, example: d.Json | d.Missing, page: Page[Any] | None = None) -> d.Json:
         """A value of this type for the answer. `example` is the value of the spec's example in its place."""
-        match type_:
-            case Optional():
-                return self._build(type_.item, name, example, page)
-            case EntityRef() | UnionOf():
-                return self._one(type_)
-            case OneOf((first, *_)) if example is MISSING:
-                return fake_values.marked(type_, first, self._build(first, name, example))
-            case InvalidateOf():
-                return self._build(type_.of, name, example)
-            case AdderOf():
-                return self._added(type_)
-            case CollectionOf() | AllOf() | QueryOf() | PageOf():
-                inner = ListOf(type_.of) if isinstance(type_.of, EntityRef | UnionOf) else type_.of
+        match type:
+            case d.Optional():
+                return self._build(type.item, name, example, page)
+            case d.EntityRef() | d.UnionOf():
+                return self._one(type)
+            case d.OneOf((first, *_)) if example is d.MISSING:
+                return fake_values.marked(type, first, self._build(first, name, example))
+            case d.InvalidateOf():
+                return self._build(type.of, name, example)
+            case d.AdderOf():
+                return self._added(type)
+            case d.CollectionOf() | d.AllOf() | d.QueryOf() | d.PageOf():
+                inner = d.ListOf(type.of) if isinstance(type.of, d.EntityRef | d.UnionOf) else type.of
                 return self._build(inner, name, example, page)
-            case ListOf(EntityRef() | UnionOf() as item):
+            case d.ListOf(d.EntityRef() | d.UnionOf() as item):
                 return [show(self.tables, row, entity) for entity, row in self._rows(item, page)]
-            case ValuesOf(EntityRef() | UnionOf() as item):
+            case d.ValuesOf(d.EntityRef() | d.UnionOf() as item):
                 return {self._key(row): show(self.tables, row, entity) for entity, row in self._rows(item, page)}
-            case ObjectType():
-                return self._wrap(type_, example, page)
-            case ListOf() if self.pages.paging is not None and values_list(type_) is not None:
-                return list((page or self._page_of_values(type_, name, example)).items)
+            case d.ObjectType():
+                return self._wrap(type, example, page)
+            case d.ListOf() if self.pages.paging is not None and d.values_list(type) is not None:
+                return list((page or self._page_of_values(type, name, example)).items)
             case _:
-                return fake_values.value(self.spec, type_, name, 1) if example is MISSING else example
+                return fake_values.value(self.spec, type, name, 1) if example is d.MISSING else example
 
-    def _one(self, of: EntityRef | UnionOf) -> Json:
+    def _one(self, of: d.EntityRef | d.UnionOf) -> d.Json:
         """The row that the call is about, read as what the answer says; else the first one that can be."""
         subject = self.outcome.subject
         for entity, row in self.tables.rows(of):
@@ -156,38 +132,40 @@ class Shape:
                 return show(self.tables, row, entity)
         return next((show(self.tables, row, entity) for entity, row in self.tables.rows(of)), None)
 
-    def _added(self, type_: AdderOf) -> Json:
+    def _added(self, type: d.AdderOf) -> d.Json:
         """What was added: one record as itself, several as the list or mapping that they were sent as."""
         rows = self.outcome.added or ()
-        if type_.how == "assign":
+        if type.how == "assign":
             return {self._key(row): show(self.tables, row) for row in rows}
         if self.outcome.subject is not None:
             return show(self.tables, self.outcome.subject)
         return [show(self.tables, row) for row in rows]
 
-    def _rows(self, of: EntityRef | UnionOf, page: Page[Any] | None) -> Sequence[tuple[Entity, Row]]:
+    def _rows(self, of: d.EntityRef | d.UnionOf, page: Page[Any] | None) -> Sequence[tuple[d.Entity, Row]]:
         """What the call has added, else the page that it asks for."""
         if self.outcome.added is not None:
             return [(row.entity, row) for row in self.outcome.added]
         return (page or self._page(of)).items
 
-    def _page(self, of: EntityRef | UnionOf) -> Page[tuple[Entity, Row]]:
+    def _page(self, of: d.EntityRef | d.UnionOf) -> Page[tuple[d.Entity, Row]]:
         return self.pages.cut(self.records.rows(of))
 
-    def _page_of_values(self, type_: ListOf, name: str, example: Json | Missing) -> Page[Json]:
+    def _page_of_values(self, type: d.ListOf, name: str, example: d.Json | d.Missing) -> Page[d.Json]:
         """A page of the values of the example, else of so many that there are several pages."""
-        shown = to_wire(self.spec, type_, example) if example is not MISSING else MISSING
-        made = (fake_values.value(self.spec, type_.item, name, number) for number in range(1, MANY + 1))
+        shown = to_wire(self.spec, type, example) if example is not d.MISSING else d.MISSING
+        made = (fake_values.value(self.spec, type.item, name, number) for number in range(1, MANY + 1))
         return self.pages.cut_values(shown if isinstance(shown, list) else list(made))
 
     def _key(self, row: Row) -> str:
         return row.label or self.tables.pk(row)
 
-    def _wrap(self, type_: ObjectType, example: Json | Missing, page: Page[Any] | None) -> Json:
+    def _wrap(self, type: d.ObjectType, example: d.Json | d.Missing, page: Page[Any] | None) -> d.Json:
         """An object around data: its first list is the page that the call asks for, numbers and cursors tell of it."""
-        values = None if self.pages.paging is None else values_list(type_)
+        values = None if self.pages.paging is None else d.values_list(type)
         lists = (
-            one for one in type_.members if holds_many(one.type) or (values is not None and values is list_in(one.type))
+            one
+            for one in type.members
+            if holds_many(one.type) or (values is not None and values is d.list_in(one.type))
         )
         main = next(lists, None)
         if main is not None and page is None and self.outcome.added is None:
@@ -196,26 +174,26 @@ class Shape:
                 page = self._page(of)
             elif values is not None:
                 page = self._page_of_values(values, main.name, _member(example, main))
-        wrapped: dict[str, Json] = {}
-        for member in type_.members:
+        wrapped: dict[str, d.Json] = {}
+        for member in type.members:
             shown = _member(example, member)
             if member is main and page is not None and first_entity(member.type) is None:
                 wrapped[member.wire] = list(page.items)
-            elif first_entity(member.type) is not None or isinstance(bare(member.type), ObjectType):
+            elif first_entity(member.type) is not None or isinstance(bare(member.type), d.ObjectType):
                 its = page if member is main or not holds_many(member.type) else None
                 wrapped[member.wire] = self._build(member.type, member.name, shown, its)
             else:
                 wrapped[member.wire] = self._plain(member, shown, page)
         return wrapped
 
-    def _plain(self, member: Field, example: Json | Missing, page: Page[Any] | None) -> Json:
+    def _plain(self, member: d.Field, example: d.Json | d.Missing, page: Page[Any] | None) -> d.Json:
         """A member without data: what it says of the page, what the example says, what was sent, or made up."""
-        if isinstance(member.type, Const):
+        if isinstance(member.type, d.Const):
             return member.type.value
-        fact = MISSING if page is None else page.fact(member.name)
-        if fact is not MISSING and (fact is not None or isinstance(member.type, Optional)):
-            return str(fact) if bare(member.type) == Scalar("string") and isinstance(fact, int) else fact
-        if example is not MISSING:
+        fact = d.MISSING if page is None else page.fact(member.name)
+        if fact is not d.MISSING and (fact is not None or isinstance(member.type, d.Optional)):
+            return str(fact) if bare(member.type) == d.Scalar("string") and isinstance(fact, int) else fact
+        if example is not d.MISSING:
             return to_wire(self.spec, member.type, example)
         sent = self.call.body
         if isinstance(sent, dict) and member.wire in sent:
@@ -224,7 +202,7 @@ class Shape:
                 return echoed
         return fake_values.value(self.spec, member.type, member.name, 1)
 
-    def _put_next(self, content: Json) -> None:
+    def _put_next(self, content: d.Json) -> None:
         """Writes the next page's cursor where the pagination declares it in the response."""
         paging, page = self.pages.paging, self.pages.first
         if page is None or paging is None or not isinstance(content, dict):
@@ -241,12 +219,12 @@ class Shape:
                 _put(content, where.path, value)
 
 
-def _member(example: Json | Missing, member: Field) -> Json | Missing:
+def _member(example: d.Json | d.Missing, member: d.Field) -> d.Json | d.Missing:
     """The value of an example for a member, under its JSON name or its name in the spec."""
-    return example.get(member.wire, example.get(member.name, MISSING)) if isinstance(example, dict) else MISSING
+    return example.get(member.wire, example.get(member.name, d.MISSING)) if isinstance(example, dict) else d.MISSING
 
 
-def _put(target: dict[str, Json], path: Sequence[str], value: Json) -> None:
+def _put(target: dict[str, d.Json], path: Sequence[str], value: d.Json) -> None:
     for name in path[:-1]:
         inner = target.setdefault(name, {})
         if not isinstance(inner, dict):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from restencil_generator.spec.model import Endpoint, Path, PathText, Resource, Spec
+from restencil_generator.spec import model as d
 
 Query = Sequence[tuple[str, str]]
 
@@ -23,9 +23,9 @@ class Route:
     parameter name.
     """
 
-    resource: Resource
+    resource: d.Resource
     name: str
-    endpoint: Endpoint
+    endpoint: d.Endpoint
     prefix: str
     pattern: re.Pattern[str]
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class Found:
 class Routes:
     """All routes of a spec."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: d.Spec) -> None:
         self._routes = sorted(_routes(spec), key=lambda route: route.rank)
 
     def find(self, method: str, path: str, query: Query) -> Found | frozenset[str]:
@@ -86,7 +86,7 @@ class Routes:
         return iter(self._routes)
 
 
-def _routes(spec: Spec) -> Iterator[Route]:
+def _routes(spec: d.Spec) -> Iterator[Route]:
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
             prefix = urlsplit(endpoint.url_prefix).path.rstrip("/")
@@ -98,7 +98,7 @@ def _routes(spec: Spec) -> Iterator[Route]:
                 yield _route(resource, name, endpoint, before)
 
 
-def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Route:
+def _route(resource: d.Resource, name: str, endpoint: d.Endpoint, prefix: str) -> Route:
     path, _, query = _flat(endpoint.path).partition("?")
     parameters = list(endpoint.path.parameters)
     in_path = parameters[: path.count(_PLACEHOLDER)]
@@ -135,11 +135,11 @@ def _route(resource: Resource, name: str, endpoint: Endpoint, prefix: str) -> Ro
     )
 
 
-def filled(path: Path, values: Mapping[str, str]) -> str | None:
+def filled(path: d.Path, values: Mapping[str, str]) -> str | None:
     """A path with these values of its parameters; None where one that it needs is missing."""
     text = ""
     for part in path.parts:
-        if isinstance(part, PathText):
+        if isinstance(part, d.PathText):
             text += quote(part.text, safe="/%:@!$&'()*+,;=~-._")
         elif value := values.get(part.name):
             text += part.prefix + quote(value, safe="")
@@ -148,9 +148,9 @@ def filled(path: Path, values: Mapping[str, str]) -> str | None:
     return text.partition("?")[0]
 
 
-def _flat(path: Path) -> str:
+def _flat(path: d.Path) -> str:
     """The template with a hole for each parameter. A prefix belongs to its parameter, so it is left out here."""
-    return "".join(part.text if isinstance(part, PathText) else _PLACEHOLDER for part in path.parts)
+    return "".join(part.text if isinstance(part, d.PathText) else _PLACEHOLDER for part in path.parts)
 
 
 def _without_host(path: str) -> str:

@@ -9,24 +9,7 @@ from restencil_generator.mock.errors import CannotServe, InvalidRecord
 from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, pk_part, scalar_of, text_of
 from restencil_generator.mock.wire import to_wire
-from restencil_generator.spec.model import (
-    MISSING,
-    AllOf,
-    CollectionOf,
-    Endpoint,
-    Entity,
-    EntityRef,
-    Field,
-    Json,
-    ListOf,
-    OneOf,
-    Optional,
-    QueryOf,
-    Spec,
-    Type,
-    UnionOf,
-    ValuesOf,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity
 from restencil_generator.spec.validate_value import validation_errors
 
@@ -37,12 +20,12 @@ FEW = 5
 """Records of an entity that a list shows whole."""
 
 
-def seeded(spec: Spec) -> Tables:
+def seeded(spec: d.Spec) -> Tables:
     """The tables of a spec with their first data. Raises `CannotServe` where an example cannot be served."""
     tables = Tables(spec)
     for name, endpoint in _endpoints(spec):
         example = endpoint.example
-        if example is None or example.response is MISSING or endpoint.side_effect or endpoint.schema is None:
+        if example is None or example.response is d.MISSING or endpoint.side_effect or endpoint.schema is None:
             continue
         response = to_wire(spec, endpoint.schema, example.response)
         # What hand-written code makes of an answer is what the spec declares then, not the answer.
@@ -67,13 +50,13 @@ def seeded(spec: Spec) -> Tables:
     return tables
 
 
-def _texts(params: Mapping[str, Json]) -> dict[str, str]:
+def _texts(params: Mapping[str, d.Json]) -> dict[str, str]:
     """Arguments as strings of a URL."""
     texts = ((name, text_of(scalar_of(value))) for name, value in params.items())
     return {name: text for name, text in texts if text is not None}
 
 
-def _endpoints(spec: Spec) -> Iterator[tuple[str, Endpoint]]:
+def _endpoints(spec: d.Spec) -> Iterator[tuple[str, d.Endpoint]]:
     for resource in spec.resources.values():
         for name, endpoint in resource.all_endpoints():
             yield f"{resource.name}.{name}", endpoint
@@ -86,7 +69,7 @@ class _Invention:
         self.tables = tables
         self.spec = tables.spec
         self._nests = tuple(_nests(tables.spec))
-        self._foreign: dict[tuple[str, str], tuple[Entity, Field] | None] = {}
+        self._foreign: dict[tuple[str, str], tuple[d.Entity, d.Field] | None] = {}
 
     def fill(self) -> None:
         empty = {entity.key for entity in self.spec.entities.values() if not self.tables.table(entity.key)}
@@ -128,7 +111,7 @@ class _Invention:
             row.data = hung.data
             self.tables.insert(row)
 
-    def _repeated(self, entity: Entity, field: Field, number: int) -> dict[str, Stored]:
+    def _repeated(self, entity: d.Entity, field: d.Field, number: int) -> dict[str, Stored]:
         """The value of a field that repeats one of another record, under the field's wire name; empty for others."""
         target = self._foreign.get((entity.name, field.name))
         others = self.tables.table(target[0].key) if target is not None else []
@@ -147,11 +130,11 @@ class _Invention:
                     sizes[key] = max(sizes.get(key, 0), MANY if paged else FEW)
         return sizes
 
-    def _numbers(self, entity: Entity, size: int) -> range:
+    def _numbers(self, entity: d.Entity, size: int) -> range:
         first = self.tables.next_number(entity)
         return range(first, first + size)
 
-    def _record(self, entity: Entity, number: int) -> Row:
+    def _record(self, entity: d.Entity, number: int) -> Row:
         """A record without its relations."""
         row = Row(entity, {})
         for field in entity.all_fields:
@@ -166,37 +149,37 @@ class _Invention:
                     row.data[union.wire] = choice.value
         return self.tables.insert(row)
 
-    def _relation(self, row: Row, type_: Type, number: int) -> Stored:
+    def _relation(self, row: Row, type: d.Type, number: int) -> Stored:
         """Relations share the records out: the first gets the first, lists divide a table among their owners."""
-        match type_:
-            case EntityRef() | UnionOf():
-                targets = [other for _, other in self.tables.rows(type_)]
+        match type:
+            case d.EntityRef() | d.UnionOf():
+                targets = [other for _, other in self.tables.rows(type)]
                 if not targets:
                     return None
                 target = targets[(number - 1) % len(targets)]
                 return Ref(target.entity.key, self.tables.pk(target))
-            case OneOf((first, *_)):
+            case d.OneOf((first, *_)):
                 return self._relation(row, first, number)
-            case Optional():
-                return None if number % 3 == 0 else self._relation(row, type_.item, number)
-            case ListOf() | ValuesOf():
-                if not isinstance(type_.item, EntityRef | UnionOf):
-                    return [] if isinstance(type_, ListOf) else {}
+            case d.Optional():
+                return None if number % 3 == 0 else self._relation(row, type.item, number)
+            case d.ListOf() | d.ValuesOf():
+                if not isinstance(type.item, d.EntityRef | d.UnionOf):
+                    return [] if isinstance(type, d.ListOf) else {}
                 owners = max(1, len(self.tables.table(row.entity.key)))
                 refs = [
                     Ref(other.entity.key, self.tables.pk(other))
-                    for index, (_, other) in enumerate(self.tables.rows(type_.item))
+                    for index, (_, other) in enumerate(self.tables.rows(type.item))
                     if index % owners == (number - 1) % owners
                 ]
-                return refs if isinstance(type_, ListOf) else {ref.pk: ref for ref in refs}
-            case AllOf():
-                return self._relation(row, ListOf(type_.of), number)
-            case CollectionOf() | QueryOf():
-                return self._relation(row, type_.of, number)
+                return refs if isinstance(type, d.ListOf) else {ref.pk: ref for ref in refs}
+            case d.AllOf():
+                return self._relation(row, d.ListOf(type.of), number)
+            case d.CollectionOf() | d.QueryOf():
+                return self._relation(row, type.of, number)
             case _:
                 return None
 
-    def _target(self, owner: Entity, field: Field) -> tuple[Entity, Field] | None:
+    def _target(self, owner: d.Entity, field: d.Field) -> tuple[d.Entity, d.Field] | None:
         """The field that a plain one repeats the values of: by a collection's `nest`, or by a name as `user_id`.
 
         In a pk of several fields, the entity's name alone says so as well.
@@ -219,15 +202,15 @@ class _Invention:
         return None
 
 
-def _field(entity: Entity, name: str) -> tuple[Entity, Field] | None:
+def _field(entity: d.Entity, name: str) -> tuple[d.Entity, d.Field] | None:
     field = entity.field(name)
     return None if field is None else (entity, field)
 
 
-def _nests(spec: Spec) -> Iterator[tuple[Entity, CollectionOf]]:
+def _nests(spec: d.Spec) -> Iterator[tuple[d.Entity, d.CollectionOf]]:
     """Every collection inside an entity that says which records are its own."""
     for entity in spec.entities.values():
         for field in entity.all_fields:
-            type_ = bare(field.type)
-            if isinstance(type_, CollectionOf) and type_.nest:
-                yield entity, type_
+            type = bare(field.type)
+            if isinstance(type, d.CollectionOf) and type.nest:
+                yield entity, type

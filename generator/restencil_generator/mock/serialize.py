@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, text_of
-from restencil_generator.spec.model import CollectionOf, Entity, Field, Json, Optional, ValuesOf
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity
 
 DEPTH = 3
 """How many levels of entities inside entities an answer shows; below, and in a cycle, relations are left out."""
 
 
-def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Ref, ...] = ()) -> dict[str, Json]:
+def show(tables: Tables, row: Row, entity: d.Entity | None = None, above: tuple[Ref, ...] = ()) -> dict[str, d.Json]:
     """A row as JSON with its relations filled in, read as `entity` (default: as what it is)."""
     entity = entity or row.entity
     here = (*above, Ref(row.entity.key, tables.pk(row)))
     whole = len(here) <= DEPTH and here[-1] not in above
     fields = {field.wire: field for field in entity.all_fields if not field.write_only}
     others = {field.wire for field in row.entity.all_fields} - fields.keys()
-    shown: dict[str, Json] = {}
+    shown: dict[str, d.Json] = {}
     for name, value in row.data.items():
         if name not in others:
             field = fields.get(name)
@@ -27,19 +27,19 @@ def show(tables: Tables, row: Row, entity: Entity | None = None, above: tuple[Re
                 shown[name] = _fill(tables, value, ())
             elif whole:
                 nested = _related(tables, row, field, value, here)
-                if nested is not None or isinstance(field.type, Optional):
+                if nested is not None or isinstance(field.type, d.Optional):
                     shown[name] = nested
     return shown
 
 
-def _related(tables: Tables, row: Row, field: Field, value: Stored, above: tuple[Ref, ...]) -> Json:
+def _related(tables: Tables, row: Row, field: d.Field, value: Stored, above: tuple[Ref, ...]) -> d.Json:
     """A relation's value. One that a nested collection describes (`nest`) is looked up, not stored."""
-    type_ = bare(field.type)
-    of = first_entity(type_)
-    if isinstance(type_, CollectionOf) and type_.nest and of is not None:
+    type = bare(field.type)
+    of = first_entity(type)
+    if isinstance(type, d.CollectionOf) and type.nest and of is not None:
         wanted = {
             pair.argument: text_of(row.data.get(source.wire))
-            for pair in type_.nest
+            for pair in type.nest
             if (source := row.entity.field(pair.field)) is not None
         }
         found = [
@@ -47,13 +47,13 @@ def _related(tables: Tables, row: Row, field: Field, value: Stored, above: tuple
             for entity, other in tables.rows(of)
             if all(text is not None and tables.agrees(other, name, text) for name, text in wanted.items())
         ]
-        if isinstance(type_.of, ValuesOf):
+        if isinstance(type.of, d.ValuesOf):
             return {other.label or tables.pk(other): show(tables, other, entity, above) for entity, other in found}
         return [show(tables, other, entity, above) for entity, other in found]
     return _fill(tables, value, above)
 
 
-def _fill(tables: Tables, value: Stored, above: tuple[Ref, ...]) -> Json:
+def _fill(tables: Tables, value: Stored, above: tuple[Ref, ...]) -> d.Json:
     """A stored value as JSON. References to what is gone are left out of lists and mappings."""
     match value:
         case None | bool() | int() | float() | str():

@@ -23,30 +23,8 @@ from restencil_generator.mock.tables import (
     with_value,
 )
 from restencil_generator.mock.wire import to_wire
+from restencil_generator.spec import model as d
 from restencil_generator.spec.datetimes import in_format
-from restencil_generator.spec.model import (
-    MISSING,
-    AdderOf,
-    AllOf,
-    CollectionOf,
-    Const,
-    Entity,
-    EntityRef,
-    Field,
-    InvalidateOf,
-    Json,
-    ListOf,
-    ObjectRef,
-    ObjectType,
-    OneOf,
-    Optional,
-    PageOf,
-    QueryOf,
-    Scalar,
-    Type,
-    UnionOf,
-    ValuesOf,
-)
 from restencil_generator.spec.type_info import first_entity
 from restencil_generator.spec.validate_value import fits, validation_errors
 
@@ -64,8 +42,8 @@ class Intake:
 
     def create(
         self,
-        of: EntityRef | UnionOf,
-        body: Mapping[str, Json],
+        of: d.EntityRef | d.UnionOf,
+        body: Mapping[str, d.Json],
         *,
         params: Mapping[str, str] | None = None,
         label: str | None = None,
@@ -101,7 +79,7 @@ class Intake:
         }
         return self.tables.insert(Row(entity, data, scope, label))
 
-    def change(self, row: Row, body: Mapping[str, Json], *, replace: bool = False) -> None:
+    def change(self, row: Row, body: Mapping[str, d.Json], *, replace: bool = False) -> None:
         """Writes the members of a body into a row. `replace` sets what the body lacks to its default, as PUT does.
 
         The fields of the pk and those that are read-only stay as they are.
@@ -112,7 +90,7 @@ class Intake:
         incoming = self._absorb_fields(row.entity, body)
         if replace:
             for field in row.entity.all_fields:
-                if field.wire not in incoming and field.wire not in fixed and field.default is not MISSING:
+                if field.wire not in incoming and field.wire not in fixed and field.default is not d.MISSING:
                     row.data[field.wire] = self.absorb(field.type, to_wire(self.spec, field.type, field.default))
         paths = [path for name in row.entity.pk if len(path := self.tables.path(row.entity, name)) > 1]
         keys = [(path, value_at(row.data, path)) for path in paths]
@@ -120,7 +98,7 @@ class Intake:
         for path, value in keys:
             row.data = with_value(row.data, path, value)
 
-    def _absorb_fields(self, entity: Entity, body: Mapping[str, Json]) -> dict[str, Stored]:
+    def _absorb_fields(self, entity: d.Entity, body: Mapping[str, d.Json]) -> dict[str, Stored]:
         """The members of a body as they are kept. Raises `InvalidRecord` for one that is not of its field's type."""
         fields = {field.wire: field for field in entity.all_fields}
         absorbed: dict[str, Stored] = {}
@@ -132,29 +110,29 @@ class Intake:
             absorbed[name] = value if field is None else self.absorb(field.type, value)
         return absorbed
 
-    def absorb(self, type_: Type, value: Json) -> Stored:
+    def absorb(self, type: d.Type, value: d.Json) -> Stored:
         """JSON of this type with its entities in the tables and references in their place."""
-        match type_:
-            case EntityRef() | UnionOf():
-                return self._absorb_entity(type_, value)
-            case Optional():
-                return None if value is None else self.absorb(type_.item, value)
-            case CollectionOf() | AllOf() | InvalidateOf() | QueryOf() | AdderOf() | PageOf():
-                return self.absorb(type_.of, value)
-            case OneOf():
-                return self._absorb_one_of(type_, value)
-            case ListOf() if isinstance(value, list):
-                return [self.absorb(type_.item, item) for item in value]
-            case ValuesOf() if isinstance(value, dict):
-                return {key: self.absorb(type_.item, item) for key, item in value.items()}
-            case ObjectType() | ObjectRef() if isinstance(value, dict):
-                members = type_.members if isinstance(type_, ObjectType) else self.spec.objects[type_.name].fields
+        match type:
+            case d.EntityRef() | d.UnionOf():
+                return self._absorb_entity(type, value)
+            case d.Optional():
+                return None if value is None else self.absorb(type.item, value)
+            case d.CollectionOf() | d.AllOf() | d.InvalidateOf() | d.QueryOf() | d.AdderOf() | d.PageOf():
+                return self.absorb(type.of, value)
+            case d.OneOf():
+                return self._absorb_one_of(type, value)
+            case d.ListOf() if isinstance(value, list):
+                return [self.absorb(type.item, item) for item in value]
+            case d.ValuesOf() if isinstance(value, dict):
+                return {key: self.absorb(type.item, item) for key, item in value.items()}
+            case d.ObjectType() | d.ObjectRef() if isinstance(value, dict):
+                members = type.members if isinstance(type, d.ObjectType) else self.spec.objects[type.name].fields
                 types = {member.wire: member.type for member in members}
                 return {key: self.absorb(types[key], item) if key in types else item for key, item in value.items()}
             case _:
                 return value
 
-    def _absorb_entity(self, of: EntityRef | UnionOf, value: Json) -> Stored:
+    def _absorb_entity(self, of: d.EntityRef | d.UnionOf, value: d.Json) -> Stored:
         if isinstance(value, list):  # the items of a schema that holds one or several
             return [self._absorb_entity(of, item) for item in value]
         if not isinstance(value, dict):
@@ -165,39 +143,40 @@ class Intake:
         pk = self.tables.pk_of(entity, value)
         row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
         if row is None:
-            row = self.create(EntityRef(entity.name), value)
+            row = self.create(d.EntityRef(entity.name), value)
         else:
             row.data.update(self._absorb_fields(row.entity, value))
         return Ref(entity.key, self.tables.pk(row))
 
-    def _absorb_one_of(self, union: OneOf, value: Json) -> Stored:
+    def _absorb_one_of(self, union: d.OneOf, value: d.Json) -> Stored:
         """A value of one of several types: an entity among them becomes a row of its own."""
         if not isinstance(value, dict):
             fitting = (one for one in union.alternatives if fits(self.spec, one, value, "response"))
-            return self.absorb(next((one for one in fitting if not isinstance(one, EntityRef)), Scalar("any")), value)
+            plain = (one for one in fitting if not isinstance(one, d.EntityRef))
+            return self.absorb(next(plain, d.Scalar("any")), value)
         for one in union.alternatives:
-            if isinstance(one, EntityRef) and self._is_entity(union, one.name, value):
+            if isinstance(one, d.EntityRef) and self._is_entity(union, one.name, value):
                 return self.absorb(one, value)
         return value
 
-    def _is_entity(self, union: OneOf, name: str, value: Mapping[str, Json]) -> bool:
+    def _is_entity(self, union: d.OneOf, name: str, value: Mapping[str, d.Json]) -> bool:
         """Whether an object is this one of several entities."""
         fields = self.spec.entities[name].all_fields
-        fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, Const)}
+        fixed = {field.wire: field.type.value for field in fields if isinstance(field.type, d.Const)}
         if union.attribute:
             marks = [choice.value for choice in union.values if choice.entity == name]
             return value.get(union.wire) in (*marks, fixed.get(union.wire, name))
-        entities = [one for one in union.alternatives if isinstance(one, EntityRef)]
+        entities = [one for one in union.alternatives if isinstance(one, d.EntityRef)]
         return len(entities) == 1 or (bool(fixed) and all(value.get(wire) == mark for wire, mark in fixed.items()))
 
-    def _holder(self, of: EntityRef | UnionOf, pk: str) -> Entity:
+    def _holder(self, of: d.EntityRef | d.UnionOf, pk: str) -> d.Entity:
         entities = self.tables.entities(of)
         return next((entity for entity in entities if self.tables.follow(Ref(entity.key, pk)) is not None), entities[0])
 
-    def _choose(self, of: EntityRef | UnionOf, value: Mapping[str, Json]) -> Entity:
+    def _choose(self, of: d.EntityRef | d.UnionOf, value: Mapping[str, d.Json]) -> d.Entity:
         """Which entity of a union a record is: by the discriminator, or, under a function, by the fields it has."""
         entities = self.tables.entities(of)
-        if isinstance(of, EntityRef):
+        if isinstance(of, d.EntityRef):
             return entities[0]
         if of.wire:
             mark = value.get(of.wire)
@@ -208,61 +187,61 @@ class Intake:
             raise InvalidRecord(f"the member {of.wire!r} says which kind of record it is: one of {known}, not {mark!r}")
         return max(entities, key=lambda entity: len({field.wire for field in entity.all_fields} & value.keys()))
 
-    def _from_params(self, entity: Entity, params: Mapping[str, str]) -> dict[str, Json]:
+    def _from_params(self, entity: d.Entity, params: Mapping[str, str]) -> dict[str, d.Json]:
         """The fields that a URL's arguments give: a new record is found by the list that it was added to."""
-        given: dict[str, Json] = {}
+        given: dict[str, d.Json] = {}
         for name, text in params.items():
             found = self.tables.fields_to(entity, name) if "." in name else ()
             if found and (value := _typed(found[-1].type, text)) is not None:
-                given = cast("dict[str, Json]", with_value(given, [field.wire for field in found], value))
+                given = cast("dict[str, d.Json]", with_value(given, [field.wire for field in found], value))
             field = argument_field(entity, name)
             if field is not None and (value := _typed(field.type, text)) is not None:
                 given[field.wire] = value
         return given
 
-    def _from_path(self, entity: Entity) -> dict[str, Json]:
+    def _from_path(self, entity: d.Entity) -> dict[str, d.Json]:
         """The fields that answers leave out, since the path says them."""
         fields = [field for field in entity.all_fields if field.param in self.params]
         return {field.wire: _typed(field.type, self.params[field.param]) for field in fields}
 
-    def _default(self, entity: Entity, field: Field, data: dict[str, Stored], number: int) -> None:
+    def _default(self, entity: d.Entity, field: d.Field, data: dict[str, Stored], number: int) -> None:
         """Fills a field that a new record lacks."""
-        type_ = field.type
+        type = field.type
         if field.name in entity.pk:
             data[field.wire] = pk_part(entity, field, number)
-        elif isinstance(type_, Const):
-            data[field.wire] = type_.value
-        elif field.read_only and isinstance(type_, Scalar) and type_.name == "datetime":
-            data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type_.format)
-        elif field.default is not MISSING:
-            data[field.wire] = self.absorb(type_, to_wire(self.spec, type_, field.default))
-        elif isinstance(type_, EntityRef | UnionOf | OneOf) and (of := first_entity(type_)) is not None:
+        elif isinstance(type, d.Const):
+            data[field.wire] = type.value
+        elif field.read_only and isinstance(type, d.Scalar) and type.name == "datetime":
+            data[field.wire] = in_format(datetime.datetime.now(datetime.UTC).replace(microsecond=0), type.format)
+        elif field.default is not d.MISSING:
+            data[field.wire] = self.absorb(type, to_wire(self.spec, type, field.default))
+        elif isinstance(type, d.EntityRef | d.UnionOf | d.OneOf) and (of := first_entity(type)) is not None:
             # A required relation: somebody has to be it, as on a real server the signed-in user is.
             first = next(self.tables.rows(of), None)
             if first is not None:
                 data[field.wire] = Ref(first[1].entity.key, self.tables.pk(first[1]))
-        elif isinstance(type_, Optional):
+        elif isinstance(type, d.Optional):
             data[field.wire] = None
         else:
-            data[field.wire] = fake_values.value(self.spec, type_, field.name, number)
+            data[field.wire] = fake_values.value(self.spec, type, field.name, number)
 
 
-def _typed(type_: Type, text: str) -> Json:
+def _typed(type: d.Type, text: str) -> d.Json:
     """A URL's text as the JSON value of a field; None where it is none."""
-    match type_:
-        case Optional():
-            return _typed(type_.item, text)
-        case Scalar("integer"):
+    match type:
+        case d.Optional():
+            return _typed(type.item, text)
+        case d.Scalar("integer"):
             return whole(text)
-        case Scalar("number"):
+        case d.Scalar("number"):
             try:
                 number = float(text)
             except ValueError:
                 return None
             return number if math.isfinite(number) else None
-        case Scalar("boolean"):
+        case d.Scalar("boolean"):
             return {"true": True, "false": False}.get(text)
-        case ListOf() | ValuesOf() | ObjectRef() | ObjectType() | CollectionOf() | AllOf() | QueryOf():
+        case d.ListOf() | d.ValuesOf() | d.ObjectRef() | d.ObjectType() | d.CollectionOf() | d.AllOf() | d.QueryOf():
             return None
         case _:
             return text

@@ -8,83 +8,66 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
-from restencil_generator.spec.model import (
-    MISSING,
-    Const,
-    EnumRef,
-    Field,
-    Json,
-    ListOf,
-    Missing,
-    ObjectRef,
-    ObjectType,
-    OneOf,
-    Scalar,
-    Spec,
-    Style,
-    Type,
-    ValuesOf,
-    list_in,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare
 
 Query: TypeAlias = Sequence[tuple[str, str]]
 
-_SEPARATORS: Final[Mapping[Style, str]] = {"comma": ",", "space": " ", "pipe": "|"}
+_SEPARATORS: Final[Mapping[d.Style, str]] = {"comma": ",", "space": " ", "pipe": "|"}
 _NAME: Final = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _PART: Final = re.compile(r"\[([^\[\]]*)\]")
 
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str"
 
 
-def read(spec: Spec, field: Field, query: Query, listed: Style | None = None) -> Json | Missing:
+def read(spec: d.Spec, field: d.Field, query: Query, listed: d.Style | None = None) -> d.Json | d.Missing:
     """The value of a search parameter, its scalars as texts but in JSON; `MISSING` where a query has none of its style.
 
     `listed` is the style of lists in an object of the style `form`.
     """
-    type_ = bare(field.type)
-    if isinstance(type_, OneOf):
+    type = bare(field.type)
+    if isinstance(type, d.OneOf):
         return _one_of(spec, field, query)
-    style: Style | None = field.style or ("comma" if isinstance(type_, ListOf) else None)
+    style: d.Style | None = field.style or ("comma" if isinstance(type, d.ListOf) else None)
     texts = [text for name, text in query if name == field.wire]
     match style:
         case None:
-            return texts[-1] if texts else MISSING
+            return texts[-1] if texts else d.MISSING
         case "comma" | "space" | "pipe":
             if len(texts) != 1:
-                return MISSING
-            return cast("list[Json]", texts[0].split(_SEPARATORS[style])) if texts[0] else []
+                return d.MISSING
+            return cast("list[d.Json]", texts[0].split(_SEPARATORS[style])) if texts[0] else []
         case "repeat":
-            return cast("list[Json]", texts) or MISSING
+            return cast("list[d.Json]", texts) or d.MISSING
         case "json":
             return _json(texts)
         case "form":
-            held = {member.wire: read(spec, _listed(member, listed), query) for member in members(spec, type_)}
-            found = {name: value for name, value in held.items() if value is not MISSING}
-            return cast("Json", found) if found else MISSING
+            held = {member.wire: read(spec, _listed(member, listed), query) for member in members(spec, type)}
+            found = {name: value for name, value in held.items() if value is not d.MISSING}
+            return cast("d.Json", found) if found else d.MISSING
         case "brackets" | "deep":
-            return _nested(spec, field.wire, type_, query, numbered=style == "deep")
+            return _nested(spec, field.wire, type, query, numbered=style == "deep")
 
 
-def _one_of(spec: Spec, field: Field, query: Query) -> Json | Missing:
+def _one_of(spec: d.Spec, field: d.Field, query: Query) -> d.Json | d.Missing:
     """One of several types: a list where one is written, which a single string is only if it has a separator."""
-    listed = list_in(field.type)
-    alone = dataclasses.replace(field, type=Scalar("any"), style="json" if field.style == "json" else None)
+    listed = d.list_in(field.type)
+    alone = dataclasses.replace(field, type=d.Scalar("any"), style="json" if field.style == "json" else None)
     if listed is None or field.style == "json":
         return read(spec, alone, query)
     value = read(spec, dataclasses.replace(field, type=listed), query)
     is_item = isinstance(value, list) and len(value) == 1 and field.style not in ("brackets", "deep")
-    return read(spec, alone, query) if value is MISSING or is_item else value
+    return read(spec, alone, query) if value is d.MISSING or is_item else value
 
 
-def names(spec: Spec, field: Field) -> Iterator[str]:
+def names(spec: d.Spec, field: d.Field) -> Iterator[str]:
     """The names that a search parameter has in a query."""
     yield field.wire
     if field.style == "form":
         yield from (member.wire for member in members(spec, bare(field.type)))
 
 
-def pairs(field: Field, value: Json) -> Iterator[tuple[str, list[str]]]:
+def pairs(field: d.Field, value: d.Json) -> Iterator[tuple[str, list[str]]]:
     """The conditions of a value for records: names of members, each with alternatives: one must match."""
     if isinstance(value, Mapping):
         for name, part in value.items():
@@ -96,7 +79,7 @@ def pairs(field: Field, value: Json) -> Iterator[tuple[str, list[str]]]:
         yield field.wire, _texts(value)
 
 
-def _texts(value: Json) -> list[str]:
+def _texts(value: d.Json) -> list[str]:
     if isinstance(value, list):
         return [text for part in value for text in _texts(part)]
     if isinstance(value, bool):
@@ -104,31 +87,31 @@ def _texts(value: Json) -> list[str]:
     return [value if isinstance(value, str) else json.dumps(value)]
 
 
-def _listed(member: Field, style: Style | None) -> Field:
-    return dataclasses.replace(member, style=style) if isinstance(bare(member.type), ListOf) else member
+def _listed(member: d.Field, style: d.Style | None) -> d.Field:
+    return dataclasses.replace(member, style=style) if isinstance(bare(member.type), d.ListOf) else member
 
 
-def members(spec: Spec, type_: Type) -> tuple[Field, ...]:
+def members(spec: d.Spec, type: d.Type) -> tuple[d.Field, ...]:
     """The members of an object; none of what is something else."""
-    if isinstance(type_, ObjectRef):
-        return spec.objects[type_.name].fields
-    return type_.members if isinstance(type_, ObjectType) else ()
+    if isinstance(type, d.ObjectRef):
+        return spec.objects[type.name].fields
+    return type.members if isinstance(type, d.ObjectType) else ()
 
 
-def _json(texts: Sequence[str]) -> Json | Missing:
+def _json(texts: Sequence[str]) -> d.Json | d.Missing:
     if len(texts) != 1:
-        return MISSING
+        return d.MISSING
     try:
-        found: Json = json.loads(texts[0])
+        found: d.Json = json.loads(texts[0])
     except (ValueError, RecursionError):
-        return MISSING
+        return d.MISSING
     return found
 
 
 # ------------------------------------------------------------------------------------------------- brackets and numbers
 
 
-def _nested(spec: Spec, wire: str, type_: Type, query: Query, *, numbered: bool) -> Json | Missing:
+def _nested(spec: d.Spec, wire: str, type: d.Type, query: Query, *, numbered: bool) -> d.Json | d.Missing:
     tree: dict[str, Tree] = {}
     for name, text in query:
         found = _NAME.fullmatch(name)
@@ -138,8 +121,8 @@ def _nested(spec: Spec, wire: str, type_: Type, query: Query, *, numbered: bool)
         if numbered is not ("" in parts) or not numbered:
             _put(tree, [wire, *parts], text)
     if wire not in tree:
-        return MISSING
-    return _shaped(spec, type_, tree[wire], numbered=numbered)
+        return d.MISSING
+    return _shaped(spec, type, tree[wire], numbered=numbered)
 
 
 def _put(tree: dict[str, Tree], parts: Sequence[str], text: str) -> None:
@@ -169,19 +152,19 @@ def _put_item(items: list[Tree], parts: Sequence[str], text: str) -> None:
     _put(last, parts, text)
 
 
-def _shaped(spec: Spec, type_: Type | None, tree: Tree, *, numbered: bool) -> Json:
+def _shaped(spec: d.Spec, type: d.Type | None, tree: Tree, *, numbered: bool) -> d.Json:
     """What was read, with lists where the type has them; where it says nothing, what is numbered is a list."""
-    known = None if type_ is None else bare(type_)
+    known = None if type is None else bare(type)
     if isinstance(tree, str):
         return tree
     if isinstance(tree, list):
-        item = known.item if isinstance(known, ListOf) else None
+        item = known.item if isinstance(known, d.ListOf) else None
         return [_shaped(spec, item, part, numbered=numbered) for part in tree]
     count = [str(place) for place in range(len(tree))]
-    is_open = known is None or isinstance(known, Scalar | Const | EnumRef)
-    if isinstance(known, ListOf) or (is_open and numbered and sorted(tree) == sorted(count)):
-        item = known.item if isinstance(known, ListOf) else None
+    is_open = known is None or isinstance(known, d.Scalar | d.Const | d.EnumRef)
+    if isinstance(known, d.ListOf) or (is_open and numbered and sorted(tree) == sorted(count)):
+        item = known.item if isinstance(known, d.ListOf) else None
         return [_shaped(spec, item, tree[place], numbered=numbered) for place in count if place in tree]
-    types: Mapping[str, Type] = {member.wire: member.type for member in members(spec, known)} if known else {}
-    rest = known.item if isinstance(known, ValuesOf) else None
+    types: Mapping[str, d.Type] = {member.wire: member.type for member in members(spec, known)} if known else {}
+    rest = known.item if isinstance(known, d.ValuesOf) else None
     return {name: _shaped(spec, types.get(name, rest), part, numbered=numbered) for name, part in tree.items()}

@@ -12,19 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from restencil_generator.mock import fake_values
-from restencil_generator.spec.model import (
-    Entity,
-    EntityRef,
-    Field,
-    Json,
-    ObjectRef,
-    ObjectType,
-    Scalar,
-    Spec,
-    Type,
-    UnionOf,
-    walk,
-)
+from restencil_generator.spec import model as d
 from restencil_generator.spec.type_info import bare, first_entity
 
 
@@ -43,7 +31,7 @@ Stored: TypeAlias = "Ref | None | bool | int | float | str | Sequence[Stored] | 
 class Row:
     """One record. `scope` holds path parameters that are no fields, `label` its key in a `values` collection."""
 
-    entity: Entity
+    entity: d.Entity
     data: dict[str, Stored]
     scope: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
     label: str | None = None
@@ -70,7 +58,7 @@ def whole(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= 300 else None
 
 
-def scalar_of(value: Json) -> str | int | float | bool | None:
+def scalar_of(value: d.Json) -> str | int | float | bool | None:
     """A JSON value if it is a string, a number, true or false; else None."""
     return value if isinstance(value, str | int | float) else None
 
@@ -78,7 +66,7 @@ def scalar_of(value: Json) -> str | int | float | bool | None:
 class Tables:
     """All rows of a spec's entities; empty at first."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: d.Spec) -> None:
         self.spec = spec
         self._rows: dict[str, dict[str, Row]] = {entity.key: {} for entity in spec.entities.values()}
         self.contents: dict[str, bytes] = {}
@@ -92,24 +80,24 @@ class Tables:
 
     # ---------------------------------------------------------------------------------------------------------- reading
 
-    def entities(self, of: EntityRef | UnionOf) -> tuple[Entity, ...]:
+    def entities(self, of: d.EntityRef | d.UnionOf) -> tuple[d.Entity, ...]:
         """The entities of a reference or union."""
-        names = (of.name,) if isinstance(of, EntityRef) else dict.fromkeys(choice.entity for choice in of.choices)
+        names = (of.name,) if isinstance(of, d.EntityRef) else dict.fromkeys(choice.entity for choice in of.choices)
         return tuple(self.spec.entities[name] for name in names)
 
-    def keys(self, of: EntityRef | UnionOf) -> frozenset[str]:
+    def keys(self, of: d.EntityRef | d.UnionOf) -> frozenset[str]:
         """The tables that hold the rows of a reference or union."""
         return frozenset(entity.key for entity in self.entities(of))
 
-    def members(self, keys: frozenset[str]) -> dict[str, list[Field]]:
+    def members(self, keys: frozenset[str]) -> dict[str, list[d.Field]]:
         """The fields that records of these tables may have, by their names in JSON."""
-        found: dict[str, list[Field]] = {}
+        found: dict[str, list[d.Field]] = {}
         for entity in self.spec.entities.values():
             for field in entity.all_fields if entity.key in keys else ():
                 found.setdefault(field.wire, []).append(field)
         return found
 
-    def rows(self, of: EntityRef | UnionOf) -> Iterator[tuple[Entity, Row]]:
+    def rows(self, of: d.EntityRef | d.UnionOf) -> Iterator[tuple[d.Entity, Row]]:
         """Every row that can be read as this entity or union, with the entity that it is read as."""
         for entity in self.entities(of):
             family = self._families[entity.name]
@@ -132,7 +120,7 @@ class Tables:
             raise AssertionError(f"a stored {row.entity.name} has a pk")
         return pk
 
-    def pk_of(self, entity: Entity, data: Mapping[str, Stored]) -> str | None:
+    def pk_of(self, entity: d.Entity, data: Mapping[str, Stored]) -> str | None:
         """The pk of a record, None where a part of it is missing."""
         texts = [text_of(value_at(data, self.path(entity, name))) for name in entity.pk]
         found = [text for text in texts if text]
@@ -142,27 +130,27 @@ class Tables:
             return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         return found[0] if found else None
 
-    def path(self, entity: Entity, dotted: str) -> tuple[str, ...]:
+    def path(self, entity: d.Entity, dotted: str) -> tuple[str, ...]:
         """The names in JSON that lead to a field, inside of objects where its name has dots; none to what is none."""
         return tuple(field.wire for field in self.fields_to(entity, dotted))
 
-    def fields_to(self, entity: Entity, dotted: str) -> tuple[Field, ...]:
+    def fields_to(self, entity: d.Entity, dotted: str) -> tuple[d.Field, ...]:
         """The fields that a dotted name goes through, the named one last."""
-        fields: Sequence[Field] = entity.all_fields
-        found: list[Field] = []
+        fields: Sequence[d.Field] = entity.all_fields
+        found: list[d.Field] = []
         for name in dotted.split("."):
             field = next((field for field in fields if field.name == name), None)
             if field is None:
                 return ()
             found.append(field)
             inner = bare(field.type)
-            fields = inner.members if isinstance(inner, ObjectType) else ()
-            if isinstance(inner, ObjectRef):
+            fields = inner.members if isinstance(inner, d.ObjectType) else ()
+            if isinstance(inner, d.ObjectRef):
                 fields = self.spec.objects[inner.name].fields
         return tuple(found)
 
     def with_key(
-        self, entity: Entity, data: dict[str, Stored], number: int, *, anew: bool = False
+        self, entity: d.Entity, data: dict[str, Stored], number: int, *, anew: bool = False
     ) -> dict[str, Stored]:
         """A record with the parts of its pk that are in objects, where they lack; `anew`: instead of those it has."""
         for name in entity.pk:
@@ -195,12 +183,12 @@ class Tables:
             case _:
                 return text_of(value) == text
 
-    def is_relation(self, field: Field, entity: Entity) -> bool:
+    def is_relation(self, field: d.Field, entity: d.Entity) -> bool:
         """Whether a field holds rows of the table of an entity."""
         of = first_entity(field.type)
         return of is not None and entity.key in self.keys(of)
 
-    def is_of(self, row: Row, of: EntityRef | UnionOf) -> bool:
+    def is_of(self, row: Row, of: d.EntityRef | d.UnionOf) -> bool:
         """Whether a row can be read as this entity or union."""
         return any(row is other for _, other in self.rows(of))
 
@@ -215,10 +203,10 @@ class Tables:
         self._rows[row.entity.key][self.pk(row)] = row
         return row
 
-    def attach(self, row: Row, field: Field, child: Row) -> None:
+    def attach(self, row: Row, field: d.Field, child: Row) -> None:
         """Puts a row into a relation of another one: at the end of a list, instead of a single one."""
         ref = Ref(child.entity.key, self.pk(child))
-        if isinstance(bare(field.type), EntityRef | UnionOf):
+        if isinstance(bare(field.type), d.EntityRef | d.UnionOf):
             row.data[field.wire] = ref
             return
         held = row.data.get(field.wire)
@@ -250,7 +238,7 @@ class Tables:
             yield current
             current = self.spec.entities[current].extends
 
-    def most_complete(self, entity: Entity) -> Entity:
+    def most_complete(self, entity: d.Entity) -> d.Entity:
         """The one entity that has all fields of a table, where there is one: a record may be known by a part of it."""
         whole = [leaf for leaf in self.leaves if leaf.name in self._families[entity.name] and leaf.key == entity.key]
         return whole[0] if len(whole) == 1 else entity
@@ -264,7 +252,7 @@ class Tables:
                 groups[key] = joined
         return groups
 
-    def next_number(self, entity: Entity) -> int:
+    def next_number(self, entity: d.Entity) -> int:
         """One more than the largest number that a pk of the entity's tables is or ends with."""
         largest = 0
         for key in self._groups[entity.key]:
@@ -274,7 +262,7 @@ class Tables:
         return largest + 1
 
 
-def _leaves(spec: Spec) -> tuple[Entity, ...]:
+def _leaves(spec: d.Spec) -> tuple[d.Entity, ...]:
     """The entities that rows are made of: concrete, and not merely a part of another one on the same table."""
     parts = {
         entity.extends
@@ -288,11 +276,11 @@ def _leaves(spec: Spec) -> tuple[Entity, ...]:
     )
 
 
-def _unions(spec: Spec) -> Iterator[UnionOf]:
+def _unions(spec: d.Spec) -> Iterator[d.UnionOf]:
     """Every union that a spec writes somewhere."""
 
-    def inside(type_: Type | None) -> Iterator[UnionOf]:
-        return (part for part in walk(type_) if isinstance(part, UnionOf)) if type_ is not None else iter(())
+    def inside(type: d.Type | None) -> Iterator[d.UnionOf]:
+        return (part for part in d.walk(type) if isinstance(part, d.UnionOf)) if type is not None else iter(())
 
     for entity in spec.entities.values():
         for field in entity.all_fields:
@@ -321,14 +309,14 @@ def with_value(data: Mapping[str, Stored], path: Sequence[str], value: Stored) -
     return {**data, name: inner_value}
 
 
-def pk_part(entity: Entity, field: Field, number: int) -> Json:
+def pk_part(entity: d.Entity, field: d.Field, number: int) -> d.Json:
     """The value of a field of the pk for the record `number`."""
     match field.type:
-        case Scalar("integer" | "number"):
+        case d.Scalar("integer" | "number"):
             return number
-        case Scalar("uuid" | "datetime" | "date"):
+        case d.Scalar("uuid" | "datetime" | "date"):
             return fake_values.scalar(field.type.name, field.name, number)
-        case Scalar("string" | "any"):
+        case d.Scalar("string" | "any"):
             return (
                 str(number)
                 if field.name in ("id", "pk")
@@ -353,7 +341,7 @@ def _number(value: Stored) -> int:
     return whole(digits) or 0
 
 
-def argument_field(entity: Entity, name: str) -> Field | None:
+def argument_field(entity: d.Entity, name: str) -> d.Field | None:
     """The field that an argument of a URL means.
 
     It has that name, is a relation `author` for `author_id` or the other way round, a list `tags` for `tag`, or the

@@ -201,7 +201,9 @@ TABLES: Mapping[type, Mapping[str, Any]] = {
 def test_diff_table_has_a_row_for_each_attribute_of_its_class(table: tuple[type, Mapping[str, Any]]) -> None:
     """Whoever adds an attribute to a class decides what its change means: a rule, a function, or a reason for none."""
     of, rows = table
-    assert sorted(rows) == sorted(field.name for field in dataclasses.fields(of) if field.init and field.compare)
+    attributes = {field.name for field in dataclasses.fields(of) if field.init and field.compare}
+    assert sorted(attributes - rows.keys()) == [], f"add a row for the attribute of {of.__name__} to its table in diff/"
+    assert sorted(rows.keys() - attributes) == [], f"{of.__name__} has no such attribute: remove the row"
 
 
 SENT = "what is sent is chosen by the caller, who needs nothing to tell it apart"
