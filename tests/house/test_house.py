@@ -133,11 +133,7 @@ def _mapped_folders() -> dict[str, Path]:
     stages = {
         folder.parent.relative_to(generator).as_posix(): folder.parent for folder in generator.rglob("__init__.py")
     }
-    return {
-        heading: folder
-        for heading, folder in {**wings, **stages}.items()
-        if heading not in (".", "__pycache__") and heading.partition("/")[0] != "openapi"  # described as a flow
-    }
+    return {heading: folder for heading, folder in {**wings, **stages}.items() if heading not in (".", "__pycache__")}
 
 
 def test_the_map_names_each_file_of_its_folders() -> None:

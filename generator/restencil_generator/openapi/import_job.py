@@ -1,4 +1,4 @@
-"""`restencil import` without its command line: from a source to the spec beside it.
+"""`restencil import` without its command line: from a source to the files to write.
 
 `prepare` reads and makes everything in memory; `publish` writes it. Nothing is written before all of it is known.
 """

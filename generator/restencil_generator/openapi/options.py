@@ -1,4 +1,4 @@
-"""Options of an import, from the command line, the configuration or the previous import."""
+"""Options of an import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spec that comes of a document: plain values in order, with a comment and an origin beside each node that has one.
+"""The inferred spec as plain values in order, with comments and origins by path.
 
 Nodes are named by their key paths, as conflicts and `--ours` name them: `("entities", "Order", "fields", "total")`.
 """

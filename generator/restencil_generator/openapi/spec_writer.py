@@ -1,4 +1,4 @@
-"""The text of an imported spec: one writer, which reads well and always gives the same bytes.
+"""Formats the spec as YAML; the same input gives the same bytes.
 
 Block style; a mapping or list that is short is in one line. What people read one by one (fields of an entity,
 resources, endpoints) always has lines of its own, and so has what holds a comment, so that each comment stands behind

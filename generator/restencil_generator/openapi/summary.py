@@ -1,4 +1,4 @@
-"""What an import says: a few lines for people, one document for programs."""
+"""The summary of an import, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last resort of an import: an error that nobody thought of costs the part that it is about, and no more."""
+"""The last resort: an unexpected error costs the part that it is about, and is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of bodies and answers, and which of several counts."""
+"""Selects the media type of a body or response."""
 
 from __future__ import annotations
 

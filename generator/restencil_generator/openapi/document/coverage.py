@@ -1,4 +1,4 @@
-"""What of a document is not carried, counted; and whether it says anywhere what is required."""
+"""Counts what an import does not carry over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents behind addresses: one origin, and no more of it than a bounded amount.
+"""Downloads documents from one origin, within limits.
 
 Nothing but the origin of the first address is ever asked, redirects included. Credentials are neither sent nor read.
 """

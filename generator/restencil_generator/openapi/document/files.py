@@ -1,4 +1,4 @@
-"""The files of a document: its source, and those that it refers to, within bounds.
+"""Loads the source and the files that it refers to, within limits.
 
 A source that is a file reaches files under its root, after symbolic links are followed, and never the network. A source
 that is an address reaches its own origin, and never a file. Each file is read once.

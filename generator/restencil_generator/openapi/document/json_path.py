@@ -1,4 +1,4 @@
-"""JSONPath (RFC 9535). This is the only file that names the package that knows it."""
+"""JSONPath (RFC 9535); the only file that names the package for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of JSON Schema: what they mean alone, those included that no version of it knows."""
+"""The keywords of JSON Schema, also misspelled ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain values, as a parse gives them, asked for what they are."""
+"""Type guards for parsed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where findings stand: from pointers into documents to lines of files, all at once."""
+"""Finds the lines of all findings in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of an OpenAPI document, whatever its version: plain data, in the words of OpenAPI 3.
+"""The document model: operations, parameters, bodies, responses, schemas, findings.
 
 `reading` makes it; what a spec is inferred from is this and nothing else. Whatever a document says wrongly is put right
 or left out here already, with a `Finding`: nobody who works with a `Document` has to look at the type of a value again.
@@ -84,8 +84,8 @@ class Discriminator:
 class Schema:
     """A schema, with references followed and `allOf` made flat.
 
-    `at` is its identity, `name` its name there: the last part of the pointer, or of the file; empty for one that stands
-    where it is used. `description`, `title`, `nullable`, `deprecated`, `read_only`, `write_only`, `default` and
+    `at` is its identity, `name` its name there: the last part of the pointer, or of the file; empty for an inline
+    schema. `description`, `title`, `nullable`, `deprecated`, `read_only`, `write_only`, `default` and
     `examples` may come from the place that refers to it.
 
     `enum` are texts or integers, never both, and at least one. `const` is None where there is none. `properties` are in

@@ -1,4 +1,4 @@
-"""Operations as they are meant: paths and their parameters, bodies, answers, whatever version says it and how."""
+"""Reads operations: paths, parameters, bodies, responses, security."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlays: corrections of a document that are applied before anything of it is read.
+"""Applies OpenAPI overlays.
 
 Overlay 1.0 and 1.1. What an overlay writes keeps the place that it has there, so that findings about it name the
 overlay; removing items of lists moves the rest, and `Overlaid` knows where they were.

@@ -1,4 +1,4 @@
-"""The text of a document: from bytes to plain values, and back from a pointer to a line.
+"""Parses JSON and YAML into plain values, and finds the lines of pointers.
 
 A parse keeps no places. They are found afterwards, for all findings at once, by one more pass over the text that looks
 only along the pointers that are asked for.

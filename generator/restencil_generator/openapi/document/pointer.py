@@ -1,4 +1,4 @@
-"""JSON pointers: how parts of a document are named."""
+"""JSON pointers."""
 
 from __future__ import annotations
 

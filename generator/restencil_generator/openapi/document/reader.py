@@ -1,4 +1,4 @@
-"""A document is read: from its text, whatever version it is written in, to a `Document`.
+"""Reads a document of any version into a `Document`.
 
 `read` raises `Failure` where there is no document: a source that cannot be read, that is no JSON and no YAML, or that
 is something else than OpenAPI. No content of a document makes it raise; problems are findings.

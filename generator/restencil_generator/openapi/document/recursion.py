@@ -1,4 +1,4 @@
-"""Room for recursion: schemas may lead from one to the next for as long as a document has some."""
+"""Runs deeply recursive code with a stack of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `$ref` leads to: a part of the same file or of another one, or a schema that names itself (`$id`, `$anchor`)."""
+"""Resolves `$ref`: in a file, in other files, by `$id` and `$anchor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas as they are meant: references followed, `allOf` made flat, what versions say differently said in one way.
+"""Reads schemas: resolves references, flattens `allOf`, bounds alternatives.
 
 A schema is read when it is asked for, and once. Whatever of it cannot be understood is absent, with a finding; a schema
 that is not understood is `any`. A schema that several others come together in (`allOf`, members beside `$ref`,

@@ -1,4 +1,4 @@
-"""Which operations of a document are imported: by method and path, and by tag."""
+"""Selects operations by method, path and tag."""
 
 from __future__ import annotations
 

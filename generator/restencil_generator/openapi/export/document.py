@@ -1,4 +1,4 @@
-"""A spec as an OpenAPI document: 3.1 or 3.0, with what OpenAPI cannot say under `x-restencil`, or without it."""
+"""Exports a spec as an OpenAPI 3.1 or 3.0 document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`x-restencil`: what a spec says beyond OpenAPI, beside the parts of a document that it is about, and back again.
+"""Writes `x-restencil`, and restores a spec from it.
 
 Each part of the spec stands as it is written: an entity, object or enum at its schema, a resource at the first path
 that it has, what is written for an endpoint at its operation, and all else at the document. Reading it back gives the

@@ -1,4 +1,4 @@
-"""Path templates of a spec as paths of OpenAPI: parameters between braces, literal queries as parameters."""
+"""Converts path templates to OpenAPI paths."""
 
 from __future__ import annotations
 

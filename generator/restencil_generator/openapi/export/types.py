@@ -1,4 +1,4 @@
-"""Types of a spec as schemas of OpenAPI: what answers hold, and what bodies do."""
+"""Converts types to schemas."""
 
 from __future__ import annotations
 

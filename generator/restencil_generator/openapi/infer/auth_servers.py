@@ -1,4 +1,4 @@
-"""Who asks, and where: `auth` and `servers` of a document."""
+"""Writes `auth`, `servers` and `url_prefix`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations are sent: the entity itself, an object, a form, a file."""
+"""Writes request bodies: entities, objects, forms, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a document to a spec that passes the check, and to its findings.
+"""Infers a spec, checks it, and removes what the check rejects.
 
 What the check refuses would be a mistake of the rules. It is taken out, node by node, until the rest passes: so what is
 written always gives a package, and everything left out is reported.

@@ -1,4 +1,4 @@
-"""What all parts of an import share, and the names that they agree on."""
+"""The state that all parts of an import share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Endpoints: the standard members of a resource, and those of its own."""
+"""Writes endpoints: standard members and others."""
 
 from __future__ import annotations
 

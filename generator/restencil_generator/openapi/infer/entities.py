@@ -1,4 +1,4 @@
-"""Entities as they are written: key, fields, and what is guessed of them."""
+"""Writes entities: key, fields and what to check."""
 
 from __future__ import annotations
 

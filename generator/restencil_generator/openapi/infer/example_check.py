@@ -1,4 +1,4 @@
-"""Examples of an imported spec that do not fit its types: they are left out, each with a finding."""
+"""Removes examples that do not fit their types, with a finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of a document: the first of each operation, with the names of Python, where it fits and is short."""
+"""Writes the first example of each operation."""
 
 from __future__ import annotations
 

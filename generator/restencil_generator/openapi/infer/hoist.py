@@ -1,4 +1,4 @@
-"""What most operations have in common stands once: at the top, or on their resource."""
+"""Moves what most operations share to the spec or the resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The path of a resource: which parameter is the key, what the others are called."""
+"""Writes the path of a resource: which parameter is the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of entities: what stands around them, their parameters and pages."""
+"""Writes lists: filters, pages, members next to the list; finds reads by POST."""
 
 from __future__ import annotations
 

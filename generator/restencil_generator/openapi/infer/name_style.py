@@ -1,4 +1,4 @@
-"""`wire_names`: the style that gives most of a document's names back."""
+"""Finds `wire_names`, the style of most names."""
 
 from __future__ import annotations
 

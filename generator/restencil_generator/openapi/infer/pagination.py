@@ -1,4 +1,4 @@
-"""How an imported list is paginated: the signs that styles look for, in its parameters and around the list."""
+"""Finds the pagination style of a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters: of paths, of queries, in headers; and which of them are arguments of the client."""
+"""Writes parameters of paths, queries and headers, and arguments of the client."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From a document to the spec that a careful person would have written from it.
+"""Infers the spec of a document: names, entities, resources, shared settings.
 
-The steps: `resources` finds what the paths are, `labels` and `naming` name it, `typing` makes types of schemas, and
-here all of it is written down: entities first, then resource by resource, then what is true of most of them at the top.
+The steps: `resources` analyzes the paths, `names` names the results, `schema_types` converts schemas to types. This
+module writes all of it: entities first, then resource by resource, then the settings that most of them share.
 """
 
 from __future__ import annotations

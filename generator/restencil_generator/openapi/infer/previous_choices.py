@@ -1,4 +1,4 @@
-"""What the last import chose by majority: it stays chosen, as long as it can say what the document says now.
+"""Keeps the choices of the previous import.
 
 Code that uses a package knows its names, its arguments and its errors; that some other style has a majority today is no
 reason to change all of them.

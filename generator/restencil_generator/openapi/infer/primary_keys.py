@@ -1,4 +1,4 @@
-"""Which property tells the records of an item apart.
+"""Finds the primary key of an item, with the reason.
 
 The rules are listed in the order in which they are tried; each gives its reason in a comment. Guesses have `check:` in
 their comment.

@@ -1,4 +1,4 @@
-"""Questions that every rule asks of schemas: which members, which of them are scalars, what is a record.
+"""Records: the members of objects and of their alternatives.
 
 A *record* is an object as answers have it: the members of one object schema, or of all the alternatives of one.
 """

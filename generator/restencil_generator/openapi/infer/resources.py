@@ -1,4 +1,4 @@
-"""From paths to resources: which operations are members of what, and which stand alone.
+"""Finds resources, their members and other endpoints in paths.
 
 The rules look at operations in the order of their paths: items, then singletons, then what lies below either, then
 groups. Nothing is written here: what is found are plain values that `infer` writes.
@@ -367,7 +367,7 @@ class _Finder:
         """The entities that a record is one of, where a discriminator tells them apart and each has the key."""
         schema = self.shapes.of(part)
         discriminator = schema.discriminator
-        if schema.type != "one_of" or discriminator is None:
+        if schema.type != "one_of" or discriminator is None or not all(part.wires for part in entity.key.parts):
             return
         found: list[Entity] = []
         for each in map(self.shapes.of, schema.alternatives):

@@ -1,4 +1,4 @@
-"""What an answer holds: one record, maybe in an envelope; a list, maybe with members around it."""
+"""Finds records and lists in responses, and their envelopes."""
 
 from __future__ import annotations
 

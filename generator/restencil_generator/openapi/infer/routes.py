@@ -1,4 +1,4 @@
-"""Paths of a document: which is an item, which its list, what lies below what; and how a path reads in a spec."""
+"""Splits paths into literals and parameters; parent and child paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types: what a schema of a document is in the spec, and the tables of objects and enums that come of it."""
+"""Converts schemas to types; the tables of objects and enums."""
 
 from __future__ import annotations
 
@@ -247,7 +247,8 @@ class Types:
                     typed.append((self.of_schema(each, self._alternative(owner, each)), each))
         finally:
             self._open.discard(schema.at)
-        several = self._several([each for each, _ in typed], is_distinguished=True)
+        is_nested = any(_choices(each.value) or (each.entity and each.nullable) for each, _ in typed)
+        several = self._several([each for each, _ in typed], is_distinguished=not is_nested)
         if is_tagged and isinstance(several.value, dict) and "one_of" in several.value:
             return self._with_attribute(schema, several, typed)
         return several

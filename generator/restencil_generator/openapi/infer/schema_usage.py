@@ -1,4 +1,4 @@
-"""One walk over all schemas that the chosen operations need, before anything is written.
+"""Counts in one walk where schemas are used.
 
 What is to be known of a schema before its first use is written: whether bodies hold it, whether it is one of several
 alternatives, how often an enum without a name is used.

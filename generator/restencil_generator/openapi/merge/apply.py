@@ -1,4 +1,4 @@
-"""The text of a merged spec: the lines of ours as they stand, but for the nodes that change.
+"""Writes the merged spec: unchanged lines stay as they are.
 
 What is new or replaced as a whole has the lines of theirs, moved to the indentation of ours. Only what changes inside
 of a line, or keeps something of ours while its value changes, is edited as YAML (`round_trip`).

@@ -1,4 +1,4 @@
-"""Importing again: what upstream changed comes into a spec that people edited, and what they edited stays."""
+"""Merges a spec with its previous and its new import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a spec is merged node by node, what as a whole, and what as an ordered set: told by the language's table.
+"""Which nodes are merged by key, as a whole, or as ordered sets.
 
 The *shape* of a node is the kind that the table has for it. A mapping whose keys the language or the spec names is
 merged key by key; scalars, types and other lists are leaves.

@@ -1,4 +1,4 @@
-"""Nodes that have another name here than the last import gave them, and specs in which they have the name of here.
+"""Matches renamed nodes by their origin.
 
 A node of the base that ours lacks is the one of ours that comes from the same thing: a resource has its path, an
 endpoint its method and path, a field its name in JSON, a type the places where it is used. Once base and theirs call

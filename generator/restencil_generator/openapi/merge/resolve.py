@@ -1,4 +1,4 @@
-"""What an import writes: a new spec, or the one that stands there with what changed upstream.
+"""What an import writes: a new spec, or the merged one, with conflicts.
 
 Everything is known before anything is written. Files of the spec are written first, what is kept of the import last, so
 that after a crash in between the next run finds that ours says already what theirs says.

@@ -1,4 +1,4 @@
-"""The text of a spec as parts: the entries of its mappings, each with the lines and the comments that are its own.
+"""Maps a YAML file to its nodes, with the lines and comments of each.
 
 A part of a block mapping has whole lines: blank ones and comments above its key, the key, its value, and comments that
 are indented deeper than it. So a file is its parts, one after the other, and whoever changes one leaves the bytes of

@@ -1,4 +1,4 @@
-"""What the last import left beside a spec, in `.imported/`: its result, and what it was made of.
+"""Reads and writes `.imported/`: the previous import and its origins.
 
 `.imported/<package>.yaml` is the result byte for byte; `.imported/<package>.json` says what was read, how, and where
 each node comes from. Both are checked in, so they hold no absolute path, no time and no host but that of the source.

@@ -1,4 +1,4 @@
-"""What becomes of each node of a spec that was edited here and changed upstream: the table of the merge.
+"""The decision table: ours, theirs or a conflict for each node.
 
 Three specs are laid beside each other: the *base* (what the last import wrote), *ours* (what stands there now) and
 *theirs* (what an import writes today). Nothing is written here: `patching` makes the text of what is chosen.

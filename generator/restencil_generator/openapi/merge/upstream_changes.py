@@ -1,4 +1,4 @@
-"""What a document changed since the last import, and what of it would be in conflict with edits made here.
+"""`import --check`: what changed in the document, and what would conflict.
 
 The last import is compared with what an import gives today by the rules of `diff`. Nothing is written, and nothing but
 what is checked in and the document itself is needed.

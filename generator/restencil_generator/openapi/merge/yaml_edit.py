@@ -1,7 +1,7 @@
-"""One entry of a mapping, changed as YAML text: quotes, styles and order of what does not change stay as they are.
+"""Edits one entry of a YAML mapping; the only file that names ruamel.yaml.
 
-This is the only file that names ruamel.yaml. It is given entries one at a time, never a whole file: it keeps what a
-text means, but not every byte of it.
+This is the only file that names ruamel.yaml. It edits one entry at a time, never a whole file: ruamel.yaml
+keeps the meaning of a file, but not every byte of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of resources and endpoints: the shortest that tell them apart, without a number."""
+"""Unique names of resources and endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words: names of documents as names of Python, one and many of a thing, words that have a meaning in many APIs."""
+"""Snake_case and PascalCase names; singular and plural; words with a meaning in many APIs."""
 
 from __future__ import annotations
 

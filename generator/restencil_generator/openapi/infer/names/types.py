@@ -1,4 +1,4 @@
-"""Names that are given once: each is the shortest that is free, none has a number added, and what had one keeps it."""
+"""Unique names of entities, objects, enums and members."""
 
 from __future__ import annotations
 
