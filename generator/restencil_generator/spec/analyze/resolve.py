@@ -62,13 +62,11 @@ class ResolvedEndpoint:
     def model(self) -> d.Endpoint:
         """The endpoint of the model, whose search parameters have their effective styles."""
         endpoint = self.endpoint
-        return dataclasses.replace(
-            endpoint,
-            search_params=tuple(
-                parameter_styles.styled(field, endpoint.search_style) for field in endpoint.search_params
-            ),
-            extenders={name: operation.model for name, operation in self.operations.items()},
-        )
+        found = tuple(parameter_styles.styled(field, endpoint.search_style) for field in endpoint.search_params)
+        if not self.operations and found == endpoint.search_params:
+            return endpoint
+        operations = {name: operation.model for name, operation in self.operations.items()}
+        return dataclasses.replace(endpoint, search_params=found, extenders=operations)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -455,10 +453,11 @@ class _Resolver:
             places=section.places,
         )
         effective = effective_request(request, endpoint)
-        endpoint = dataclasses.replace(endpoint, request=effective, body=styled_body(endpoint.body, effective.style))
+        body = styled_body(endpoint.body, effective.style)
+        if effective != d.Request() or body is not endpoint.body:
+            endpoint = dataclasses.replace(endpoint, request=effective, body=body)
         pagination = own.pagination or base.pagination
         endpoint = self._paged(endpoint, own, start, pagination)
-        endpoint = dataclasses.replace(endpoint, exact_filters=exact_filters(self.tables, endpoint))
         kept = pagination if endpoint.pagination is not None else None
         return ResolvedEndpoint(endpoint, own, request, response, kept)
 
@@ -534,7 +533,7 @@ class _Resolver:
     def _paged(
         self, endpoint: d.Endpoint, own: RawEndpoint, start: d.Endpoint, written: WrittenPagination | None
     ) -> d.Endpoint:
-        """An endpoint with its pagination, its own or an inherited one, where the schema holds a list."""
+        """An endpoint whose schema has a list with its pagination, own or inherited, and its exact filters."""
         if not has_pages(endpoint):
             return endpoint
         inherited = start.pagination_field.name if start.pagination_field is not None else None
@@ -543,7 +542,10 @@ class _Resolver:
         known = body_members(self.tables, endpoint) if in_body else endpoint.search_params
         field = page_field(self.tables, name, known, written, endpoint)
         pagination = None if written is None else resolve_pagination(self.tables, written, endpoint)
-        return dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
+        if field is not None or pagination is not None:
+            endpoint = dataclasses.replace(endpoint, pagination_field=field, pagination=pagination)
+        filters = exact_filters(self.tables, endpoint)
+        return endpoint if filters is None else dataclasses.replace(endpoint, exact_filters=filters)
 
 
 def search_params(own: RawEndpoint, path: d.Path, start: d.Endpoint) -> tuple[d.Field, ...]:

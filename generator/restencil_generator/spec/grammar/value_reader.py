@@ -203,18 +203,15 @@ class ValueReader(abc.ABC):
         `otherwise` is a hint for a name that no change of its letters mends; it has places as in `value_kinds.Name`.
         """
         name = node.text
-        suggested = suggested_identifier(name)
-        hint = otherwise.format(name=visible(name), suggested=suggested) if suggested else ""
-        hint = hint or _name_hint(name)
         if name.startswith("_"):
-            self.report("bad-name", f"the name {quoted(name)} of {what} begins with an underscore", node, hint)
+            why, hint = "begins with an underscore", _name_hint(name, otherwise)
         elif not is_identifier(name):
-            self.report("bad-name", f"the name {quoted(name)} of {what} is no Python name", node, hint)
+            why, hint = "is no Python name", _name_hint(name, otherwise)
         elif not keyword and name in KEYWORDS:
-            message = f"the name {quoted(name)} of {what} is a word of Python itself"
-            self.report("bad-name", message, node, "choose another")
+            why, hint = "is a word of Python itself", "choose another"
         else:
             return True
+        self.report("bad-name", f"the name {quoted(name)} of {what} {why}", node, hint)
         return False
 
     def secret(self, key: ScalarNode) -> None:
@@ -246,6 +243,8 @@ class ValueReader(abc.ABC):
         return value
 
 
-def _name_hint(name: str) -> str:
+def _name_hint(name: str, otherwise: str) -> str:
     suggested = suggested_identifier(name)
+    if suggested and otherwise:
+        return otherwise.format(name=visible(name), suggested=suggested)
     return f"write for instance {quoted(suggested)}" if suggested and suggested != name else "choose another"
