@@ -69,14 +69,17 @@ def _list_options(resource: d.Resource, scope: Scope) -> OptionValues:
 # ------------------------------------------------------------------------------------------------------------ endpoints
 
 
-def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope) -> OptionValues:
-    """The options of an endpoint but for its schema."""
+def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, shared: OptionValues) -> OptionValues:
+    """The options of an endpoint but for its schema; `shared` are those of its resource."""
     found: OptionValues = {"method": string(endpoint.method), "path": string(endpoint.path.text), "side_effect": None}
     if endpoint.side_effect != (endpoint.method != "GET"):
         found["side_effect"] = str(endpoint.side_effect)
     computed = endpoint.returns if endpoint.schema is None else None
     found["returns"] = schema_option(computed, scope)
-    found |= _common_options(endpoint, scope)
+    if _common_settings(endpoint) == _common_settings(resource):
+        found |= {name: shared[name] for name in _COMMON}
+    else:
+        found |= _common_options(endpoint, scope)
     sender = sender_of(endpoint)
     body = None if sender is None else sender.body
     if sender is not None:
@@ -122,12 +125,9 @@ def differing(
 
     `base` are the options of the endpoint that it extends: what differs there is written too.
     """
-    before = {} if base is None else base
-    found: OptionValues = {}
-    for name, value in wanted.items():
-        if value == shared.get(name) and before.get(name, value) == value:
-            continue
-        found[name] = value
+    found = {name: value for name, value in wanted.items() if value != shared.get(name)}
+    if base is not None:
+        found = {name: value for name, value in wanted.items() if name in found or base.get(name, value) != value}
     if found.get("empty", "") is None:
         found["empty"] = _usual_empty(endpoint)
     if found.get("optimistic", "") is None:
@@ -150,17 +150,35 @@ def schema_option(type: d.Type | None, scope: Scope) -> str | None:
     return None if type is None else schema_of(type, scope)
 
 
+_OPTION_NAMES: Final = tuple(field.name for field in dataclasses.fields(d.Options))
+_COMMON: Final = tuple(
+    dict.fromkeys(
+        [
+            *("url_prefix", "endpoint", "request_init", *_OPTION_NAMES, "consistency", "freshness", "concurrency"),
+            *("strict", "errors", "auth", "redirects"),
+        ]
+    )
+)
+"""The options that resources and endpoints have alike, in the order in which they are written."""
+
+
+def _common_settings(owner: d.Resource | d.Endpoint) -> tuple[object, ...]:
+    """What the common options are made of."""
+    given = owner.headers, owner.errors, owner.auth, owner.cross_origin_body
+    return owner.options, owner.url_prefix, owner.base, *given
+
+
 def _common_options(owner: d.Resource | d.Endpoint, scope: Scope) -> OptionValues:
     """The options that resources and endpoints have alike."""
     options = owner.options
-    found: OptionValues = {
-        "url_prefix": _text(owner.url_prefix),
-        "endpoint": None if owner.base is None else scope.hand_written(owner.base),
-        "request_init": table({string("headers"): _literal(owner.headers)}) if owner.headers else None,
-    }
-    for field in dataclasses.fields(options):
-        value: object = getattr(options, field.name)
-        found[field.name] = _literal(value) if isinstance(value, str | int) else None
+    found: OptionValues = dict.fromkeys(_COMMON)
+    found["url_prefix"] = _text(owner.url_prefix)
+    found["endpoint"] = None if owner.base is None else scope.hand_written(owner.base)
+    found["request_init"] = table({string("headers"): _literal(owner.headers)}) if owner.headers else None
+    for name in _OPTION_NAMES:
+        value: object = getattr(options, name)
+        if isinstance(value, str | int):
+            found[name] = _literal(value)
     found["error_policy"] = _error_policy(options.error_policy, scope)
     found["needs"] = _literal(_needs(options.needs))
     found["freshness"] = _freshness(options.freshness)

@@ -6,6 +6,7 @@ a tiny part of the time. What stays too long is left to black. The widths are th
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -18,9 +19,6 @@ _STEP: Final = "    "
 _QUOTE: Final = '"'
 
 _STRING: Final = r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\''
-_LITERAL: Final = re.compile(
-    rf'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|{_STRING}|#[^\n]*', re.DOTALL
-)
 _TOKEN: Final = re.compile(rf"{_STRING}|[()\[\]{{}},:#]|\blambda\b| = ")
 
 
@@ -34,16 +32,25 @@ def width(text: str) -> int:
 
 def fits(text: str) -> bool:
     """Whether no line of the text is too long."""
-    return all(width(line) <= WIDTH for line in text.split("\n"))
+    return not _long_lines(text)
 
 
-def lay_out(text: str) -> str:
-    """A module with each line broken at its brackets that is too long and holds a whole statement."""
-    lines = text.split("\n")
-    long = [number for number, line in enumerate(lines) if width(line) > WIDTH]
+def _long_lines(text: str) -> list[int]:
+    """The numbers of the lines, from 0, that are too long."""
+    columns = len if text.isascii() else width
+    return [number for number, line in enumerate(text.split("\n")) if columns(line) > WIDTH]
+
+
+def lay_out(text: str, tree: ast.Module) -> str:
+    """A module with each line broken at its brackets that is too long and holds a whole statement.
+
+    `tree` is the parsed text.
+    """
+    long = _long_lines(text)
     if not long:
         return text
-    inside = _lines_of_literals(text)
+    lines = text.split("\n")
+    inside = _lines_of_literals(tree)
     for number in long:
         if number not in inside:
             line = lines[number]
@@ -52,16 +59,21 @@ def lay_out(text: str) -> str:
     return "\n".join(lines)
 
 
-def _lines_of_literals(text: str) -> set[int]:
+def _lines_of_literals(tree: ast.Module) -> set[int]:
     """The numbers of the lines, from 0, that belong to a string of several lines, such as a docstring."""
     found: set[int] = set()
-    number, position = 0, 0
-    for match in _LITERAL.finditer(text):
-        number += text.count("\n", position, match.start())
-        height = match[0].count("\n")
-        if height:
-            found.update(range(number, number + height + 1))
-        number, position = number + height, match.end()
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            found.update(range(first - 1, last))
+        elif first < last or isinstance(node, ast.Module):
+            waiting += [
+                child
+                for child in ast.iter_child_nodes(node)
+                if getattr(child, "lineno", 0) < getattr(child, "end_lineno", 0)
+            ]
     return found
 
 

@@ -76,10 +76,10 @@ class _Planner:
 
     def _member(self, endpoint: d.Endpoint) -> list[Method | Assignment]:
         self.member = endpoint.python
-        wanted = endpoint_options(endpoint, self.resource, self.scope)
+        wanted = endpoint_options(endpoint, self.resource, self.scope, self.shared)
         self.known[endpoint.name] = endpoint, wanted
         for name, extender in endpoint.extenders.items():
-            operation = extender, endpoint_options(extender, self.resource, self.scope)
+            operation = extender, endpoint_options(extender, self.resource, self.scope, self.shared)
             self.known |= dict.fromkeys(_known_as(endpoint, name), operation)
         basis = self._basis(endpoint)
         if endpoint.name == "create" and basis == "get_list.push" and self._is_push(endpoint):

@@ -7,9 +7,10 @@ so there a statement that is not planned means that a string of the spec left it
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 from restencil_generator.codegen.context import (
     Assignment,
@@ -31,8 +32,7 @@ from restencil_generator.exceptions import Failure
 _RULE = "A template may add to a module, but must keep everything that is planned for it. Nothing was written."
 
 
-@dataclasses.dataclass(slots=True)
-class Statement:
+class Statement(NamedTuple):
     """A name that a module defines, as it is planned or as it was rendered. Types and values are code.
 
     `bases` are those of a class, or the names of a function's decorators; `options` the keywords of the class or of the
@@ -44,7 +44,7 @@ class Statement:
     type: str | None = None
     value: str | None = None
     bases: tuple[str, ...] = ()
-    options: Options = dataclasses.field(default_factory=dict[str, str])
+    options: Options = MappingProxyType({})
     parameters: tuple[tuple[str, str | None, str | None], ...] = ()
     calls: tuple[str, ...] = ()
     body: int = 0
@@ -54,8 +54,8 @@ Statements = Mapping[str, Statement]
 """Statements by their name; a member's has that of its class and a dot before it."""
 
 
-def verify(module: Module, text: str, *, user_template: str = "") -> None:
-    """Raises for a rendered module that is not as planned: `Failure` if a user's template was used, naming it."""
+def verify(module: Module, text: str, *, user_template: str = "") -> ast.Module:
+    """The parsed text of a module. Raises for one that is not as planned: `Failure` if a user's template was used."""
     template = user_template or module.template
     error: type[Exception] = Failure if user_template else AssertionError
     try:
@@ -70,6 +70,7 @@ def verify(module: Module, text: str, *, user_template: str = "") -> None:
     if not user_template:
         for finding in _added(planned, rendered, module):
             raise error(f"{template}: {module.path} {finding}")
+    return rendered.tree
 
 
 # ----------------------------------------------------------------------------------------------------------- comparison
@@ -288,7 +289,8 @@ class _Rendered:
         self.exports: set[str] = set()
         self.expressions: list[str] = []
         """Statements that define no name, but for docstrings."""
-        self._read(ast.parse(text).body, "")
+        self.tree = ast.parse(text)
+        self._read(self.tree.body, "")
 
     def _read(self, body: Iterable[ast.stmt], owner: str) -> None:
         for node in body:

@@ -37,8 +37,8 @@ def build(
     for done, module in enumerate(modules):
         progress(done, len(modules))
         text = renderer.render(module)
-        verify(module, text, user_template=renderer.user_template(module))
-        rendered[module.path] = lay_out(text)
+        tree = verify(module, text, user_template=renderer.user_template(module))
+        rendered[module.path] = lay_out(text, tree)
     progress(len(modules), len(modules))
     files = _formatted(rendered, known or Manifest(), read, every=renderer.custom)
     changed = {path: digest(text) for path, text in rendered.items() if files[path] != text}

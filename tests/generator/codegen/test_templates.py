@@ -232,7 +232,7 @@ def test_a_template_may_add_bases_decorators_methods_and_docstrings(folder: Path
         ("resource.py.jinja", "{% block records %}{% endblock %}", "posts.py lacks the class `Post`"),
         (
             "resource.py.jinja",
-            "{% block field %}\n    {{ field.name }}: object = {{ field.value }}\n{% endblock %}",
+            '{% block record_fields %}\n    id: object = 0\n    title: str = ""\n{% endblock %}',
             "posts.py changes the type of `Post.id` from `int` to `object`",
         ),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ def test_a_change_of_a_module_is_found(old: str, new: str, finding: str, where: 
 def test_another_layout_is_the_same_code() -> None:
     """Quotes, line breaks and commas do not matter."""
     module, text = USERS
-    verify(module, format_text(lay_out(text)).replace('"PUT"', "'PUT'"), user_template="own")
+    verify(module, format_text(lay_out(text, ast.parse(text))).replace('"PUT"', "'PUT'"), user_template="own")
 
 
 def test_text_that_is_no_python_is_an_error_with_its_line() -> None:
@@ -133,7 +134,7 @@ def test_modules_of_any_spec_are_as_planned(data: dict[str, Any]) -> None:
     for module in plan(spec):
         flat = renderer.render(module)
         verify(module, flat)
-        text = lay_out(flat)
+        text = lay_out(flat, ast.parse(flat))
         verify(module, text)
         compile(text, module.path, "exec")
         if fits(text):
