@@ -9,7 +9,7 @@ from typing import Final
 from restencil_generator.diff.change import Change
 from restencil_generator.diff.fields import field_changes, paired, rows_changes, type_changes
 from restencil_generator.diff.roles import ARGUMENT, BODY, RESULT
-from restencil_generator.diff.types import bare, shown
+from restencil_generator.diff.types import shown
 from restencil_generator.diff.walk import (
     DERIVED,
     DESCRIPTION,
@@ -23,6 +23,7 @@ from restencil_generator.diff.walk import (
     walk,
 )
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import bare
 
 
 def endpoint_changes(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
@@ -322,11 +323,11 @@ def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
 
 
 def _with_new_arguments(type: d.Type, wires: Mapping[str, str]) -> d.Type:
-    """A type whose lists name the arguments that tell them apart as they are called now."""
+    """A type whose lists name the arguments that distinguish them as they are called now."""
     if isinstance(type, d.CollectionOf):
         names = tuple(wires.get(name, name) for name in type.non_filter_arguments)
         return dataclasses.replace(type, non_filter_arguments=names)
-    return type if isinstance(type, d.AdderOf) else type.map(lambda part: _with_new_arguments(part, wires))
+    return type.map(lambda part: _with_new_arguments(part, wires))
 
 
 def _kept_apart(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from restencil_generator.diff.change import Change
 from restencil_generator.diff.roles import INSIDE
-from restencil_generator.diff.types import bare, relation, shown
+from restencil_generator.diff.types import relation, shown
 from restencil_generator.diff.walk import (
     DERIVED,
     DESCRIPTION,
@@ -23,6 +23,7 @@ from restencil_generator.diff.walk import (
     walk,
 )
 from restencil_generator.spec import model as d
+from restencil_generator.spec.type_info import bare
 
 # --------------------------------------------------------------------------------------------------------------- fields
 
@@ -224,16 +225,14 @@ def _bare_changes(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
 
 def _holding(at: At, old: d.Type, new: d.Type) -> Iterator[Change]:
     """What changed between types that hold others of one type, and between types that have nothing in common."""
+    before, now = old.children(), new.children()
+    if type(old) is type(new) and len(before) == len(now) == 1:
+        yield from _inside(at, before[0], now[0])
+        return
     match old, new:
-        case (d.ListOf(before), d.ListOf(now)) | (d.ValuesOf(before), d.ValuesOf(now)):
-            yield from _inside(at, before, now)
-        case (d.PageOf(before), d.PageOf(now)) | (d.AdderOf(before), d.AdderOf(now)):
-            yield from _inside(at, before, now)
-        case (d.AllOf(before), d.AllOf(now)) | (d.InvalidateOf(before), d.InvalidateOf(now)):
-            yield from _inside(at, before, now)
-        case (d.CollectionOf(d.ListOf(before)), d.ListOf(now)) | (d.ListOf(before), d.CollectionOf(d.ListOf(now))):
+        case (d.CollectionOf(d.ListOf(item)), d.ListOf(other)) | (d.ListOf(item), d.CollectionOf(d.ListOf(other))):
             yield at.type_changed("collection-changed")
-            yield from _inside(at, before, now)
+            yield from _inside(at, item, other)
         case _:
             yield from _unlike(at, old, new)
 

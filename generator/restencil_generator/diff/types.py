@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from restencil_generator.spec import model as d
 
@@ -13,8 +13,6 @@ Relation: TypeAlias = Literal["same", "narrower", "wider", "other"]
 """What a new type is beside the old one. It is *narrower* where each value of it is one of the old type."""
 
 Kind: TypeAlias = Literal["enum", "object", "entity"]
-
-_REFERENCES: Final[Mapping[type[Any], Kind]] = {d.EnumRef: "enum", d.ObjectRef: "object", d.EntityRef: "entity"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,32 +27,30 @@ class Names:
 
     def translated(self, type: d.Type) -> d.Type:
         """A type of the old spec in the new one's names."""
-        return cast("d.Type", self._translated(type)) if self.renamed else type
+        if not self.renamed:
+            return type
+        match type:
+            case d.EnumRef(name):
+                return d.EnumRef(self.of("enum", name))
+            case d.ObjectRef(name):
+                return d.ObjectRef(self.of("object", name))
+            case d.EntityRef(name):
+                return d.EntityRef(self.of("entity", name))
+            case d.UnionOf(choices):
+                return dataclasses.replace(type, choices=tuple(map(self._choice, choices)))
+            case d.OneOf(values=values):
+                type = dataclasses.replace(type, values=tuple(map(self._choice, values)))
+            case _:
+                pass
+        return type.map(self.translated)
+
+    def _choice(self, choice: d.Choice) -> d.Choice:
+        called = self.of("entity", choice.entity)
+        return dataclasses.replace(choice, entity=self.of("object", called) if called == choice.entity else called)
 
     def in_field(self, field: d.Field) -> d.Field:
         """A field of the old spec with its type in the new one's names."""
         return dataclasses.replace(field, type=self.translated(field.type)) if self.renamed else field
-
-    def _translated(self, value: Any) -> Any:
-        kind = _REFERENCES.get(value.__class__)
-        if kind is not None:
-            return value.__class__(self.of(kind, value.name))
-        if isinstance(value, tuple):
-            return tuple(self._translated(part) for part in cast("tuple[object, ...]", value))
-        if isinstance(value, d.Choice):
-            called = self.of("entity", value.entity)
-            return dataclasses.replace(value, entity=called if called != value.entity else self.of("object", called))
-        if isinstance(value, d.Field):
-            return dataclasses.replace(value, type=self._translated(value.type))
-        if isinstance(value, d.Type):
-            parts = {part.name: self._translated(getattr(value, part.name)) for part in dataclasses.fields(value)}
-            return dataclasses.replace(value, **parts)
-        return value
-
-
-def bare(type: d.Type) -> d.Type:
-    """A type without its `?`."""
-    return type.item if isinstance(type, d.Optional) else type
 
 
 def relation(old: d.Type, new: d.Type, enums: Mapping[str, d.Enum]) -> Relation:
