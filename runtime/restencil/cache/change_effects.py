@@ -41,12 +41,15 @@ class ChangeEffects(NamedTuple):
 
 def changed(request: Request, writer: Normalization, followed: Sized[Cell]) -> ChangeEffects:
     """What a change makes stale whose response was written; `followed` are the lists that follow it exactly."""
-    return _Effects(request, writer).of_response(followed)
+    effects = _Effects(request, writer)
+    return effects.of_response(followed) if request.rules.marks_changes else effects.done()
 
 
 def failed(request: Request, writer: Normalization, status: int | None) -> ChangeEffects:
     """What a change makes stale that got no response (None), or an error; it may have been made where that is a 5xx."""
     effects = _Effects(request, writer)
+    if not request.rules.marks_changes:
+        return effects.done()
     if status is None or status >= _SERVER_ERROR:
         return effects.of_nothing(is_certain=False)
     if status in _GONE:
@@ -56,21 +59,24 @@ def failed(request: Request, writer: Normalization, status: int | None) -> Chang
 
 def unread(request: Request, writer: Normalization) -> ChangeEffects:
     """What a change makes stale that was made, and whose response could not be read."""
-    return _Effects(request, writer).of_nothing(is_certain=True)
+    effects = _Effects(request, writer)
+    return effects.of_nothing(is_certain=True) if request.rules.marks_changes else effects.done()
 
 
 def gone(request: Request, writer: Normalization) -> StaleSet:
     """What is stale because the address of a record was answered by 404 or 410."""
     effects = _Effects(request, writer, event=f"its record is not there: {request.asked}")
-    effects.mark_named(existence=True)
+    if request.rules.marks_changes:
+        effects.mark_named(existence=True)
     return effects.stale
 
 
 def elsewhere(request: Request, writer: Normalization) -> ChangeEffects:
     """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
     effects = _Effects(request, writer)
-    effects.of_nothing(is_certain=False)
-    effects.stale.lists.update(effects.tables)  # those of reads under way, too
+    if request.rules.marks_changes:
+        effects.of_nothing(is_certain=False)
+        effects.stale.lists.update(effects.tables)  # those of reads under way, too
     for table in effects.tables:
         for pk in writer.change.entities.get(table, ()):
             effects.mark_record((table, pk), existence=True)
@@ -87,14 +93,12 @@ class _Effects:
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.asked}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
-        named = [] if creates else meant(request, writer)
+        named = [] if creates or not rules.marks_changes else meant(request, writer)
         self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
     def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:
-        if self._request.rules.expires_nothing:
-            self.stale = StaleSet(self.stale.event)
-        elif self.stale:
+        if self.stale and self._request.rules.marks_changes:
             self.stale.errors.update(self.tables)
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)

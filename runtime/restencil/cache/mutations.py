@@ -220,7 +220,7 @@ def meant(request: Request, writer: Normalization) -> list[Gone]:
     """The entity that the path's parameters name; of a polymorphic resource one in each table that holds it."""
     rules = request.rules
     item = _item_of(rules.schema)
-    if item is None and rules.strict and rules.siblings is not None:
+    if item is None and rules.siblings is not None:
         item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
     params = _params(request)
     return _named(item, params, params, writer) or _known(item, request, writer)
@@ -371,8 +371,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
         expire_self(request, writer)
         item, params = schema_of(siblings.item_schema), _params(request)
         _expire_records(_named(item, params, params, writer) or _known(item, request, writer), writer)
-    if request.rules.strict:
-        writer.stale_tables |= siblings.stale_tables([name for name in names if name != SELF], request.locator)
+    writer.stale_tables |= siblings.stale_tables([name for name in names if name != SELF], request.locator)
     for test in siblings.stale_tests(request.args, [name for name in names if name != SELF], request.locator):
         _expire(writer, test, everywhere=True)
         writer.outdated.update(
@@ -382,14 +381,7 @@ def expire_named(request: Request, writer: Normalization) -> None:
 
 def _expire_records(found: list[Gone], writer: Normalization) -> None:
     """The records of these entities turn stale: shown still, and no answer to their `get`."""
-    if writer.rules is not None and writer.rules.strict:
-        writer.stale_records.update((schema.table_key, pk) for _, schema, pk in found)
-        return
-    change = writer.change
-    for _, schema, pk in found:
-        stored, meta = change.get(schema.table_key, pk), change.meta(schema.table_key, pk)
-        if stored is not UNDEFINED and stored is not INVALID and meta is not None and meta.expires_at > 1:
-            change.write(schema.table_key, pk, stored, meta._replace(expires_at=1))
+    writer.stale_records.update((schema.table_key, pk) for _, schema, pk in found)
 
 
 def _expire_lists(item: Schema | None, writer: Normalization, test: Callable[[ListBinding], bool]) -> None:
@@ -424,7 +416,7 @@ def _params(request: Request) -> Mapping[str, Any]:
 def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The parameters that name a record: those of the URL, and where these name none, members of the body."""
     params = rules.told(_own_params(rules, args))
-    body = args[-1] if rules.strict and rules.has_body and args else None
+    body = args[-1] if rules.has_body and args else None
     if not is_mapping(body):
         return params
     schemas = [schema for _, schema in entities_of(_item_of(rules.schema))]

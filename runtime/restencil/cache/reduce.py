@@ -37,7 +37,7 @@ from ..schema.protocol import Echo, entity_node, is_plain
 from ..schema.record import is_instance
 from ..schema.stored import record_of
 from . import actions
-from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, mark_record, unread
+from .change_effects import ChangeEffects, changed, elsewhere, failed, gone, unread
 from .compiling import resolved
 from .completeness import keep_whole
 from .denormalize import Denormalization
@@ -120,11 +120,8 @@ def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition
                 persistence=contents.persistence,
                 is_final=is_current,
             )
-            if is_current and request.rules.strict:
+            if is_current:
                 _note_freshness(contents, request, writer, action.fetch_id, effects)
-            elif is_current and writer.expire_tests:
-                effects.stale = StaleSet(f"a change was sent since: {request.asked}")
-                effects.stale.keys.update(_expired_in_flight(contents, writer))
             known = _known_before(lookup, request, writer, response) if _deletes(request, schema) else UNDEFINED
     except Exception as error:
         return _misfitting(contents, action, effects, response, error, is_current=is_current)
@@ -177,7 +174,7 @@ def _misfitting(
         effects.is_told = False
         return effects
     effects.change = _failed(contents, request, failure, _error_times(action))
-    if request.rules.strict and request.rules.side_effect:
+    if request.rules.side_effect:
         looking = _looking(contents, request, action.meta)
         _note_change(contents, request, unread(request, looking), looking, effects)
         _store_staleness(contents, request, effects)
@@ -207,10 +204,9 @@ def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
     if before is not None:
         change.key_metas[request.key].brought = before.brought
         change.key_metas[request.key].is_complete = before.is_complete
-    if request.rules.strict:
-        looking = _looking(contents, request, action.meta)
-        looking.change = change
-        _note_freshness(contents, request, looking, action.fetch_id, effects)
+    looking = _looking(contents, request, action.meta)
+    looking.change = change
+    _note_freshness(contents, request, looking, action.fetch_id, effects)
     if told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, told, Normalization(contents.base, request.args, action.meta))
     return effects
@@ -218,7 +214,7 @@ def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
 
 def _keep_own_value(contents: StoreState, action: actions.SetResponse, effects: Transition) -> None:
     """The value of a call is what its own response says, also where the store has something of a later request."""
-    if effects.echoed is None or action.fetch_id is None or not action.request.rules.strict:
+    if effects.echoed is None or action.fetch_id is None or not action.request.rules.gives_own_response:
         return
     request, written, response = effects.echoed
     base, started = contents.base, action.meta.fetched_at
@@ -240,7 +236,7 @@ def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None
     None and True where that does not matter: for changes, and for endpoints that are written by hand.
     """
     rules = writer.rules
-    if rules is None or not rules.strict or rules.side_effect:
+    if rules is None or not rules.notes_overlaps or rules.side_effect:
         return None, True
     found = {table: frozenset(written) for table, written in writer.change.entities.items()}
     return found, not writer.has_references
@@ -257,8 +253,8 @@ def _note_freshness(
     """Notes what a response makes stale, and what it touched, for requests that overlap with it."""
     if request.rules.side_effect:
         _note_change(contents, request, changed(request, writer, writer.followed), writer, effects)
-    elif fetch_id is not None and (contents.request_log or len(contents.in_flight.by_id) > 1):
-        _note_overlaps(contents, _answered(request, writer), effects)
+    elif fetch_id is not None:
+        _note_overlaps(contents, request, writer, None, effects)
 
 
 def _note_change(
@@ -268,12 +264,11 @@ def _note_change(
     stale = effects.stale = made.stale
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
     stale.tables |= writer.stale_tables
-    for cell in writer.stale_records:
-        mark_record(stale, contents.base, cell, existence=False)
-    _note_overlaps(contents, _answered(request, writer, made), effects)
+    stale.cells |= writer.stale_records
+    _note_overlaps(contents, request, writer, made, effects)
 
 
-def _answered(request: Request, writer: Normalization, made: ChangeEffects | None = None) -> Answered:
+def _answered(request: Request, writer: Normalization, made: ChangeEffects | None) -> Answered:
     """What a request touched: of a read what it brought, of a change also what it named."""
     reach = request.rules.reach
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
@@ -305,8 +300,15 @@ def _expired_in_flight(contents: StoreState, writer: Normalization) -> set[str]:
     return {key for key in keys for test in writer.expire_tests if test(key)}
 
 
-def _note_overlaps(contents: StoreState, answered: Answered, effects: Transition) -> None:
-    effects.answered = answered
+def _note_overlaps(
+    contents: StoreState, request: Request, writer: Normalization, made: ChangeEffects | None, effects: Transition
+) -> None:
+    """Notes what a request touched, where another one overlaps with it; `made` is what a change makes stale."""
+    number = writer.meta.fetched_at
+    others = contents.request_log or any(one.fetched_at != number for one in contents.in_flight.by_id.values())
+    if not (others and request.rules.notes_overlaps):
+        return
+    effects.answered = answered = _answered(request, writer, made)
     stale = contents.request_log.overlaps(answered, contents.base)
     if effects.stale is None or not effects.stale:
         effects.stale = stale
@@ -329,7 +331,7 @@ def set_error(lookup: CacheReader, action: actions.SetError) -> Transition:
             effects.untagged = refused(action.request, writer)
             effects.stale = StaleSet(f"the server has another version: {action.request.asked}")
             effects.stale.cells.update(effects.untagged)
-    if action.request.rules.strict and (action.resets is None or action.resets == lookup.contents.resets):
+    if action.resets is None or action.resets == lookup.contents.resets:
         _note_failure(lookup.contents, action, effects)
         if effects.stale and effects.change is None:
             effects.change = Change(lookup.contents.base, action.meta)
@@ -449,10 +451,9 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
     effects.is_told = False
     effects.value = False
     if isinstance(answer, actions.SetError):
-        if request.rules.strict:
-            failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
-            if failure is not None and failure.stale:
-                return _heard_of(effects, request, _looking(contents, request, answer.meta))
+        failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
+        if failure is not None and failure.stale:
+            return _heard_of(effects, request, _looking(contents, request, answer.meta))
         return effects
     try:
         with contents.hooks:
@@ -460,9 +461,7 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return (
-            _heard_of(effects, request, _looking(contents, request, answer.meta)) if request.rules.strict else effects
-        )
+        return _heard_of(effects, request, _looking(contents, request, answer.meta))
     effects.change = change = Change(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():
@@ -472,11 +471,7 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
         meta = None if key == request.key else base.key_meta(key)
         if meta is not None:
             change.key_metas[key] = meta.with_expiry(1)
-    if request.rules.strict:
-        effects.stale = elsewhere(request, writer).stale
-    else:
-        effects.stale = StaleSet(f"a change was sent since: {request.asked}")
-        effects.stale.cells.update(cell for cell in known if heard.get(*cell) is not INVALID)
+    effects.stale = elsewhere(request, writer).stale
     effects.value = bool(known or change.key_metas)
     effects.is_told = effects.value or bool(effects.stale)
     _store_staleness(contents, request, effects)
@@ -626,10 +621,10 @@ def _normalized(
 def _with_sent(response: Any, request: Request, writer: Normalization) -> Any:
     """A response to a change in a generated package, with what was sent where it leaves something out."""
     rules = request.rules
-    if not (rules.strict and rules.side_effect):
+    if not rules.side_effect:
         return response
     if type(response) is Presumed:
-        writer.is_certain = False
+        writer.is_certain = not rules.marks_changes
         return response
     return with_sent(response, request, writer)
 
@@ -638,7 +633,7 @@ def _follow_change(
     request: Request, schema: Schema | None, result: Any, writer: Normalization, *, is_expected: bool
 ) -> None:
     """What a response to a change means for lists, and for records that have another primary key now."""
-    if request.rules.strict and not is_expected:
+    if not is_expected:
         rename(request, result, writer)
         if not writer.is_certain:
             keep_whole(writer.change)
@@ -764,7 +759,9 @@ def echo(lookup: CacheReader, request: Request, writer: Normalization, response:
         stored = base.get(schema.model.key, writer.result)
         if type(stored) is schema.model.cls:
             return stored
-    if request.rules.strict and view is not base:  # a call gives the state before a change that is under way
+    if (
+        request.rules.gives_own_response and view is not base
+    ):  # a call gives the state before a change that is under way
         reader = lookup.reader_of_base(request.args)
     else:
         reader = reader_of(view, request.args, contents.memo)

@@ -242,8 +242,12 @@ class Rules:
         self.siblings = siblings
         self.expires = () if isinstance(expires, str) else tuple(expires)
         """What turns stale after success, by name."""
-        self.expires_nothing = expires == "nothing"
-        """Whether a change leaves everything as fresh as it was."""
+        self.marks_changes = strict and expires != "nothing"
+        """Whether a change makes stale all that it may have changed, and not only what `expires` names."""
+        self.gives_own_response = strict
+        """Whether a call gives what its own response says, whatever later or expected changes the store has."""
+        self.notes_overlaps = strict
+        """Whether what overlapped with a change is stale."""
         self.strict = strict
         """Whether a change makes stale all that it may have changed, as in generated packages."""
         self.pages = pages
