@@ -123,10 +123,8 @@ class Views:
         view: Any = object.__new__(_view_type(client.__class__))
         retries = core.retries if options.retries is None else options.retries
         view.__dict__.update(client.__dict__, _core=core, store=core.store, managers=core.managers, retries=retries)
-        call_options = _view_options(core, options)
-        _View._tie(
-            view, self, options, call_options
-        )  # pyright: ignore[reportPrivateUsage] - a name that no resource has
+        shared = _view_options(core, options)
+        _View._tie(view, self, options, shared)  # pyright: ignore[reportPrivateUsage] - a name that no resource has
         _rebind(client, view)
         return view
 

@@ -30,7 +30,7 @@ REDIRECTS = ("follow", "error", "manual")
 
 def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     """The first request of the HTTP library for an outgoing one. Raises ValueError for what cannot be sent."""
-    init, library = outgoing.init, outgoing.sender.library
+    init, library = outgoing.init, outgoing.transport.library
     _check_choice("redirect", init.get("redirect"), REDIRECTS)
     _check_choice("credentials", init.get("credentials"), CREDENTIALS)
     try:
@@ -71,7 +71,7 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
     """The headers of a request that override those of its client. Raises ValueError for one that cannot be sent."""
-    own, sender = outgoing.headers, outgoing.sender
+    own, transport = outgoing.headers, outgoing.transport
     check_values(own)
     # The raw headers of the client, as each look-up by name goes through all of them ("direct call").
     defaults = {name.lower(): value for name, value in client.headers.raw}
@@ -85,7 +85,7 @@ def _headers(client: AnyClient, outgoing: OutgoingRequest) -> dict[str, Any]:
         headers[name] = value if value.isascii() else value.encode("latin-1")
     if "user-agent" not in names:
         default = defaults.get(b"user-agent")
-        agent = sender.agent.replacement(None if default is None else default.decode("latin-1"), sender.library)
+        agent = transport.agent.replacement(None if default is None else default.decode("latin-1"), transport.library)
         if agent is not None:
             headers["User-Agent"] = agent
     codings = defaults.get(b"accept-encoding")

@@ -1,7 +1,7 @@
 """Cookies of a principal: which cookies a request carries, and where those of its response are kept.
 
 An HTTP client has one cookie jar for everyone who uses it, so two logged-in users that share a client would share a
-session. Each sender keeps the cookies of its own responses; what a user put into the client's jar goes with all
+session. Each transport keeps the cookies of its own responses; what a user put into the client's jar goes with all
 requests. Cookies without a domain are sent to the first origin alone, where the HTTP libraries send them to every host.
 """
 
@@ -54,11 +54,11 @@ def protect_jar(client: AnyClient) -> None:
 
 
 def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawRequest, *, at_home: bool) -> None:
-    """Sets the cookies that a request may carry: those of its own header, of the client's jar and of the sender's.
+    """Sets the cookies that a request may carry: those of its own header, of the client's jar and of the transport's.
 
     `at_home` is false once a redirect led away from the first origin. Then only cookies that belong to a domain remain.
     """
-    given, kept = client.cookies.jar, outgoing.sender.jar
+    given, kept = client.cookies.jar, outgoing.transport.jar
     own = _cookie_header(outgoing.headers) if at_home else None
     if request is outgoing.request:
         own = own or client.headers.get("cookie")
@@ -68,7 +68,7 @@ def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawReques
         for cookie in (*given, *(kept or ())):
             if at_home or cookie.domain:
                 sent.set_cookie(cookie)
-        outgoing.sender.library.Cookies(sent).set_cookie_header(request)
+        outgoing.transport.library.Cookies(sent).set_cookie_header(request)
     if own is not None:
         added = request.headers.get("cookie")
         request.headers["cookie"] = f"{own}; {added}" if added else own
@@ -76,15 +76,15 @@ def add_cookies(client: AnyClient, outgoing: OutgoingRequest, request: RawReques
 
 def has_cookies(client: AnyClient, outgoing: OutgoingRequest) -> bool:
     """Whether there is a cookie that a request could carry, besides its own header."""
-    kept = outgoing.sender.jar
+    kept = outgoing.transport.jar
     return not _is_empty(client.cookies.jar) or (kept is not None and not _is_empty(kept))
 
 
 def keep_cookies(outgoing: OutgoingRequest, response: RawResponse) -> None:
-    """Keeps the cookies of a response in the jar of the sender, if it has one and its request went with cookies."""
-    jar = outgoing.sender.jar
+    """Keeps the cookies of a response in the jar of the transport, if it has one and its request went with cookies."""
+    jar = outgoing.transport.jar
     if jar is not None and _sets_cookies(response) and _uses_cookies(outgoing, response.request.url):
-        outgoing.sender.library.Cookies(jar).extract_cookies(response)
+        outgoing.transport.library.Cookies(jar).extract_cookies(response)
 
 
 def _sets_cookies(response: RawResponse) -> bool:
@@ -102,6 +102,6 @@ def _is_empty(jar: CookieJar) -> bool:
 def _uses_cookies(outgoing: OutgoingRequest, url: Url) -> bool:
     credentials = outgoing.init.get("credentials") or "same-origin"
     if credentials == "same-origin":
-        base = outgoing.sender.base
-        return not base or origin_of(url) == origin_of(outgoing.sender.library.URL(base))
+        base = outgoing.transport.base
+        return not base or origin_of(url) == origin_of(outgoing.transport.library.URL(base))
     return bool(credentials == "include")

@@ -36,7 +36,7 @@ def receive(outgoing: OutgoingRequest, response: RawResponse) -> None:
     outgoing.last_response = response
     if not outgoing.is_bare:
         keep_cookies(outgoing, response)
-    BodyLimit(outgoing.sender.library, response, outgoing.sender.limit, outgoing.deadline)
+    BodyLimit(outgoing.transport.library, response, outgoing.transport.limit, outgoing.deadline)
 
 
 def _before(request: RawRequest) -> None:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
+from ..base.errors import NetworkError
 from ..base.values import described
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ class Library:
             module.WriteTimeout: "write",
             module.PoolTimeout: "pool",
         }
-        #: Failures while a request is sent or its response read.
+        #: Failures while a request is sent or its response read, which become one NetworkError.
         self.failures: tuple[type[Exception], ...] = (
+            NetworkError,
             module.RequestError,
             module.StreamError,
             module.InvalidURL,

@@ -1,21 +1,21 @@
-"""A request as restencil sends it, and what all senders of such requests have in common."""
+"""A request as restencil sends it, and what becomes of it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from http.cookiejar import CookieJar
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from ..base.durations import Timeout, whole_of
-from ..base.errors import NetworkError
 from ..base.transport import has_scheme, joined, public_url
 from .auth import Ready, Unsigned
 from .secrets import credentials, header_secrets, hider_of, query_secrets
 
 if TYPE_CHECKING:
-    from .library import AnyClient, Library, RawRequest, RawResponse
+    from http.cookiejar import CookieJar
+
+    from .library import Library, RawRequest, RawResponse
     from .user_agent import Agent
 
 Headers: TypeAlias = dict[str, str]
@@ -55,16 +55,16 @@ class OutgoingRequest:
         "missing_credential",
         "public",
         "request",
-        "sender",
         "shown",
         "stream",
         "timeout",
+        "transport",
         "url",
     )
 
     def __init__(
         self,
-        sender: Sender,
+        transport: SendingTransport,
         url: str,
         public: str,
         init: Mapping[str, Any],
@@ -76,7 +76,7 @@ class OutgoingRequest:
         is_bare: bool = False,
         missing_credential: str = "",
     ) -> None:
-        self.sender = sender
+        self.transport = transport
         self.url = url
         self.public = public
         self.shown = shown
@@ -107,13 +107,13 @@ class OutgoingRequest:
 
     @property
     def has_own_cookies(self) -> bool:
-        """Whether the sender keeps the cookies of its responses, and not the client of the user."""
-        return self.sender.jar is not None and not self.sender.owns
+        """Whether the transport keeps the cookies of its responses, and not the client of the user."""
+        return self.transport.jar is not None and not self.transport.owns_client
 
     @property
     def request_id(self) -> str | None:
         """The header in which the API names its requests, if it is none of the usual ones."""
-        return self.sender.request_id
+        return self.transport.request_id
 
     def end(self) -> None:
         """Stops the time: the response is there, or will not come."""
@@ -151,80 +151,62 @@ hooks and the filters of its loggers.
 """
 
 
-class Sender:
-    """What senders of both kinds have: library and client, the base of relative URLs, the limit of a body's size.
+class SendingTransport(Protocol):
+    """What an outgoing request depends on of its transport, which is of either kind."""
 
-    `jar` holds the cookies of the responses that came through this sender, so that those who share a client share no
-    cookies. It is None where the user's client keeps them itself.
-    """
-
-    request_id: str | None = None
-    """The header in which the API names its requests, if it is none of the usual ones."""
-
-    def __init__(
-        self,
-        library: Library,
-        given: AnyClient | None,
-        base: str,
-        limit: int | None,
-        agent: Agent,
-        *,
-        keeps_cookies: bool,
-    ) -> None:
-        self.library = library
-        #: What sending may raise, and what becomes one NetworkError.
-        self.failures: tuple[type[Exception], ...] = (NetworkError, *library.failures)
-        self.owns = given is None
-        self.jar = CookieJar() if keeps_cookies else None
-        self.limit = limit
-        self.agent = agent
-        self._given = given
-        self._base = base
+    request_id: str | None
+    limit: int | None
+    agent: Agent
 
     @property
-    def base(self) -> str:
-        """The base of relative URLs: that of the transport, else that of the user's client."""
-        return self._base or ("" if self._given is None else str(self._given.base_url))
+    def library(self) -> Library: ...
+    @property
+    def base(self) -> str: ...
+    @property
+    def jar(self) -> CookieJar | None: ...
+    @property
+    def owns_client(self) -> bool: ...
 
-    def outgoing(
-        self,
-        url: str,
-        init: Mapping[str, Any],
-        prepared: Ready | None,
-        timeout: float | Timeout | None,
-        *,
-        stream: bool = False,
-        is_bare: bool = False,
-    ) -> OutgoingRequest:
-        """The request for what an endpoint made; `prepared` has the URL and the headers that are really sent.
 
-        Raises ValueError for a relative URL without a base.
-        """
-        if prepared is not None:
-            address, headers = prepared[0], prepared[1]
-        else:
-            address, headers = url, headers_in(init)
-        absolute = public = address if has_scheme(address) else _absolute(address, self.base)
-        if prepared is not None:
-            # What was added to the query may be a secret; where the request really goes is none.
-            path, _, query = absolute.partition("?")
-            given = url.partition("?")[2]
-            if query != given:
-                public = f"{path}?{given}" if given else path
-        if "@" in public:
-            public = public_url(public)
-        return OutgoingRequest(
-            self,
-            absolute,
-            public,
-            init,
-            headers,
-            timeout,
-            shown=None if prepared is None or public == absolute else public,
-            stream=stream,
-            is_bare=is_bare,
-            missing_credential=prepared.missing if isinstance(prepared, Unsigned) else "",
-        )
+def outgoing_request(
+    transport: SendingTransport,
+    url: str,
+    init: Mapping[str, Any],
+    prepared: Ready | None,
+    timeout: float | Timeout | None,
+    *,
+    stream: bool = False,
+    is_bare: bool = False,
+) -> OutgoingRequest:
+    """The request for what an endpoint made; `prepared` has the URL and the headers that are really sent.
+
+    Raises ValueError for a relative URL without a base.
+    """
+    if prepared is not None:
+        address, headers = prepared[0], prepared[1]
+    else:
+        address, headers = url, headers_in(init)
+    absolute = public = address if has_scheme(address) else _absolute(address, transport.base)
+    if prepared is not None:
+        # What was added to the query may be a secret; where the request really goes is none.
+        path, _, query = absolute.partition("?")
+        given = url.partition("?")[2]
+        if query != given:
+            public = f"{path}?{given}" if given else path
+    if "@" in public:
+        public = public_url(public)
+    return OutgoingRequest(
+        transport,
+        absolute,
+        public,
+        init,
+        headers,
+        timeout,
+        shown=None if prepared is None or public == absolute else public,
+        stream=stream,
+        is_bare=is_bare,
+        missing_credential=prepared.missing if isinstance(prepared, Unsigned) else "",
+    )
 
 
 def _absolute(url: str, base: str) -> str:

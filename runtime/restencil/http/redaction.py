@@ -116,7 +116,7 @@ def redact_response(outgoing: OutgoingRequest, response: RawResponse) -> None:
 
 def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
     """Replaces the request of an error of the HTTP library by one that can be shown."""
-    if not isinstance(error, outgoing.sender.library.RequestError):
+    if not isinstance(error, outgoing.transport.library.RequestError):
         return
     try:
         request = error.request
@@ -127,7 +127,7 @@ def redact_error(outgoing: OutgoingRequest, error: BaseException) -> None:
 
 def _redacted_request(outgoing: OutgoingRequest, request: RawRequest) -> RawRequest:
     """A copy of a request as it may be shown; the request itself where it holds no secret."""
-    library, url = outgoing.sender.library, request.url
+    library, url = outgoing.transport.library, request.url
     if outgoing.shown is not None or url.userinfo:
         text = public_url(str(url))
         if outgoing.shown is not None:

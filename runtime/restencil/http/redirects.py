@@ -64,7 +64,7 @@ def follow_redirects(
 
     Raises NetworkError for a final response that is an error.
     """
-    library = outgoing.sender.library
+    library = outgoing.transport.library
     redirect = outgoing.init.get("redirect") or "follow"
     origin = origin_of(response.request.url)
     at_home = True

@@ -1,6 +1,6 @@
 """The transports that send the requests of endpoints: through which client, and with which credentials.
 
-`senders`, which needs the HTTP library, is imported by the first request, as that takes longer than all the rest.
+`exchange`, which needs the HTTP library, is imported by the first request, as that takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 from ..base.calls import USE
 from ..base.durations import Timeout, timeout_of
+from ..base.fork import reset_in_child
+from ..base.lazy_imports import asyncio
 from ..base.steps import Outcome, Steps, drive, drive_async
 from ..base.transport import (
     AwaitingClient,
@@ -29,6 +33,7 @@ from .cancellation import TracedTransport
 from .user_agent import NOBODY, Agent
 
 if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
     from typing import Self
 
     from ..base.abort import AbortSignal
@@ -36,15 +41,12 @@ if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
     from .auth import Ready
     from .library import AsyncClient, Client, Library, RawResponse
-    from .outgoing import Sender
-    from .senders import AsyncSender, SyncSender
+    from .outgoing import OutgoingRequest, SendingTransport
     from .streaming import StreamedResponse
 
 Headers: TypeAlias = dict[str, str]
 Prepare: TypeAlias = Preparation | Callable[[str, Headers], Any]
 """Gives the URL and the headers of a request as they are sent; under asyncio it may be a coroutine function."""
-
-S = TypeVar("S", bound="Sender")
 
 HTTP_VARIABLE: Final = "RESTENCIL_HTTP"
 """The environment variable that names the HTTP library where no argument does."""
@@ -55,11 +57,6 @@ class _HttpTransport(Transport):
 
     The library is that of the client; without one that of the name `http`, of the environment, or an installed one.
     """
-
-    _sender: Any
-
-    keeps_cookies = True
-    """Whether cookies of responses are kept here, so that those who share a client share none, or in the client."""
 
     request_id: str | None = None
     """The header in which the API names its requests, if it is none of the usual ones."""
@@ -74,6 +71,7 @@ class _HttpTransport(Transport):
         max_response_bytes: int | None,
         prepare: Prepare | None,
         agent: Agent,
+        keeps_cookies: bool,
     ) -> None:
         self._given: Any = client
         self._http = _chosen(http)
@@ -85,13 +83,14 @@ class _HttpTransport(Transport):
             raise ValueError(f"max_response_bytes is not negative: {max_response_bytes!r}")
         self.base_url = str(base_url)
         self.timeout: float | Timeout | None = None if timeout is None else timeout_of(timeout, "timeout")
-        self.max_response_bytes = max_response_bytes
+        self.limit = max_response_bytes
         self._prepare = prepare
-        self._agent = agent
+        self.agent = agent
         self._lock = threading.Lock()
         self._for_one_call = False
-        self._owner: Any = None
-        self._has_own_cookies = True
+        self._keeps_cookies = keeps_cookies
+        self._owner: Self | None = None
+        """Of a sibling, the transport that opens and closes the HTTP client."""
 
     def sibling(self, prepare: Prepare | None, *, own_cookies: bool) -> Self:
         """A transport over the same HTTP client, which this one closes, with other credentials.
@@ -101,37 +100,48 @@ class _HttpTransport(Transport):
         made = copy(self)
         made._prepare = prepare
         made._lock = threading.Lock()
-        made._owner, made._has_own_cookies = self, own_cookies
-        made._sender = None
+        made._owner = self
+        made._keeps_cookies = True
+        if own_cookies:
+            made.__dict__.pop("jar", None)
+        else:
+            made.__dict__["jar"] = self.jar
         return made
+
+    @cached_property
+    def jar(self) -> CookieJar | None:
+        """The cookies of the responses that came through here, so that those who share a client share no cookies.
+
+        None if the user's client keeps them itself.
+        """
+        from http.cookiejar import CookieJar
+
+        return CookieJar() if self._keeps_cookies else None
+
+    @property
+    def owns_client(self) -> bool:
+        """Whether the HTTP client was opened here."""
+        return self._given is None
+
+    @property
+    def base(self) -> str:
+        """The base of relative URLs: that of the transport, else that of the user's client."""
+        return self.base_url or str(getattr(self._given, "base_url", ""))
 
     def absolute(self, url: str) -> str:
         """The absolute URL of one that may be relative; it stays so without a base URL here or in the user's client."""
-        base = self.base_url or str(getattr(self._given, "base_url", ""))
+        base = self.base
         return joined(base, url) if base and not has_scheme(url) else url
 
-    def _library(self) -> Library:
-        """The library that requests go through. Raises ImportError where it is not installed."""
+    @cached_property
+    def library(self) -> Library:
+        """The library that requests go through. Raises ImportError if it is not installed."""
         from .library import library_named, library_of
+        from .redaction import watch_loggers
 
-        return library_named(self._http) if self._given is None else library_of(self._given)
-
-    def _made(self, kind: Callable[..., S]) -> S:
-        """The sender of this transport: a new one, or one over the client of the transport that owns it."""
-        if self._owner is None:
-            made = kind(
-                self._library(),
-                self._given,
-                self.base_url,
-                self.max_response_bytes,
-                self._agent,
-                keeps_cookies=self.keeps_cookies,
-            )
-        else:
-            owner = self._owner._ready_sender()
-            made = owner.sibling() if self._has_own_cookies else owner
-        made.request_id = self.request_id
-        return made
+        found = library_named(self._http) if self._given is None else library_of(self._given)
+        watch_loggers(found)
+        return found
 
     def _placed(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """The request at the place of the client's API, with what the client gives all its requests."""
@@ -165,6 +175,22 @@ class _HttpTransport(Transport):
     def _send(self, url: str, init: Mapping[str, Any], prepared: Any, timeout: Any, stream: bool) -> Any:
         """The response to a request that is ready to go out, or an awaitable of it."""
         raise NotImplementedError
+
+    def _outgoing(
+        self,
+        url: str,
+        init: Mapping[str, Any],
+        prepared: Ready | None,
+        timeout: float | Timeout | None,
+        *,
+        stream: bool = False,
+        is_bare: bool = False,
+    ) -> OutgoingRequest:
+        from .outgoing import outgoing_request
+
+        # pyright does not see that a cached property is a property.
+        this = cast("SendingTransport", self)
+        return outgoing_request(this, url, init, prepared, timeout, stream=stream, is_bare=is_bare)
 
     def _limit(self, init: Mapping[str, Any], timeout: float | Timeout | None) -> float | Timeout | None:
         """The timeout of a request: its own, that of the endpoint, or that of the transport."""
@@ -237,6 +263,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
         agent: Agent = NOBODY,
+        keeps_cookies: bool = True,
         scheduler: Scheduler | None = None,
         for_one_call: bool = False,
     ) -> None:
@@ -248,23 +275,34 @@ class SyncTransport(_HttpTransport, BlockingTransport):
             max_response_bytes=max_response_bytes,
             prepare=prepare,
             agent=agent,
+            keeps_cookies=keeps_cookies,
         )
         self._scheduler = scheduler
-        self._sender: SyncSender | None = None
+        self._opened: Client | None = None
         self._for_one_call = for_one_call
+        reset_in_child.add(self)
+
+    def forked(self) -> None:
+        """Lets go of an opened client in a forked process, as its connections belong to the parent."""
+        self._lock = threading.Lock()
+        if self._opened is not None:
+            _inherited.append(self._opened)
+            self._opened = None
 
     @property
     def client(self) -> Client:
         """The client that requests go through."""
-        return self._ready_sender().client
-
-    def _ready_sender(self) -> SyncSender:
-        from .senders import SyncSender
-
+        if self._given is not None:
+            given: Client = self._given
+            return given
+        if self._owner is not None:
+            return self._owner.client
         with self._lock:
-            if self._sender is None:
-                self._sender = self._made(SyncSender)
-            return self._sender
+            if self._opened is None:
+                from .deadlines import open_client
+
+                self._opened = open_client(self.library)
+            return self._opened
 
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
@@ -290,24 +328,28 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        sender = self._sender or self._ready_sender()
-        outgoing = sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
+        from .exchange import send
+
+        outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
         signal = cast("AbortSignal | None", init.get("signal"))
         if signal is None:
-            return sender.send(outgoing, self)
-        response = AbortableRequest(lambda: sender.send(outgoing, self), signal, self._scheduler).wait()
+            return send(self.client, outgoing)
+        response = AbortableRequest(lambda: send(self.client, outgoing), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
     def send_bare(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        sender = self._sender or self._ready_sender()
-        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
+        from .exchange import send
+
+        return send(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
-        if self._sender is not None:
-            self._sender.close()
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -335,6 +377,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         max_response_bytes: int | None = None,
         prepare: Prepare | None = None,
         agent: Agent = NOBODY,
+        keeps_cookies: bool = True,
     ) -> None:
         super().__init__(
             client,
@@ -344,21 +387,25 @@ class AsyncTransport(_HttpTransport, TracedTransport):
             max_response_bytes=max_response_bytes,
             prepare=prepare,
             agent=agent,
+            keeps_cookies=keeps_cookies,
         )
-        self._sender: AsyncSender | None = None
+        self._opened: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
     @property
     def client(self) -> AsyncClient:
         """The client that requests go through: the user's, or one for the running loop: connections belong to one."""
-        return self._ready_sender().client
+        if self._given is not None:
+            given: AsyncClient = self._given
+            return given
+        if self._owner is not None:
+            return self._owner.client
+        loop = asyncio.get_running_loop()
+        opened = self._opened.get(loop)
+        if opened is None:
+            from .deadlines import open_async_client
 
-    def _ready_sender(self) -> AsyncSender:
-        from .senders import AsyncSender
-
-        with self._lock:
-            if self._sender is None:
-                self._sender = self._made(AsyncSender)
-            return self._sender
+            opened = self._opened[loop] = open_async_client(self.library)
+        return opened
 
     def send(
         self, url: str, init: Mapping[str, Any], *, timeout: float | Timeout | None = None, stream: bool = False
@@ -389,8 +436,10 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        sender = self._sender or self._ready_sender()
-        sending = sender.send(sender.outgoing(url, init, prepared, self._limit(init, timeout), stream=stream), self)
+        from .exchange import send_async
+
+        outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
+        sending = send_async(self.client, outgoing)
         signal = cast("AbortSignal | None", init.get("signal"))
         return sending if signal is None else _unless_aborted(sending, signal)
 
@@ -398,13 +447,15 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         self, url: str, init: Mapping[str, Any], timeout: float | Timeout
     ) -> Coroutine[Any, Any, RawResponse]:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        sender = self._sender or self._ready_sender()
-        return sender.send(sender.outgoing(url, init, None, timeout, is_bare=True), self)
+        from .exchange import send_async
+
+        return send_async(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
-        if self._sender is not None:
-            await self._sender.aclose()
+        opened = None if self._owner is not None else self._opened.pop(asyncio.get_running_loop(), None)
+        if opened is not None:
+            await opened.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -428,10 +479,11 @@ def transport_for(client: object) -> SyncTransport | AsyncTransport:
         return SyncTransport(for_one_call=True)
     from .library import is_asynchronous
 
-    transport = (
-        AsyncTransport(cast("AwaitingClient", client))
-        if is_asynchronous(client)
-        else SyncTransport(cast("BlockingClient", client))
-    )
-    transport.keeps_cookies = False  # several endpoints that are called directly are one user's, as the client is
-    return transport
+    # Several endpoints that are called directly are one user's, as the client is, which keeps their cookies.
+    if is_asynchronous(client):
+        return AsyncTransport(cast("AwaitingClient", client), keeps_cookies=False)
+    return SyncTransport(cast("BlockingClient", client), keeps_cookies=False)
+
+
+_inherited: Final[list[Client]] = []
+"""Clients of a parent process: kept, so that nothing closes them here."""

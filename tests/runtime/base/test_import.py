@@ -22,7 +22,7 @@ HEAVY = (
     "httpx2",
     "orjson",
     "restencil.http.build",
-    "restencil.http.senders",
+    "restencil.http.exchange",
     "restencil.cache.explanation",
     "restencil.client.live",
     "restencil.client.paging",
