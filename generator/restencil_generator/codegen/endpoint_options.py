@@ -121,9 +121,9 @@ def endpoint_options(endpoint: d.Endpoint, resource: d.Resource, scope: Scope, s
 def differing(
     wanted: OptionValues, shared: OptionValues, endpoint: d.Endpoint, base: OptionValues | None = None
 ) -> OptionValues:
-    """The options that an endpoint writes: all that are not as its class has them.
+    """The options that an endpoint writes: all that differ from those of its class.
 
-    `base` are the options of the endpoint that it extends: what differs there is written too.
+    `base` are the options of the endpoint that it extends; what differs from the class there is written too.
     """
     found = {name: value for name, value in wanted.items() if value != shared.get(name)}
     if base is not None:
@@ -356,7 +356,7 @@ def _keywords(endpoint: d.Endpoint) -> Iterable[d.Field]:
 def sender_of(endpoint: d.Endpoint) -> d.Endpoint | None:
     """The endpoint whose body the options describe: itself, or for a list the first list operation that has one.
 
-    What has a body of its own there has options of its own.
+    A list operation with its own body has its own options.
     """
     sending = [one for one in (endpoint, *endpoint.extenders.values()) if one.has_body]
     return next((one for one in sending if one is endpoint or "body" not in one.written), next(iter(sending), None))

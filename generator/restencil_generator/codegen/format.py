@@ -1,8 +1,7 @@
-"""Text as black lays it out: in this process or in workers, in one fixed mode, with no configuration read from
-anywhere.
+"""Formats code with black, in this process or in workers, in one fixed mode and without reading any configuration.
 
-What the built-in templates give is laid out so already (tests prove it), except where a line does not fit: of those
-files only the statements that hold such a line come here, and of what a user's templates give all of it.
+Modules of the built-in templates are laid out already (tests prove it). Only their statements with a line that is still
+too long are formatted here; modules of a user's templates are formatted as a whole.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from restencil_generator.codegen.layout import WIDTH, fits
 from restencil_generator.exceptions import Failure
 
 _MUCH: Final = 100_000
-"""From so many characters on, workers are worth their start."""
+"""The number of characters from which workers are worth starting."""
 
 _MODE: Final = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
 
 def format_text(text: str) -> str:
-    """The text as black lays it out. Raises `Failure` where it is no Python."""
+    """Formats a module. Raises `Failure` for text that is no Python."""
     try:
         return format_str(text, mode=_MODE)
     except InvalidInput as error:
@@ -34,14 +33,14 @@ def format_text(text: str) -> str:
 
 
 def format_all(texts: Mapping[str, str]) -> dict[str, str]:
-    """Each text as black lays it out, by the same names."""
+    """Formats each text; the result has the same names."""
     return dict(zip(texts, _formatted(list(texts.values())), strict=True))
 
 
 def format_statements(texts: Mapping[str, str]) -> dict[str, str]:
-    """Each text with the statements laid out by black that hold a line which does not fit, by the same names.
+    """Formats the statements of each text that have a line which is too long; the result has the same names.
 
-    All else has to be laid out so already; then this is what black makes of the whole, in a tenth of the time ("the
+    If everything else is laid out already, the result is that of formatting the whole, in a tenth of the time ("the
     package of 1,200 operations").
     """
     spans = {name: list(_spans(text)) for name, text in texts.items()}
@@ -60,7 +59,7 @@ def format_statements(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spans(text: str) -> Iterable[tuple[int, int]]:
-    """The first line of each statement that holds a line which does not fit, and the line behind it, counted from 0."""
+    """Where each statement with a line that is too long starts and ends: line numbers from 0, the end excluded."""
     long = [number for number, line in enumerate(text.split("\n")) if not fits(line)]
     for statement in ast.parse(text).body:
         decorators = getattr(statement, "decorator_list", [])

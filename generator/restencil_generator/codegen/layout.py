@@ -1,4 +1,4 @@
-"""Breaks lines of rendered code that are too long: one item per line, with a comma behind each.
+"""Breaks lines of rendered code that are too long: one item per line, each with a trailing comma.
 
 Templates write a statement on one line. Code that is laid out here is code that black leaves alone (tests prove it), in
 a tiny part of the time. What stays too long is left to black. The widths are those of black's defaults.
@@ -78,7 +78,7 @@ def _lines_of_literals(tree: ast.Module) -> set[int]:
 
 
 class _Shape(NamedTuple):
-    """Where a line can be broken: behind its assignment, and at pairs of brackets of the outermost level."""
+    """Where a line can be broken: after its assignment, and at pairs of outermost brackets."""
 
     value: int
     brackets: list[tuple[int, int]]
@@ -123,7 +123,7 @@ def _is_annotation(text: str) -> bool:
 
 
 def _shape(text: str) -> _Shape | None:
-    """Where a line can be broken; None where it is no whole statement, or ends in a comment."""
+    """Where a line can be broken; None if it is no whole statement, or ends in a comment."""
     value, depth, start = 0, 0, 0
     brackets: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(text):

@@ -321,7 +321,7 @@ def _modules_of_entities(spec: d.Spec) -> dict[str, str]:
 
 
 def _error_data(spec: d.Spec, statuses: range, scope: Scope) -> str:
-    """The type of `data` of errors with these statuses; empty where nothing is known of it."""
+    """The type of `data` of errors with these statuses; empty if it is unknown."""
     known = set(shapes(spec, statuses))
     names = sorted({name for shape in known for name in shape}, key=natural)
     if not names:
@@ -333,15 +333,15 @@ def _error_data(spec: d.Spec, statuses: range, scope: Scope) -> str:
 
 
 def _own_prefixes(spec: d.Spec) -> list[str]:
-    """The URL prefixes that single endpoints have in place of the spec's."""
+    """The URL prefixes of single endpoints that are not the spec's."""
     prefixes = {one.url_prefix for resource in spec.resources.values() for _, one in resource.all_endpoints()}
     return sorted(prefixes - {spec.url_prefix, ""})
 
 
 def _nested(spec: d.Spec) -> frozenset[str]:
-    """The entities whose bodies lead to no more than some others.
+    """The entities whose bodies lead to at most `_REACH` others.
 
-    Type checkers follow TypedDicts that hold TypedDicts to the end; in a tangle of some hundred they give up.
+    Type checkers expand TypedDicts inside of TypedDicts completely, and give up if some hundred refer to each other.
     """
     inner = {
         name: {
@@ -356,7 +356,7 @@ def _nested(spec: d.Spec) -> frozenset[str]:
 
 
 def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
-    """Whether no more than `most` names are reached from a name."""
+    """Whether at most `most` names are reached from a name."""
     found, waiting = {name}, [name]
     while waiting and len(found) <= most:
         new = inner.get(waiting.pop(), set()) - found
@@ -366,7 +366,7 @@ def _reaches(name: str, inner: Mapping[str, set[str]], most: int) -> bool:
 
 
 def _check_modules(spec: d.Spec) -> None:
-    """Raises where two things would be one attribute of the package, or one file."""
+    """Raises `Failure` if two things would be the same attribute of the package, or the same file."""
     seen: dict[str, str] = {}
     for resource in spec.resources.values():
         module = module_of(resource)

@@ -1,7 +1,7 @@
-"""Modules of a plan as text, through Jinja templates: the built-in ones, or a user's own in their place.
+"""Renders modules with Jinja templates: the built-in ones, or a user's.
 
 A user's template replaces the built-in one of the same name; `{% extends "builtin/resource.py.jinja" %}` keeps it and
-replaces blocks. Each says the version of the context it was written for: `{# restencil-context: 3 #}`.
+replaces blocks. Its first line is the version of the context it was written for: `{# restencil-context: 3 #}`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SUFFIX: Final = ".jinja"
 
 
 class Renderer:
-    """Renders modules. Making one raises `Failure` if a user's template has no version or another one."""
+    """Renders modules. Raises `Failure` for a user's template without the current version of the context."""
 
     def __init__(self, templates: Path | None = None, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
         self._own = None if templates is None else _checked(templates)
@@ -51,22 +51,22 @@ class Renderer:
 
     @property
     def custom(self) -> bool:
-        """Whether a user's templates take part."""
+        """Whether a user's templates are used."""
         return self._own is not None
 
     def user_template(self, module: Module) -> str:
-        """The template of the user's that a module was rendered with, or all that may have been; empty for none."""
+        """The user's template that a module was rendered with, or all that may have been used; empty for none."""
         if self._own is None:
             return ""
         own = sorted(path.relative_to(self._own).as_posix() for path in self._own.rglob(f"*{_SUFFIX}"))
         return str(self._own / module.template) if module.template in own else f"{self._own} ({', '.join(own)})"
 
     def render(self, module: Module) -> str:
-        """The text of a module. Raises `Failure` that shows the line of the template where a user's own fails."""
+        """Renders a module. Raises `Failure` with the line at which a user's template fails."""
         return self.fill(module.template, module.path, module=module)
 
     def fill(self, template: str, path: str, **values: object) -> str:
-        """The text of the file at a path, from a template and its variables. Raises `Failure` as `render` does."""
+        """Renders a template with variables; `path` is that of the file. Raises `Failure` as `render` does."""
         try:
             return self._environment.get_template(template).render(values)
         except jinja2.TemplateSyntaxError as error:
@@ -89,26 +89,22 @@ class Renderer:
 
 def _checked(templates: Path) -> Path:
     if not templates.is_dir():
-        raise Failure(f"{templates}: is no folder of templates")
+        raise Failure(f"{templates}: is not a folder. Pass a folder of templates")
     known = {path.name for path in _folder().glob(f"*{_SUFFIX}")}
     found = sorted(path for path in templates.rglob(f"*{_SUFFIX}"))
     if not any(path.parent == templates and path.name in known for path in found):
-        raise Failure(
-            f"{templates}: replaces no template; a template there has the name of a built-in one: "
-            f"{', '.join(sorted(known))}"
-        )
+        raise Failure(f"{templates}: has no template with the name of a built-in one: {', '.join(sorted(known))}")
     for path in found:
         version = _VERSION.match(read_regular(path).decode("utf-8"))
         if version is None:
             raise Failure(
-                f"{path}:1: does not say which context it was written for; let it begin with "
+                f"{path}:1: has no context version. Make this the first line: "
                 f"{{# restencil-context: {CONTEXT_VERSION} #}}"
             )
         if int(version[1]) != CONTEXT_VERSION:
             raise Failure(
-                f"{path}:1: was written for version {version[1]} of the context, and this restencil gives version "
-                f"{CONTEXT_VERSION}; adapt it (CONTEXT.md of restencil_templates says what it gets) and raise "
-                "the number"
+                f"{path}:1: was written for version {version[1]} of the context, and this restencil has version "
+                f"{CONTEXT_VERSION}. Adapt the template to CONTEXT.md of restencil_templates and update the number"
             )
     return templates
 

@@ -1,7 +1,7 @@
 """The class of a resource: its options, its members with their signatures, and the options of each member.
 
 The class line has the options that all members share. A member's decorator has its method, its path and every option
-that is not the class's; what a list passes on to `push` and the like is not repeated.
+that is not the class's; what `push` and the like inherit from their list is not repeated.
 """
 
 from __future__ import annotations

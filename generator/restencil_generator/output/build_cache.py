@@ -1,9 +1,9 @@
-"""What specs gave in earlier runs, so that a `generate` that changes nothing need not load and render them again.
+"""Caches results of earlier runs, so that a `generate` that changes nothing loads and renders nothing.
 
-An entry belongs to the bytes of a spec, of every file in the folder of templates, and of the generator itself; it holds
-the manifest of the package. Where a package on disk has that manifest, and its files are as the manifest says,
-`generate` has nothing to do. An entry is never the source of a file: when anything differs, everything is made anew.
-`check` asks no entry: its answer comes from the files alone.
+The key of an entry is a digest of the spec, of every file in the folder of templates, and of the generator itself; its
+value is the manifest of the package. If a package on disk has that manifest, and its files match it, `generate` has
+nothing to do. An entry is never the source of a file: if anything differs, everything is generated anew. `check` does
+not use the cache.
 
 The entries are in the user's cache folder; `RESTENCIL_CACHE_DIR` names another one, or none when it is empty. In CI
 (`CI=true`) there is none.
@@ -33,16 +33,16 @@ _ENTRY: Final = re.compile(rf"[0-9a-f]{{64}}{re.escape(_SUFFIX)}")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """What a spec gave: the name of its package, and the text of the manifest."""
+    """The result of a run: the name of the package, and the text of its manifest."""
 
     package: str
     manifest: str
 
 
 def key_of(spec: Path, templates: Path | None) -> str | None:
-    """The name of the entry for a spec as it is now; None where it cannot be read, which the loader will tell.
+    """The name of the entry for the current state of a spec; None if it cannot be read, which the loader reports.
 
-    None also for a spec that is no file: what comes through a pipe can be read once, by the loader.
+    None also for a spec that is no regular file: the loader alone reads a pipe, as that is possible only once.
     """
     if _folder() is None:
         return None
@@ -62,7 +62,7 @@ def key_of(spec: Path, templates: Path | None) -> str | None:
 
 
 def lookup(key: str) -> Entry | None:
-    """The entry of that name, None where there is none."""
+    """The entry of that name, None if there is none."""
     folder = _folder()
     if folder is None:
         return None
@@ -90,7 +90,7 @@ def remember(key: str, entry: Entry) -> None:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a file has a name that is given here: the folder may be one that others use too."""
+    """Whether a file has a name of this cache: others may use the folder too."""
     return _ENTRY.fullmatch(name) is not None or name.startswith(_NEW)
 
 

@@ -1,8 +1,8 @@
-"""What differs between a package and its folder, file by file, and why. Nothing here writes.
+"""Compares a package with its folder, file by file, with the cause of each difference. Writes nothing.
 
-The rule of ownership: only files that the manifest lists, and that are as the manifest says, are ours to replace or
-remove. A file edited by hand is refused (`--force` overrides), a file of somebody else is always refused where a
-generated one has to stand, and left alone everywhere else.
+Ownership: only files that the manifest lists, and that match it, may be replaced or removed. Writing is rejected for a
+file that was edited by hand (`--force` overrides), and always for a foreign file in the place of a generated one; other
+foreign files are left alone.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _REASONS: dict[Cause, str] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Difference:
-    """One file that is not what the spec gives.
+    """One file that differs from what the spec gives.
 
     `path` is relative to the package; `current` is what is on disk (None: no file), `expected` what belongs there
     (None: nothing). `owned` says whether publication may replace or remove the file without `--force`.
@@ -71,7 +71,7 @@ class Difference:
 
     @property
     def shown(self) -> str:
-        """The path, and the line behind it where there is one to look at."""
+        """The path, with the line if there is one to look at."""
         return f"{self.path}:{self.line}" if self.line else self.path
 
     @property
@@ -87,14 +87,14 @@ class Difference:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest in a folder; an empty one where there is none that can be used."""
+    """The manifest in a folder; an empty one if there is no usable one."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError, UnicodeDecodeError):
         return Manifest.parse(read_regular(directory / MANIFEST).decode("utf-8")) or Manifest()
     return Manifest()
 
 
 def read_text(directory: Path, path: str) -> str | None:
-    """The text of a file in a folder; None where there is none, or none that is text."""
+    """The text of a file in a folder; None if there is no file, or it is no text."""
     try:
         return read_regular(directory / path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -102,7 +102,7 @@ def read_text(directory: Path, path: str) -> str | None:
 
 
 def compare(package: Package, directory: Path) -> list[Difference]:
-    """What is not as the spec gives it in the folder of a package, by path, each with its cause. Writes nothing."""
+    """The differences between a package and its folder, by path. Writes nothing."""
     for place in (directory, *directory.parents):
         if place.exists():
             if not place.is_dir():
@@ -119,7 +119,7 @@ def compare(package: Package, directory: Path) -> list[Difference]:
 
 
 def _with_manifest_renamed(found: list[Difference]) -> list[Difference]:
-    """The differences, where the manifest differs for no other reason than that the spec's file has another name."""
+    """The differences, with that of the manifest as `RENAMED` if the name of the spec's file is the only change."""
     names = next((one.names for one in found if one.cause is Cause.RENAMED), "")
     changed = [one for one in found if one.cause is Cause.GENERATOR_CHANGED]
     if not names or any(one.path != MANIFEST for one in changed):
@@ -128,7 +128,7 @@ def _with_manifest_renamed(found: list[Difference]) -> list[Difference]:
 
 
 def as_recorded(directory: Path, manifest: str) -> int | None:
-    """How many files a folder owns, if it has exactly this manifest and they are as it says; else None."""
+    """The number of owned files in a folder that has exactly this manifest and matches it; else None."""
     recorded = Manifest.parse(manifest)
     if recorded is None or read_text(directory, MANIFEST) != manifest:
         return None
@@ -140,7 +140,7 @@ def as_recorded(directory: Path, manifest: str) -> int | None:
 
 
 def orphan_package(directory: Path) -> Difference | None:
-    """The difference that a folder is where it holds a package; None where it holds none."""
+    """The difference for a folder that holds a package without a spec; None for any other folder."""
     text = read_text(directory, MANIFEST)
     manifest = None if text is None else Manifest.parse(text)
     if manifest is None or not manifest.spec:
@@ -150,12 +150,12 @@ def orphan_package(directory: Path) -> Difference | None:
 
 
 def refused(differences: Sequence[Difference], *, force: bool = False) -> list[Difference]:
-    """Those differences that publication must not overwrite; with `force` only foreign files."""
+    """The differences that must not be overwritten; with `force` only foreign files."""
     return [found for found in differences if not (found.owned or (force and found.cause is not Cause.FOREIGN))]
 
 
 def remedy(differences: Sequence[Difference], them: str = "them") -> str:
-    """What the user does about differences: `generate`, with `--force` where files were edited, or move files away."""
+    """How to resolve differences: `generate`, with `--force` if files were edited, or move files away."""
     if any(found.cause is Cause.FOREIGN for found in differences):
         return "move what is foreign away, then `restencil generate`"
     if any(found.cause is Cause.ORPHAN_PACKAGE for found in differences):
@@ -164,7 +164,7 @@ def remedy(differences: Sequence[Difference], them: str = "them") -> str:
 
 
 def findings(differences: Sequence[Difference], directory: Path) -> list[Problem]:
-    """Differences as problems of the files in a folder, for the formats in which problems are printed."""
+    """Differences as diagnostics of the files in a folder."""
     return [
         Problem(
             found.cause.value.replace(" ", "-"),
@@ -226,7 +226,7 @@ def _difference(path: str, package: Package, directory: Path, manifest: Manifest
 
 
 def _conflict(current: bytes) -> int:
-    """The number of the first line with a marker of a merge conflict; 0 where there is none."""
+    """The number of the first line with a marker of a merge conflict; 0 if there is none."""
     lines = enumerate(current.decode("utf-8", "replace").split("\n"), 1)
     return next((number for number, line in lines if is_conflict_marker(line)), 0)
 
@@ -237,7 +237,7 @@ def _plain(content: bytes) -> bytes:
 
 
 def _renamed(current: bytes, expected: str | None) -> str | None:
-    """The two names of the spec's file where two texts differ in nothing else."""
+    """The old and the new name of the spec's file if two texts differ in nothing else."""
     before, _, rest = current.decode("utf-8", "replace").replace("\r\n", "\n").partition("\n")
     after, _, wanted = (expected or "").partition("\n")
     old, new = spec_named_in(before), spec_named_in(after)
@@ -245,7 +245,7 @@ def _renamed(current: bytes, expected: str | None) -> str | None:
 
 
 def _cause(current: bytes, expected: str | None, recorded: str | None, same_spec: bool) -> tuple[Cause, bool]:
-    """The cause for a file that is there and differs, and whether it is owned and unmodified."""
+    """The cause for an existing file that differs, and whether it is owned and unmodified."""
     plain = _plain(current)
     if recorded is not None and recorded in (digest(current), digest(plain)):
         if expected is None:
@@ -261,7 +261,7 @@ def _cause(current: bytes, expected: str | None, recorded: str | None, same_spec
 
 
 def _manifest_difference(current: bytes, manifest: Manifest, same_spec: bool, package: Package) -> Difference:
-    """The manifest itself may always be replaced: it says what is owned, and owns nothing of anybody."""
+    """The difference of the manifest itself, which may always be replaced."""
     expected = package.files[MANIFEST]
     if _plain(current) == expected.encode("utf-8"):
         cause = Cause.FORMATTING

@@ -1,4 +1,4 @@
-"""What a package is made of, and its manifest: the list of what restencil owns in a folder.
+"""A package and its manifest: the list of the files that restencil owns in a folder.
 
 The manifest has the format of `sha256sum -c` with comments:
 
@@ -35,14 +35,14 @@ def digest(content: bytes | str) -> str:
 
 
 def spec_named_in(line: str) -> str | None:
-    """The name of the spec's file in the first line of a generated file; None where it is no such line."""
+    """The name of the spec's file in the first line of a generated file; None for any other line."""
     found = _HEADER_LINE.fullmatch(line)
     return None if found is None else found[1]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the manifest of a package says: the spec it was made from and the files it owns."""
+    """The manifest of a package: the digest of its spec and of the files that it owns."""
 
     spec: str = ""
     digests: Mapping[str, str] = dataclasses.field(default_factory=dict[str, str])
@@ -57,9 +57,9 @@ class Manifest:
 
     @classmethod
     def parse(cls, text: str) -> Manifest | None:
-        """A manifest from its text; None when a line is not one of a manifest (a merge conflict, say).
+        """Parses a manifest; None if a line does not belong in one (a merge conflict, say).
 
-        A path that leads out of the package makes the whole manifest unusable: what it names must never be touched.
+        A path that leads out of the package makes the whole manifest unusable: such a file must never be touched.
         """
         spec = ""
         digests: dict[str, str] = {}

@@ -26,10 +26,11 @@ def build(
     read: Callable[[str], str | None] = lambda path: None,
     progress: Progress = lambda done, total: None,
 ) -> Package:
-    """The package of a spec; `source` is the spec's path as messages show it.
+    """Builds the package of a spec; `source` is the spec's path as messages show it.
 
-    `known` is the manifest of the package that is there and `read` gives the text of a file of it (None: none): what
-    was formatted already is not formatted again. Raises `Failure` where a user's template fails or gives no Python.
+    `known` is the manifest of the existing package and `read` gives the text of a file of it (None: no file): what was
+    formatted before is not formatted again. Raises `Failure` if a user's template fails, gives no Python, or loses
+    something.
     """
     renderer = Renderer(templates)
     modules = plan(spec)
@@ -48,7 +49,7 @@ def build(
 def _formatted(
     rendered: Mapping[str, str], known: Manifest, read: Callable[[str], str | None], *, every: bool
 ) -> dict[str, str]:
-    """The texts as black wants them, in the order given."""
+    """The formatted texts, in the given order."""
     files: dict[str, str] = {}
     pending: dict[str, str] = {}
     for path, text in rendered.items():

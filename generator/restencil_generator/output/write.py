@@ -1,8 +1,8 @@
-"""A package is put in its folder in one step, touching no file that would not change.
+"""Writes a package into its folder in one step, and touches no file that would not change.
 
 Publication builds the whole folder beside the old one, with hard links to everything that stays, and then exchanges the
-two folders in one system call. Whoever looks, at any moment, also after a kill, sees the old package or the new one.
-Where the system cannot exchange folders, files are replaced one by one, each atomically, the manifest last.
+two folders in one system call. At any moment, also after a kill, readers see either the old package or the new one.
+If the system cannot exchange folders, files are replaced one by one, each atomically, the manifest last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from restencil_generator.output.manifest import MANIFEST, Package
 
 
 class Refused(Failure):
-    """Raised instead of writing when files would be lost that restencil does not own.
+    """Raised instead of writing if files would be lost that restencil does not own.
 
     `differences` are those that prevent it, by the folder of their package.
     """
@@ -52,7 +52,7 @@ def _refusal(directory: Path, differences: Sequence[Difference]) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Published:
-    """What publication did: paths written (new or changed) and removed, and how many were left as they were."""
+    """The result of writing: paths written (new or changed) and removed, and the number of unchanged files."""
 
     written: tuple[str, ...]
     removed: tuple[str, ...]
@@ -60,10 +60,10 @@ class Published:
 
 
 def publish(package: Package, directory: Path, *, force: bool = False) -> Published:
-    """Makes the folder exactly what the spec gives, all at once, touching no file that would not change.
+    """Makes the folder exactly what the spec gives, all at once, and touches no file that would not change.
 
-    Raises `Refused` when a file would be lost that restencil does not own, `Failure` when the folder is a file. Two
-    publications of one folder at a time wait for each other.
+    Raises `Refused` if a file would be lost that restencil does not own, `Failure` if the folder is a file. Two
+    processes that write to one folder wait for each other.
     """
     target = directory.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -109,9 +109,9 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def _link_tree(source: Path, copy: Path, left_out: set[str]) -> None:
-    """Repeats a folder with hard links to its files (copies where links are not to be had).
+    """Repeats a folder with hard links to its files (copies if links are not possible).
 
-    Left out are the named paths and their compiled files, which might otherwise be taken for those of the new text.
+    The named paths are left out with their compiled files, which might otherwise be used for the new text.
     """
     stems = {str(Path(path).parent / Path(path).stem) for path in left_out}
     for folder, names, files in os.walk(source):
@@ -143,7 +143,7 @@ def _link(source: Path, copy: Path) -> None:
 
 
 def _exchange(fresh: Path, target: Path) -> bool:
-    """Exchanges two folders in one step; False where the system or the file system cannot."""
+    """Exchanges two folders in one step; False if the system or the file system cannot."""
     if os.name != "posix":
         return False
     libc = ctypes.CDLL(None)
@@ -158,7 +158,7 @@ def _exchange(fresh: Path, target: Path) -> bool:
 
 
 def _rescue(old: Path, target: Path, generated: set[str]) -> None:
-    """Carries over what somebody else wrote into the old folder while the new one was being built."""
+    """Moves files into the new folder that others wrote into the old one meanwhile."""
     for folder, _, files in os.walk(old):
         for name in files:
             left = Path(folder) / name
@@ -187,7 +187,7 @@ def _leftover_prefix(target: Path) -> str:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Removes what a killed run left beside the package; called under the lock, so it belongs to nobody alive."""
+    """Removes what a killed run left beside the package; called under the lock, so that no other run uses it."""
     for left in target.parent.glob(f"{_leftover_prefix(target)}*"):
         shutil.rmtree(left, ignore_errors=True)
 
@@ -196,7 +196,7 @@ def _remove_leftovers(target: Path) -> None:
 def _lock(folder: Path) -> Generator[bool]:
     """Holds the one lock on a folder of packages; waits while another process holds it. Ends with the process.
 
-    False where the file system has no locks (some network mounts): the exchange of folders alone is whole either way.
+    False if the file system has no locks (some network mounts): the exchange of folders alone is whole either way.
     """
     if sys.platform == "win32":
         import msvcrt

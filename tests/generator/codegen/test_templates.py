@@ -113,10 +113,10 @@ def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        ("", "does not say which context it was written for; let it begin with {# restencil-context: 3 #}"),
+        ("", "has no context version. Make this the first line: {# restencil-context: 3 #}"),
         (
             "{# restencil-context: 99 #}",
-            "was written for version 99 of the context, and this restencil gives version 3",
+            "was written for version 99 of the context, and this restencil has version 3",
         ),
     ],
 )
@@ -160,11 +160,9 @@ def test_a_template_that_gives_no_python_is_told(folder: Path) -> None:
 def test_a_folder_that_replaces_nothing_is_told(folder: Path) -> None:
     """A folder without a template that has the name of a built-in one is a slip."""
     (folder / "ressource.py.jinja").write_text(FIRST)
-    with pytest.raises(
-        Failure, match=r"replaces no template; a template there has the name of a built-in one: base\.py\.jinja"
-    ):
+    with pytest.raises(Failure, match=r"has no template with the name of a built-in one: base\.py\.jinja"):
         build(SPEC, "blog.yaml", templates=folder)
-    with pytest.raises(Failure, match=r"is no folder of templates"):
+    with pytest.raises(Failure, match=r"is not a folder. Pass a folder of templates"):
         build(SPEC, "blog.yaml", templates=folder / "nowhere")
 
 
