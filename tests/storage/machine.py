@@ -461,7 +461,8 @@ class World:
     def check(self) -> None:
         """When all is quiet, each process shows what the one in memory shows; so does a new one."""
         try:
-            assert self.differences() == []
+            found = self.differences()
+            assert found == [], found
         finally:
             self.close()
 

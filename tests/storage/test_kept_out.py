@@ -216,6 +216,7 @@ def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
     bench = Bench()
     c = bench.controller
     c.set_response(WORD, {"id": "1", "text": "old"}, id="1")
+    bench.clock.advance(1)
     now = bench.clock()
     told = Validators({}, "", "", None, stored=False)
     request = WORD.request(WORD.bind_args((), {"id": "1"}))

@@ -40,12 +40,12 @@ def model_of(cls: Any) -> EntityModel:
 
 def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.Left]:
     """What of a record comes back from a storage, and what was left out, by these classes of its table."""
-    return row_codec.row_value(TableRules(map(model_of, classes)).encode(dict(record)))
+    return row_codec.row_value(TableRules(map(model_of, classes)).encode(dict(record)))[:2]
 
 
 def result_value(data: bytes | None) -> Any:
     """What a result's JSON says, of which nobody said how long it is good."""
-    value, *said = row_codec.result_parts(data, TIMES)
+    value, *said, _ = row_codec.result_parts(data, TIMES)
     assert said == [None, None]
     return value
 
@@ -76,9 +76,9 @@ def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
 @given(some.lists(some.text(max_size=4)) | some.dictionaries(some.text(max_size=3), some.text(max_size=3)))
 def test_a_collection_comes_back_as_it_was(items: Any) -> None:
     """As a list or a map, and one of which only pages are known as such a one."""
-    value, _ = row_codec.row_value(row_codec.encode_collection(items))
+    value, *_ = row_codec.row_value(row_codec.encode_collection(items))
     partial = PartialKeys(items) if isinstance(items, list) else PartialEntries(items)
-    again, _ = row_codec.row_value(row_codec.encode_collection(partial))
+    again, *_ = row_codec.row_value(row_codec.encode_collection(partial))
     assert value == items and type(value) in (list, dict)
     assert again == items and type(again) is type(partial)
 
@@ -108,12 +108,12 @@ def test_nothing_under_a_key_is_told_from_null() -> None:
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
 def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) -> None:
     """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
-    data = row_codec.with_said(row_codec.encode_result(value), TIMES, terms)
-    assert row_codec.result_parts(data, TIMES) == (value, terms, None)
+    data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms)
+    assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, None)
     later = row_codec.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
     moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
     assert later == (*moments, terms.binds)
-    assert row_codec.result_parts(data, TIMES._replace(expires_at=1)) == (
+    assert row_codec.result_parts(data, TIMES._replace(expires_at=1))[:3] == (
         value,
         terms._replace(fresh_until=1),
         None,
@@ -125,8 +125,8 @@ def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) ->
 def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> None:
     """By the headers of the answer, and how many cells that wrote."""
     validator = row_codec.Validator({"etag": '"1"'}, 3)
-    data = row_codec.with_said(row_codec.encode_result(value), TIMES, terms, validator)
-    assert row_codec.result_parts(data, TIMES) == (value, terms, validator)
+    data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms, validator)
+    assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, validator)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_name_in_python_may_tell_a_secret() -> None:
 def test_further_names_are_secrets() -> None:
     """The name of the search parameter that a client is known by."""
     rules = TableRules([model_of(Plain)], frozenset({"appid"}))
-    assert row_codec.row_value(rules.encode({"id": 1, "app_id": "x"})) == ({"id": 1}, (("app_id",),))
+    assert row_codec.row_value(rules.encode({"id": 1, "app_id": "x"}))[:2] == ({"id": 1}, (("app_id",),))
     assert not rules.keeps("app_id") and rules.keeps("title")
 
 
@@ -411,8 +411,8 @@ def test_ids_of_one_process_are_in_no_list() -> None:
         author: Any = None
         tags: Any = ()
 
-    assert row_codec.row_value(row_codec.encode_collection(["1", "MISS-2-0", "3"])) == (["1", "3"], ())
-    partial, _ = row_codec.row_value(
+    assert row_codec.row_value(row_codec.encode_collection(["1", "MISS-2-0", "3"]))[:2] == (["1", "3"], ())
+    partial, *_ = row_codec.row_value(
         row_codec.encode_collection(PartialKeys(["MISS-2-0", {"id": "MISS-1-0", "schema": "x"}]))
     )
     assert partial == [] and type(partial) is PartialKeys

@@ -94,7 +94,12 @@ class Desk:
         found = self.storage.load([(table, pk)]).rows
         if not found:
             return None
-        return "gone" if found[0].value is None else json.loads(found[0].value)
+        if found[0].value is None:
+            return "gone"
+        value = json.loads(found[0].value)
+        if isinstance(value, dict):
+            value.pop("$whole", None)  # which response brought it whole is no part of it
+        return value
 
     def rows(self, table: str) -> dict[str, Any]:
         """All rows of a table."""

@@ -116,8 +116,7 @@ class _Effects:
 
     def _mark_lists(self, table: str, followed: Sized[Cell]) -> None:
         """All lists of an entity are stale but those that followed the change."""
-        self.stale.plain_lists.add(table)
-        self.stale.cells.update(listing.cell for listing in self._listings(table) if listing.cell not in followed)
+        mark_lists(self.stale, self._writer.underlying, table, followed=followed)
 
     def _mark_lists_of_nested(self, followed: Sized[Cell]) -> None:
         """The response may nest records of other entities that were not known: the change may have created them."""
@@ -128,10 +127,6 @@ class _Effects:
             )
             if is_new:
                 self._mark_lists(table, followed)
-
-    def _all_listings(self) -> Iterator[ListBinding]:
-        underlying = self._writer.underlying
-        return underlying.all_listings() if isinstance(underlying, Tables) else iter(())
 
     def _listings(self, table: str) -> list[ListBinding]:
         return self._writer.underlying.listings(table)
@@ -201,8 +196,8 @@ class _Effects:
     def _all(self) -> None:
         """The change names no record: it may have changed them all."""
         self.stale.tables.update(self.tables)
-        self.stale.lists.update(self.tables)
-        self.stale.plain_lists.update(self.tables)
+        for table in self.tables:
+            self._mark_lists(table, ())
         if self._siblings is not None:
             self.stale.resources.add(self._siblings.resource)
         if self._path is not None:
@@ -221,13 +216,14 @@ class _Effects:
         """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
         stale, (table, _) = self.stale, cell
         stale.cells.add(cell)
-        stale.plain_lists.add(table)
-        stale.cells.update(listing.cell for listing in self._listings(table) if listing.is_page)
+        left = {listing.cell for listing in self._listings(table)}
+        left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
+        mark_lists(stale, self._writer.underlying, table, followed=left)
         self._mark_below(cell)
 
     def _mark_below(self, cell: Cell) -> None:
         """Results under the path of a record that is gone, or may be, are stale; so are lists by its key."""
-        self.stale.cells.update(listing.cell for listing in self._all_listings() if _has_value(listing, cell[1]))
+        self.stale.arguments.add(cell[1])
         get = None if self._siblings is None else self._siblings.get_request(*cell)
         for path in (self._path, None if get is None else get.path):
             if path is not None:
@@ -251,7 +247,7 @@ class _Effects:
             stale.spared[own_key] = number
         for listing in self._followed(followed):
             meta = self._writer.underlying.key_meta(listing.key)
-            stale.spared[listing.key] = number if meta is None else meta.fetched_at
+            stale.spared[listing.key] = number if meta is None else meta.number
         for place in (path, *paths_above(path)):
             for cell in self._records_at(place):
                 if cell not in whole and cell not in gone:
@@ -271,18 +267,24 @@ def mark_record(stale: StaleSet, state: State, cell: Cell, *, existence: bool) -
     Without `existence` it is there as before, so that it stays in lists that have no filter.
     """
     stale.cells.add(cell)
-    stale.plain_lists.add(cell[0])
-    for listing in state.listings(cell[0]):
-        if existence or _has_filter(listing):
-            stale.cells.add(listing.cell)
+    mark_lists(stale, state, cell[0], filtered_only=not existence)
+
+
+def mark_lists(
+    stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[Cell] = ()
+) -> None:
+    """The lists of an entity are stale, whether they are known here or not, but those that `followed` a change."""
+    stale.plain_lists.add(table)
+    (stale.filtered_lists if filtered_only else stale.lists).add(table)
+    for listing in state.listings(table):
+        cell = listing.cell
+        if cell not in followed and (not filtered_only or _has_filter(listing)):
+            stale.cells.add(cell)
+        elif isinstance(state, Tables) and (meta := state.meta(*cell)) is not None:
+            stale.spared_lists[cell] = state.number(cell, meta)
 
 
 def _has_filter(listing: ListBinding) -> bool:
     """Whether a list has an argument that decides what is in it."""
     arguments = identity_of_text(listing.cell[1])
     return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)
-
-
-def _has_value(listing: ListBinding, pk: str) -> bool:
-    """Whether an argument of a list may be this primary key."""
-    return any(value == pk for value in identity_of_text(listing.cell[1]).values())

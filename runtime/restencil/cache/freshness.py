@@ -45,17 +45,20 @@ def is_error_fresh(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Whether nothing was changed since a request failed that may be why it failed."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
-    return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.fetched_at
+    return max(_result_mark(base, request), base.marks.of_errors(tables)).number < meta.number
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Whether a result is certainly as its own response brought it, without a look at what it is made of."""
-    rules, number = request.rules, meta.fetched_at
+    rules, number = request.rules, meta.number
     reach = rules.reach
     if reach is None or not meta.is_complete:
         return False
     latest = base.latest
-    if any(latest.get(table, 0) > number for table in reach.tables) or base.marks.newest_of(reach.tables) >= number:
+    if (
+        any(latest.get(table, 0) > meta.fetched_at for table in reach.tables)
+        or base.marks.newest_of(reach.tables) >= number
+    ):
         return False
     return _result_mark(base, request).number < number
 
@@ -76,7 +79,7 @@ def _judged(
     judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
-        own = judge.judge(meta.fetched_at, meta.expires_at, meta.brought)
+        own = judge.judge(meta.number, meta.expires_at, meta.brought)
         if own.expires_at >= now or not request.rules.strict:
             return own
     root = _root(base, request, stored)
@@ -211,7 +214,7 @@ class _Judge:
             meta = self._base.meta(table, pk)
             if meta is None:
                 return Freshness(STALE)
-            return self.judge(meta.fetched_at, meta.expires_at, EMPTY, root)
+            return self.judge(self._base.number(root, meta), meta.expires_at, EMPTY, root)
         number, expires_at = self._whole(root)
         if number == NEVER:
             return Freshness(STALE)
@@ -298,7 +301,7 @@ class _Judge:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH
-            number, expires_at = meta.fetched_at, meta.expires_at
+            number, expires_at = self._base.number(cell, meta), meta.expires_at
         mark = self._base.marks.of_list(cell, self._collections[cell[0]])
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
@@ -316,7 +319,7 @@ class _Judge:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH
-            return _Part(STALE, mark) if mark.number >= meta.fetched_at else _Part(meta.expires_at)
+            return _Part(STALE, mark) if mark.number >= self._base.number(cell, meta) else _Part(meta.expires_at)
         if stored is UNDEFINED or stored is INVALID:
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         whole, expires_at = self._whole(cell)
@@ -328,13 +331,8 @@ class _Judge:
         asked = self._base.key_meta(get.key)
         if asked is not None and getattr(asked.error, "status", None) in _GONE:
             # Requested first, what the result's own response says stands; else only that can tell what it refers to.
-            return _FRESH if asked.fetched_at < number else _Part(STALE, mark)
-        if (
-            asked is not None
-            and asked.error is None
-            and asked.fetched_at > mark.number
-            and asked.expires_at >= self._now
-        ):
+            return _FRESH if asked.number < number else _Part(STALE, mark)
+        if asked is not None and asked.error is None and asked.number > mark.number and asked.expires_at >= self._now:
             return _Part(asked.expires_at)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")

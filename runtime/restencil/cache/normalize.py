@@ -11,14 +11,14 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from ..base.logs import logger
-from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, is_dict, kind_of, same_json
-from ..schema.collection import append
+from ..base.values import INVALID, SCALARS, TUPLE, UNDEFINED, Meta, kind_of
 from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import is_partial, record_of
-from .completeness import merged_by_field, note_whole
+from .completeness import note_whole
+from .merge import Held, apply
 from .tables import EMPTY, Change, State, Tables
-from .write_set import Items, Joins, WriteSet
+from .write_set import EditList, MergeRecord, PutList, ReplaceRecord, WriteSet
 
 if TYPE_CHECKING:
     from ..schema.entity import EntitySchema
@@ -229,7 +229,10 @@ class Normalization:
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
         elif self.replaces and self.enclosing is None:
-            stored, meta = schema.replaced(before, self.underlying.meta(table, pk) or meta, record, meta)
+            held = Held(before, self.underlying.meta(table, pk) or meta)
+            replaced = apply(ReplaceRecord(schema, record), pk, held, meta)
+            assert replaced is not None
+            stored, meta, _ = replaced
             if self.brought is not None:
                 self.brought.replaces((table, pk))
         else:
@@ -240,18 +243,15 @@ class Normalization:
                 logger.warning("%s %s lacks the indexed field %r; it cannot be found by it", table, pk, name)
 
     def _merged(self, schema: EntityNode, pk: str, before: Any, record: dict[str, Any]) -> tuple[Any, Meta]:
-        """A record merged with the one that is stored, and its times: of each field, the later request counts."""
-        underlying, own = self.underlying, self.meta
-        times = underlying.meta(schema.table_key, pk) or own
-        stored, meta = schema.merged(before, times, record, own)
-        if before is INVALID or stored is INVALID:
-            return stored, meta
-        is_older = meta is times and own.fetched_at < times.fetched_at
-        if is_older and type(underlying) is Tables and not schema.has_merge:
-            merged = merged_by_field(underlying, schema, pk, own.fetched_at, record, record_of(before))
-            stored = stored if same_json(record_of(stored), merged) else schema.to_store(merged)
-        note_whole(self.change, self.rules, schema, pk, record, stored)
-        return stored, meta
+        """A record merged with the one that is stored, and its times."""
+        table, underlying, own = schema.table_key, self.underlying, self.meta
+        whole = underlying.whole(table, pk) if type(underlying) is Tables else None
+        held = Held(before, underlying.meta(table, pk) or own, whole)
+        merged = apply(MergeRecord(schema, record, self.rules), pk, held, own)
+        assert merged is not None
+        if merged.whole is not None and whole is not None:
+            note_whole(self.change, table, pk, merged.whole, merged.stored)
+        return merged.stored, merged.times
 
     def record_in_response(self, table: str, pk: str) -> Mapping[str, Any] | None:
         """A record as this response brought it; None where it brought none."""
@@ -300,29 +300,22 @@ class Normalization:
         """Replaces a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
         if self.brought is not None and not is_partial(items):
-            self.brought.did(Items(table, pk, items, is_page=False))
-        before = self.underlying.get(table, pk)
-        meta = self.meta
-        old_meta = self.underlying.meta(table, pk)
-        stored = items
-        if before is not UNDEFINED and before is not INVALID and old_meta is not None:
-            if is_partial(before) and not is_partial(items):
-                if meta.fetched_at < old_meta.fetched_at:
-                    # Its pages overtook the list: they extend it.
-                    stored, meta = extended(items, before), old_meta
-            elif meta.fetched_at < old_meta.fetched_at:
-                stored, meta = before, old_meta
-            elif same_json(before, items):
-                stored = before
+            self.brought.did(PutList(table, pk, items, is_page=False))
+        before, times = self.underlying.get(table, pk), self.underlying.meta(table, pk)
+        held = None if before is UNDEFINED or times is None else Held(before, times)
+        put = apply(PutList(table, pk, items, is_page=False), pk, held, self.meta)
+        assert put is not None
+        stored, meta, _ = put
         if stored is not before or meta is self.meta:
             (self.change.extended if is_partial(items) else self.change.answered)[table, pk] = schema
         self.change.write(table, pk, stored, meta)
+        self._keep_number(table, pk)
 
     def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
         """What is added to this collection is a page of it."""
         self.change.extended[table, pk] = schema
         if self.brought is not None:
-            self.brought.did(Items(table, pk, items, is_page=True))
+            self.brought.did(PutList(table, pk, items, is_page=True))
 
     def note_joins(
         self,
@@ -340,22 +333,30 @@ class Normalization:
         `told` makes `change` of records, before and after, of the entities in `moved`, which has those that are known.
         """
         if self.brought is not None:
-            self.brought.did(Joins(table, pk, accepts, change, refreshes, moved or {}, told))
+            self.brought.did(
+                EditList(table, pk, accepts, change, refreshes, moved or {}, told, keeps_times=self._keeps_times)
+            )
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:
         """Stores a collection that something was added to or taken from; its times become this action's."""
         self.change.collections.add(table)
         self.change.write(table, pk, changed, self._times_of_collection(table, pk))
+        self._keep_number(table, pk)
+
+    def _keep_number(self, table: str, pk: str) -> None:
+        """A list whose times stay was brought by the request that brought it before."""
+        underlying, times = self.underlying, self.change.times_of(table, pk)
+        if type(underlying) is Tables and times is underlying.meta(table, pk):
+            before = underlying.partial.get(table, EMPTY).get(pk)
+            if before is not None:
+                self.change.partial.setdefault(table, {})[pk] = before
+
+    @property
+    def _keeps_times(self) -> bool:
+        return self.rules is not None and self.rules.strict
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)
-        if old_meta is not None and self.rules is not None and self.rules.strict:
+        if old_meta is not None and self._keeps_times:
             return old_meta  # that something joined it makes no list fresher
         return old_meta if old_meta is not None and self.meta.fetched_at < old_meta.fetched_at else self.meta
-
-
-def extended(items: Any, later: Any) -> Any:
-    """A collection with the entries that its pages have beyond it."""
-    if is_dict(items):
-        return {**items, **later}
-    return append(items, later)

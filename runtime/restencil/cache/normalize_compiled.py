@@ -21,7 +21,7 @@ from ..schema.entity import EntityModel, EntitySchema, Relation, many_pks, usabl
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
-from .completeness import note_whole
+from .completeness import note_part
 from .normalize import Normalization
 from .tables import EMPTY, Tables
 
@@ -175,7 +175,7 @@ class CompiledNormalization(Normalization):
         unchanged = len(merged) != len(record) and same_json(existing, merged)
         written[pk] = before if unchanged else model.stored(merged)
         if len(merged) != len(record):
-            note_whole(self.change, self.rules, model.node, pk, record, merged)
+            note_part(self.change, self.rules, model.node, pk, record, merged)
         self.passed(model.key)[pk] = record if self.owns_response or model.relations else {**record}
 
     def _write_many(

@@ -117,7 +117,7 @@ class Reading:
         _, mark, references, changed = self.freshness
         if references or mark.event == EVICTED:
             return (references, mark.event, changed)
-        return (mark.number, self.fetched_at) if mark.number >= 0 else ()
+        return (mark.number, self.fetched_at) if mark.number > NEVER else ()
 
     @property
     def is_only_evicted(self) -> bool:

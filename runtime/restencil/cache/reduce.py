@@ -67,7 +67,6 @@ from .revalidation import response_record_of
 from .snapshot import Snapshot
 from .staleness import StaleSet
 from .store_state import Transition
-from .stored_staleness import write_staleness
 from .tables import Change, ResultMeta, Tables
 
 if TYPE_CHECKING:
@@ -150,7 +149,6 @@ def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition
         effects.marked = key, *response_record_of(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, action.told, writer)
-    _store_staleness(contents, request, effects)
     return effects
 
 
@@ -177,7 +175,6 @@ def _misfitting(
     if request.rules.side_effect:
         looking = _looking(contents, request, action.meta)
         _note_change(contents, request, unread(request, looking), looking, effects)
-        _store_staleness(contents, request, effects)
     return effects
 
 
@@ -287,13 +284,6 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     return Answered(number, made is not None, request.asked, records, tables, lists, plain, request.key)
 
 
-def _store_staleness(contents: StoreState, request: Request, effects: Transition) -> None:
-    """Lets a storage know what is stale."""
-    if contents.persistence is not None and effects.stale and effects.change is not None:
-        brought = None if effects.writer is None else effects.writer.brought
-        write_staleness(contents.base, effects.change, effects.stale, request, brought)
-
-
 def _expired_in_flight(contents: StoreState, writer: Normalization) -> set[str]:
     """The keys of reads under way that an endpoint's `expires` names: their responses may be older than the change."""
     keys = {one.request.key for one in contents.in_flight.by_id.values()} if writer.expire_tests else set[str]()
@@ -333,9 +323,6 @@ def set_error(lookup: CacheReader, action: actions.SetError) -> Transition:
             effects.stale.cells.update(effects.untagged)
     if action.resets is None or action.resets == lookup.contents.resets:
         _note_failure(lookup.contents, action, effects)
-        if effects.stale and effects.change is None:
-            effects.change = Change(lookup.contents.base, action.meta)
-        _store_staleness(lookup.contents, action.request, effects)
     return effects
 
 
@@ -474,7 +461,6 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
     effects.stale = elsewhere(request, writer).stale
     effects.value = bool(known or change.key_metas)
     effects.is_told = effects.value or bool(effects.stale)
-    _store_staleness(contents, request, effects)
     return effects
 
 
@@ -637,6 +623,8 @@ def _follow_change(
         rename(request, result, writer)
         if not writer.is_certain:
             keep_whole(writer.change)
+            if writer.brought is not None:
+                writer.brought.keeps_whole = True
     if writer.response is not None or _deletes(request, schema):
         writer.followed = follow(writer, request, schema, result)
 
@@ -732,15 +720,16 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
         return
     # A list that is made of pages is as old as the oldest of them.
     times = change.times
-    number, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
+    fetched_at, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
     brought, is_complete = _brought(writer)
     here, there = brought or {}, meta.brought or {}
     change.key_metas[key] = ResultMeta(
-        Meta(number, times.date, until),
+        Meta(fetched_at, times.date, until),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
         brought={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
         is_complete=meta.is_complete and is_complete,
+        number=min(meta.number, times.fetched_at),
     )
 
 

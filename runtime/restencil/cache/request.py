@@ -135,8 +135,8 @@ class ResourceInfo(Protocol):
         ...
 
     @property
-    def resource(self) -> object:
-        """What tells the resource from others."""
+    def resource(self) -> str:
+        """The name of the resource, the same in all processes."""
         ...
 
     def is_item(self, url: str, /) -> bool:
@@ -323,8 +323,8 @@ class Rules:
         return reach_of(self.schema)
 
     @property
-    def resource(self) -> object:
-        """The resource that the endpoint belongs to; None where there is none."""
+    def resource(self) -> str | None:
+        """The name of the resource that the endpoint belongs to; None where there is none."""
         return None if self.siblings is None else self.siblings.resource
 
     def told(self, params: Mapping[str, Any]) -> Mapping[str, Any]:

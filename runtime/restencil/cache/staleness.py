@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..schema.collection import identity_of_text
+
 Cell: TypeAlias = tuple[str, str]
 """One place of the state: the table and the primary key of an entity or collection."""
 
@@ -25,7 +27,10 @@ EVICTED: Final = "the store let go of it"
 EVERY_RECORD: Final = "*"
 """Stands for the path of each record of a resource."""
 
-NEVER: Final = -1.0
+ELSEWHERE: Final = "another process has changed it"
+"""The event of what other stores of a storage made stale."""
+
+NEVER: Final = -(2.0**51)
 """The number of a request that was never sent: lower than that of any request, and higher than no mark."""
 
 
@@ -43,15 +48,18 @@ class StaleSet:
     """What one event makes stale; empty until something is added."""
 
     __slots__ = (
+        "arguments",
         "cells",
         "errors",
         "event",
+        "filtered_lists",
         "keys",
         "lists",
         "paths",
         "plain_lists",
         "resources",
         "spared",
+        "spared_lists",
         "tables",
         "tests",
         "trees",
@@ -78,25 +86,49 @@ class StaleSet:
         """All records of an entity."""
         self.lists: set[str] = set()
         """All memberships of lists of an entity."""
+        self.filtered_lists: set[str] = set()
+        """Memberships of lists of an entity that have arguments."""
+        self.arguments: set[str] = set()
+        """Memberships of lists that have an argument of this value."""
+        self.spared_lists: dict[Cell, float] = {}
+        """Lists that are certain although all lists of the entity are stale: the number up to which that is so."""
         self.plain_lists: set[str] = set()
         """Memberships of lists of an entity that are no collections."""
-        self.resources: set[object] = set()
+        self.resources: set[str] = set()
         """Results of the endpoints of a resource."""
-        self.values: set[tuple[object, str | None]] = set()
+        self.values: set[tuple[str, str | None]] = set()
         """Results of a resource that show no entity, below the path of a record or (None) below none."""
 
     def __bool__(self) -> bool:
         return bool(self.tests) or any(getattr(self, name) for name in _KINDS)
+
+    def certain_lists(self) -> list[tuple[Cell, float]]:
+        """The lists that are spared, each with its number; one that anything makes stale is none of them."""
+        return [(cell, since) for cell, since in self.spared_lists.items() if cell not in self.cells]
 
     def update(self, other: StaleSet) -> None:
         """Adds what another event of the same moment makes stale."""
         for name in _KINDS:
             getattr(self, name).update(getattr(other, name))
         self.spared.update(other.spared)
+        self.spared_lists.update(other.spared_lists)
         self.tests += other.tests
 
 
-_KINDS: Final = ("cells", "errors", "keys", "lists", "paths", "plain_lists", "resources", "tables", "trees", "values")
+_KINDS: Final = (
+    "arguments",
+    "cells",
+    "errors",
+    "filtered_lists",
+    "keys",
+    "lists",
+    "paths",
+    "plain_lists",
+    "resources",
+    "tables",
+    "trees",
+    "values",
+)
 
 
 class StaleMarks:
@@ -108,8 +140,14 @@ class StaleMarks:
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, up to which number the marks of its path do not count."""
+        self._spared_lists: dict[Cell, float] = {}
+        """By list, up to which number the marks of all lists of its entities do not count."""
         self._tests: list[tuple[Callable[[str], bool], Mark]] = []
+        self._untested: dict[str, float] = {}
+        """By key, up to which number the marks of tests do not count."""
         self._marks: dict[str, dict[Any, Mark]] = {name: {} for name in _KINDS}
+        self.stored: dict[tuple[str, Any], Mark] = {}
+        """By kind and place, the marks that a storage had of what was loaded from it."""
 
     def add(self, stale: StaleSet, number: float) -> None:
         """Sets marks with a number on all that an event makes stale."""
@@ -120,7 +158,13 @@ class StaleMarks:
                 self._spared[key] = number
         if len(self._spared) > MAX_MARKS:
             self._spared.clear()
-        for table in (*stale.tables, *stale.lists, *{table for table, _ in stale.cells}):
+        for cell, since in stale.certain_lists():
+            before = self._of_lists(cell, {*stale.lists, *stale.filtered_lists}).number
+            if before < since or before <= self._spared_lists.get(cell, NEVER):
+                self._spared_lists[cell] = number
+        if len(self._spared_lists) > MAX_MARKS:
+            self._spared_lists.clear()
+        for table in (*stale.tables, *stale.lists, *stale.filtered_lists, *{table for table, _ in stale.cells}):
             self._newest[table] = number
         self._tests += [(test, mark) for test in stale.tests]
         while len(self._tests) > MAX_TESTS:
@@ -136,52 +180,95 @@ class StaleMarks:
         """A mark is forgotten: one on everything stands in its place."""
         self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
 
+    def load(self, kind: str, place: Any, number: float) -> None:
+        """Sets a mark that a storage had; with the kind "spared" and "spared_lists", what those say."""
+        if kind == "spared":
+            self._spared[place] = max(number, self._spared.get(place, NEVER))
+        elif kind == "spared_lists":
+            self._spared_lists[place] = max(number, self._spared_lists.get(place, NEVER))
+        elif number > self.stored.get((kind, place), NO_MARK).number:
+            self.stored[kind, place] = Mark(number, ELSEWHERE)
+            if kind == "cells":
+                self._newest[place[0]] = max(number, self._newest.get(place[0], NEVER))
+            elif kind in ("tables", "lists", "filtered_lists"):
+                self._newest[place] = max(number, self._newest.get(place, NEVER))
+
+    def answered_elsewhere(self, key: str, date: float) -> None:
+        """Another process got a response of this key then (ms): tests of keys before that do not count for it."""
+        before = [mark.number for test, mark in self._tests if mark.number < date and test(key)]
+        if before:
+            self._untested[key] = max(before)
+
+    def forget(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+        """Memory lets go of these: what a storage says of them is loaded with them again."""
+        for cell in cells:
+            self.stored.pop(("cells", cell), None)
+        for key in keys:
+            self.stored.pop(("keys", key), None)
+            self._untested.pop(key, None)
+
+    def _of(self, kind: str, place: Any) -> Mark:
+        found = self._marks[kind].get(place, NO_MARK)
+        return max(found, self.stored.get((kind, place), NO_MARK)) if self.stored else found
+
     def of_record(self, cell: Cell) -> Mark:
         """The mark of a record."""
-        marks = self._marks
-        return max(marks["cells"].get(cell, NO_MARK), marks["tables"].get(cell[0], NO_MARK), self._floor)
+        return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
     def of_list(self, cell: Cell, entities: Iterable[str]) -> Mark:
         """The mark of the membership of a collection of these entities."""
-        found = max(self._marks["cells"].get(cell, NO_MARK), self._floor)
-        lists = self._marks["lists"]
-        if lists:
-            for entity in entities:
-                found = max(found, lists.get(entity, NO_MARK))
+        found = max(self._of("cells", cell), self._floor)
+        of_all = self._of_lists(cell, entities)
+        if of_all.number > self._spared_lists.get(cell, NEVER):
+            found = max(found, of_all)
+        if self.stored or self._marks["arguments"]:
+            for value in identity_of_text(cell[1]).values():
+                found = max(found, self._of("arguments", str(value)))
         return found
 
-    def of_result(self, key: str, resource: object, plain_lists: Iterable[str], path: Callable[[], str | None]) -> Mark:
+    def _of_lists(self, cell: Cell, entities: Iterable[str]) -> Mark:
+        """The mark of all lists of these entities that such a list is one of."""
+        found, marks = NO_MARK, self._marks
+        if self.stored or marks["lists"] or marks["filtered_lists"]:
+            has_arguments = bool(identity_of_text(cell[1]))
+            for entity in entities:
+                found = max(found, self._of("lists", entity))
+                if has_arguments:
+                    found = max(found, self._of("filtered_lists", entity))
+        return found
+
+    def of_result(
+        self, key: str, resource: str | None, plain_lists: Iterable[str], path: Callable[[], str | None]
+    ) -> Mark:
         """The mark of a result apart from what it shows: of its key, path, resource, and lists that are no collections.
 
         `path` gives the path of its request; it is asked only where marks stand on paths.
         """
         marks = self._marks
-        found = max(marks["keys"].get(key, NO_MARK), self._floor)
+        found = max(self._of("keys", key), self._floor)
         for test, mark in self._tests:
-            if mark.number > found.number and test(key):
+            if mark.number > max(found.number, self._untested.get(key, NEVER)) and test(key):
                 found = mark
-        if marks["resources"]:
-            found = max(found, marks["resources"].get(resource, NO_MARK))
-        plain = marks["plain_lists"]
-        if plain:
+        if self.stored or marks["resources"]:
+            found = max(found, self._of("resources", resource))
+        if self.stored or marks["plain_lists"]:
             for entity in plain_lists:
-                found = max(found, plain.get(entity, NO_MARK))
-        if marks["paths"] or marks["trees"]:
+                found = max(found, self._of("plain_lists", entity))
+        if self.stored or marks["paths"] or marks["trees"]:
             place = path()
             if place is not None:
-                at_path = marks["paths"].get(place, NO_MARK)
+                at_path = self._of("paths", place)
                 if at_path.number > self._spared.get(key, NEVER):
                     found = max(found, at_path)
-                if marks["trees"]:
-                    found = max([found, *(marks["trees"].get(above, NO_MARK) for above in paths_above(place))])
+                if self.stored or marks["trees"]:
+                    found = max([found, *(self._of("trees", above) for above in paths_above(place))])
         return found
 
-    def of_values(self, resource: object, record_path: Callable[[], str | None]) -> Mark:
+    def of_values(self, resource: str | None, record_path: Callable[[], str | None]) -> Mark:
         """The mark of a result of a resource that shows no entity; it may stand below the path of a record."""
-        marks = self._marks["values"]
-        if not marks:
+        if not (self.stored or self._marks["values"]):
             return NO_MARK
-        return max(marks.get((resource, place), NO_MARK) for place in {record_path(), EVERY_RECORD})
+        return max(self._of("values", (resource, place)) for place in {record_path(), EVERY_RECORD})
 
     def of_errors(self, entities: Iterable[str]) -> Mark:
         """The mark of recorded errors of reads of these entities."""

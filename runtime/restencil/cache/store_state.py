@@ -156,7 +156,9 @@ class StoreState:
         if meta is None:
             return False
         whole = base.whole(table, pk) if table[:1] not in ("[", "{") else None
-        return base.marks.of_record(cell).number >= (meta.fetched_at if whole is None else whole.number)
+        if whole is None:
+            return base.marks.of_record(cell).number >= base.number(cell, meta)
+        return base.marks.of_record(cell).number >= whole.number
 
     def next_number(self) -> float:
         """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
@@ -390,6 +392,7 @@ class StoreState:
             base.results.pop(key, None)
             base.key_metas.pop(key, None)
             self.response_records.pop(key, None)
+        base.marks.forget(gone, keys)
         for key in [key for key, witness in self.response_records.items() if witness.touches(tables)]:
             del self.response_records[key]  # nothing that was let go of is held
         self.retention.removed(gone, keys, base)

@@ -24,20 +24,26 @@ if TYPE_CHECKING:
 
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
-_UNSAID: Final = frozenset({"brought", "is_complete", "rules", "terms"})
+_UNSAID: Final = frozenset({"brought", "is_complete", "number", "rules", "terms"})
 
 
 EMPTY: Final[Mapping[str, Any]] = {}
 
 
 class Whole(NamedTuple):
-    """The response that last brought a record whole: its request's number, when it expires (ms), and its fields."""
+    """The response that last brought a record whole: its request's number, when it expires (ms), and its fields.
+
+    Of a list that came from a storage, the response that brought its membership.
+    """
 
     number: float
+    """Marks are compared with it."""
     expires_at: float
     fields: AbstractSet[str]
+    fetched_at: float
+    """When that request was sent (ms): the number, but where another process has sent it."""
     later: Mapping[str, float] = EMPTY
-    """The numbers of later requests whose responses brought some of its fields."""
+    """Of later requests whose responses brought some of its fields, when these were sent."""
 
 
 Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
@@ -56,6 +62,7 @@ class ResultMeta:
         "fetched_at",
         "invalidated",
         "is_complete",
+        "number",
         "prev_expires_at",
         "rules",
         "terms",
@@ -73,8 +80,11 @@ class ResultMeta:
         rules: Rules | None = None,
         brought: Mapping[str, AbstractSet[str]] | None = None,
         is_complete: bool = False,
+        number: float | None = None,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
+        self.number = meta.fetched_at if number is None else number
+        """That of the request, which marks are compared with."""
         self.brought = brought
         """By table, the records and lists that the response brought; None where that does not matter."""
         self.is_complete = is_complete
@@ -93,7 +103,7 @@ class ResultMeta:
         # One by one, as many keys may change at once. (Benchmark: a look at every key.)
         made: ResultMeta = object.__new__(ResultMeta)
         made.fetched_at, made.date, made.expires_at = self.fetched_at, self.date, expires_at
-        made.prev_expires_at = self.prev_expires_at
+        made.number, made.prev_expires_at = self.number, self.prev_expires_at
         made.error = None if invalidated else self.error
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
@@ -230,12 +240,6 @@ class Tables:
             return []
         return [listing for keys in found.values() for listing in keys.values()]
 
-    def all_listings(self) -> Iterator[ListBinding]:
-        """The keys that hold lists, of whatever entities."""
-        for found in self._listings.values():
-            for keys in found.values():
-                yield from keys.values()
-
     def _note_listing(self, listing: ListBinding) -> None:
         for entity in listing.entities:
             keys = self._listings.setdefault(entity, {}).setdefault(listing.cell, {})
@@ -296,7 +300,12 @@ class Tables:
         if found is not None:
             return found
         meta = self.metas[table][pk]
-        return Whole(meta.fetched_at, meta.expires_at, record_of(stored).keys())
+        return Whole(meta.fetched_at, meta.expires_at, record_of(stored).keys(), meta.fetched_at)
+
+    def number(self, cell: Cell, meta: Meta) -> float:
+        """The number of the request that last brought anything of a record, or a list, that has these times."""
+        found = self.partial.get(cell[0], EMPTY).get(cell[1])
+        return meta.fetched_at if found is None or found.number == found.fetched_at else found.number
 
     def _note_whole(self, cell: Cell, *, is_extended: bool) -> None:
         stored = self.get(*cell)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
+    from .request import Rules
     from .tables import Cell
 
 T = TypeVar("T")
@@ -21,7 +22,35 @@ Records: TypeAlias = "tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]"
 """What an entity was before an action, and what it is after that; None for nothing."""
 
 
-class Joins(NamedTuple):
+class MergeRecord(NamedTuple):
+    """A record that comes to what is there."""
+
+    node: EntityNode
+    record: Mapping[str, Any]
+    rules: Rules | None = None
+    """Those of the endpoint that was answered; None for a value that was set."""
+    is_recreated: bool = False
+    """Whether the response says that what was there was deleted before."""
+    keeps_whole: bool = False
+    """Whether the record is as whole as before: nobody knows whether the server has it so."""
+
+
+class ReplaceRecord(NamedTuple):
+    """A record that takes the place of what is there."""
+
+    node: EntityNode
+    record: Mapping[str, Any]
+
+
+class DeleteRecord(NamedTuple):
+    """A record is gone."""
+
+
+class Expire(NamedTuple):
+    """A record or list has expired."""
+
+
+class EditList(NamedTuple):
     """What is added to lists and maps of a table, or taken from them: all that it accepts, or the one that is named."""
 
     table: str
@@ -36,15 +65,21 @@ class Joins(NamedTuple):
     """The entities by whose records that is told, as memory knew these."""
     told: Callable[[Mapping[Cell, Records]], Callable[[str, Any], Any]] | None
     """`change`, as other records of these entities tell it."""
+    keeps_times: bool = False
+    """Whether the list is as old as before, whatever joins it."""
 
 
-class Items(NamedTuple):
+class PutList(NamedTuple):
     """A list or map that was answered as a whole, or a page of one."""
 
     table: str
     pk: str
     items: Any
     is_page: bool
+
+
+Operation: TypeAlias = MergeRecord | ReplaceRecord | DeleteRecord | Expire | EditList | PutList
+"""What an action does to one record or list."""
 
 
 class WriteSet:
@@ -55,11 +90,13 @@ class WriteSet:
     """The entities whose records were to be replaced."""
     reborn: AbstractSet[Cell] = frozenset()
     """The entities that were deleted, and then written anew."""
-    collections: Sequence[Joins | Items] = ()
+    collections: Sequence[EditList | PutList] = ()
     """What was done to lists and maps, in order."""
     stale: Sequence[Callable[[str], bool]] = ()
     """Results whose keys one of these accepts turn stale."""
 
+    keeps_whole = False
+    """Whether records are as whole as before: nobody knows whether the server has them so."""
     page: tuple[str, Any] | None = None
     """The key of the list that it is a page of, and what lies there from then on; UNDEFINED for what is there."""
 
@@ -89,7 +126,7 @@ class WriteSet:
         """An entity was deleted, and then written anew."""
         self.reborn = _more_cells(self.reborn, cell)
 
-    def did(self, piece: Joins | Items) -> None:
+    def did(self, piece: EditList | PutList) -> None:
         """Something was done to a list or map."""
         self.collections = _more(self.collections, piece)
 

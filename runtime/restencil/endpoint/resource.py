@@ -182,9 +182,9 @@ class ResourceContext:
         return f"{re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '_', name).lower()}.{self._member}"
 
     @property
-    def resource(self) -> object:
-        """The class of the resource."""
-        return self._resource
+    def resource(self) -> str:
+        """The full name of the class of the resource."""
+        return f"{self._resource.__module__}.{self._resource.__qualname__}"
 
     def is_item(self, url: str) -> bool:
         """Whether a URL is the address of one item of the resource, that of its `get`."""

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..cache.store_state import Transition
-from ..cache.tables import Change
+from ..cache.tables import EMPTY, Change
 from ..schema.stored import is_partial, record_of
 from .row_codec import is_collection
 
 if TYPE_CHECKING:
+    from ..cache.merge import Held
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell
-    from .rebase import Held
 
 
 def apply_remote(contents: StoreState, entering: Mapping[Cell, Held]) -> bool:
@@ -25,13 +25,15 @@ def apply_remote(contents: StoreState, entering: Mapping[Cell, Held]) -> bool:
     base = contents.base
     change = Change(base, Meta(0, 0, 0))
     differs = False
-    for (table, pk), (stored, times) in entering.items():
+    for (table, pk), (stored, times, whole) in entering.items():
         before = base.get(table, pk)
         kept = before if is_alike(before, stored) else stored
-        if kept is before and base.meta(table, pk) == times:
+        if kept is before and base.meta(table, pk) == times and base.partial.get(table, EMPTY).get(pk) == whole:
             continue
         differs = True
         change.write(table, pk, kept, times)
+        if whole is not None:
+            change.partial.setdefault(table, {})[pk] = whole
         if is_collection(table):
             change.collections.add(table)
     if differs:

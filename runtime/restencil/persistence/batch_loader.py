@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from ..cache.reach import tables_of
+from ..schema.collection import Collection
 from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES, TableInfo
+from .row_codec import is_collection
 from .schema_fingerprint import fingerprint_of_endpoint
+from .stale_marks import wanted_marks, wanted_of_list
 from .storage_query import MOST_IN_LOOP, Asking, StorageQuery
 
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.tables import Cell
-    from ..storage.protocol import IndexEntry, Loaded, Page
+    from ..storage.protocol import IndexEntry, Loaded, Mark, Page
     from .connection import StorageConnection
     from .hydration import Hydrator
     from .log_consumer import Changes
@@ -39,7 +43,8 @@ class BatchLoader:
         """Loads what lies under a key, and these cells with it; whether there is anything under the key."""
         key, cells = request.key, [*ahead]
         tables = [*dict.fromkeys(table for table, _ in cells)]
-        loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, (key,), (), tables))
+        marks = [*wanted_marks(request), *_marks_of(ahead)]
+        loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load(cells, (key,), (), tables, marks))
         self._connection.count.loads += 1
         if loaded is None or not (yield from self._reach(loaded)):
             return False
@@ -75,8 +80,9 @@ class BatchLoader:
         while todo or index:
             piece, entries = todo[:MOST_PLACES], index
             tables = [*dict.fromkeys(table for table, _ in piece)]
+            marks = [*_marks_of({cell: cells[cell] for cell in piece})]
             loaded: Loaded | None = yield StorageQuery(
-                lambda storage: storage.load(piece, (), entries, tables), size  # noqa: B023
+                lambda storage: storage.load(piece, (), entries, tables, marks), size  # noqa: B023
             )
             self._connection.count.loads += 1
             if loaded is None or not (yield from self._reach(loaded)):
@@ -155,3 +161,17 @@ class BatchLoader:
                 self._intake.take_keys([key for key in keys if key not in late], loaded)
         self._intake.settle()
         return True
+
+
+def _marks_of(cells: Mapping[Cell, Any]) -> Iterator[Mark]:
+    """The marks on which the freshness of these depends, but for their own."""
+    nodes: dict[tuple[str, int], Any] = {(cell[0], id(node)): node for cell, node in cells.items()}
+    for (table, _), node in nodes.items():
+        yield "table", table, ""
+        if isinstance(node, Collection):
+            for entity in tables_of(node.item):
+                yield "lists", entity, ""
+                yield "filtered lists", entity, ""
+    for table, pk in cells:
+        if is_collection(table):
+            yield from wanted_of_list(table, pk)

@@ -88,13 +88,13 @@ class BulkInvalidation:
         if result.invalidated or result.value is None or times.date > page.times.date:
             return None
         try:
-            value = result_parts(result.value, times)[0]
-            is_told = is_dict(value) and page.said is not UNDEFINED
+            value = result_parts(result.value, times).value
+            is_told = is_dict(value) and page.result is not UNDEFINED
             if times.expires_at > 1:
                 times = page.times
             elif not is_told:
                 return None
-            encoded = self._forms.result_value(Result(page.said if is_told else value, times, None))
+            encoded = self._forms.result_value(Result(page.result if is_told else value, times, None))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

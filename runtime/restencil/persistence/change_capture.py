@@ -13,7 +13,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..schema.protocol import definitions
-from .pending_write import NO_CELLS, NO_NAMES, CapturedAction, Extension, PendingWrite, Result, Sweep
+from .pending_write import NO_NAMES, CapturedAction, Extension, PendingWrite, Result, Sweep
 from .stored_validators import is_bare
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ class ChangeCapture:
             change.indexes,
             change.metas,
             frozenset(change.listed) if change.listed else NO_NAMES,
-            frozenset(effects.stale.cells) if effects.stale is not None else NO_CELLS,
+            effects.stale or None,
+            None,
+            change.partial,
             effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
             type(action) is SetResponse,
             is_stored,
@@ -116,15 +118,26 @@ class ChangeCapture:
             return pending
         if isinstance(action, InvalidateAll | ExpireAll):
             return _swept(action.test, isinstance(action, InvalidateAll), moment)
+        if effects.change is not None or effects.failure is not None:
+            return self._marked(effects, Meta(moment, moment, 0))
         results = {
             key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
             for key, meta in effects.keys.items()
             if key not in self.apart and self._forms.is_kept_key(key)
         }
         if not results:
-            return None
+            return self._marked(effects, Meta(moment, moment, 0))
         pending = PendingWrite(Meta(moment, moment, 0))
         pending.results = results
+        return pending
+
+    @staticmethod
+    def _marked(effects: Transition, times: Meta) -> PendingWrite | None:
+        """What an action hands over of which nothing is stored but what it made stale."""
+        if not effects.stale:
+            return None
+        pending = PendingWrite(times)
+        pending.stale = effects.stale
         return pending
 
     def left_out(self, change: Change) -> PendingWrite:
@@ -146,7 +159,7 @@ class ChangeCapture:
         pending = PendingWrite.of(given) if isinstance(given, list) else given
         if pending.captured is not None:
             captured = CapturedAction.of(pending.captured)
-            pending.take_said(captured.said)
+            pending.take_header(captured.header)
             try:
                 self.wrote(pending, captured)
                 self._work_out(pending, captured)
@@ -166,7 +179,7 @@ class ChangeCapture:
         if not captured.tables and self._is_error(captured):
             pending.forget_values()
             return
-        if request is not None and not (request.rules.persist and captured.said.is_stored):
+        if request is not None and not (request.rules.persist and captured.header.is_stored):
             self._keep_out(pending, captured, request)
             return
         pending.take_tables(captured)
@@ -178,31 +191,31 @@ class ChangeCapture:
                     self._forms.shapes.meet_class(schema.model)
                     self._met[node] = definitions.count
             if brought.stale:
-                pending.sweeps = [Sweep(test, False, captured.said.moment) for test in brought.stale]
+                pending.sweeps = [Sweep(test, False, captured.header.moment) for test in brought.stale]
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
                 self._forms.shapes.meet(met)
                 self._met[met] = definitions.count
         results = self._results(pending, captured)
-        told = captured.said.told
+        told = captured.header.told
         if told is not None and request is not None and request.key in results and is_bare(told, request):
             results[request.key] = results[request.key]._replace(told=told)
         pending.results = results
         if brought is not None and brought.page is not None:
             self._extend(pending, *brought.page, results)
 
-    def _extend(self, pending: PendingWrite, key: str, said: Any, results: dict[str, Result]) -> None:
+    def _extend(self, pending: PendingWrite, key: str, header: Any, results: dict[str, Result]) -> None:
         """A page extends the list that the storage has where memory has none, or may not have the latest."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.doubted_keys
         if not is_latest and key not in self.apart and self._forms.is_kept_key(key):
             results.pop(key, None)
-            pending.sweeps = [*pending.sweeps, Extension(key, said, pending.times)]
+            pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times)]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
         """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
-        if captured.said.is_answer or not request.rules.persist:
+        if captured.header.is_answer or not request.rules.persist:
             self.tainted.update((table, pk) for table, written, _ in captured.tables for pk in written)
         pending.forget_values()
         if not request.rules.persist:
@@ -233,8 +246,6 @@ class ChangeCapture:
                     continue
                 self._under_error.pop(key, None)
             result = self._result(written, pending.times, request if key == own else None)
-            if pending.doubtful and key == own:
-                result = result._replace(times=result.times._replace(expires_at=min(1, result.times.expires_at)))
             found[key] = result
         return found
 
@@ -256,7 +267,9 @@ class ChangeCapture:
         terms = None if meta is None else meta.terms
         is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
         is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
-        return Result(value, times, rules, is_invalidated=invalidated, is_same=is_same, terms=terms)
+        is_same = is_same and meta is not None and were is not None and meta.brought == were.brought
+        number, brought = (None, None) if meta is None or meta.error is not None else (meta.number, meta.brought)
+        return Result(value, times, rules, invalidated, is_same, terms, None, number, brought)
 
 
 def _nothing(pending: PendingWrite, captured: CapturedAction) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.logs import logger
 from ..base.values import Meta
+from .timeline import Timeline
 
 if TYPE_CHECKING:
     from threading import RLock
@@ -60,7 +61,9 @@ class VersionMap:
     neither and memory holds something under it, else *unknown*. The same holds for keys.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: tuple[Callable[[], float], Callable[[], float]]) -> None:
+        self.timeline = Timeline(*numbers)
+        """Which commits were known when."""
         self.revs: dict[str, dict[str, int]] = {}
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
@@ -109,14 +112,16 @@ class VersionMap:
             kept.clear()
         self.versions.clear()
         self.members.clear()
+        self.timeline.begin(number)
 
     def numbered(self, number: int) -> bool:
         """A commit of this store has a number: whether it is the next one, so that nobody has committed meanwhile."""
         self.last = max(self.last, number)
-        if number != self.number + 1:
-            return False
-        self.number = number
-        return True
+        is_next = number == self.number + 1
+        if is_next:
+            self.number = number
+        self.timeline.knows(number, taken=is_next)
+        return is_next
 
     def is_unverified(self, cell: tuple[str, str]) -> bool:
         """Whether memory holds something of a cell that may be wrong."""
@@ -174,11 +179,18 @@ class StorageConnection:
     `on`, `down` (it does not answer now, or takes no commits), or `off` (it is not used).
     """
 
-    def __init__(self, storage: Storage, lock: RLock, now: Callable[[], float], place: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        lock: RLock,
+        now: Callable[[], float],
+        place: Callable[[], str],
+        numbers: tuple[Callable[[], float], Callable[[], float]],
+    ) -> None:
         self.storage = storage
         self.lock = lock
         """The store's."""
-        self.known = VersionMap()
+        self.known = VersionMap(numbers)
         self.count = Counters()
         self.state = "on"
         self.reason = ""
@@ -196,7 +208,7 @@ class StorageConnection:
         """Called when a storage answers that was down: what was written meanwhile by others is not known."""
         self.awaited: Container[str] = ()
         """The keys for which requests wait that other processes have sent."""
-        self.heard: Callable[[Iterable[str] | None], object] = _ignored
+        self.on_remote: Callable[[Iterable[str] | None], object] = _ignored
         """Called (locked) when others have written these keys, or None: nobody knows what."""
         self.settle: Callable[[], object] = _nothing
         """Called (locked) before it is asked what is known: what actions handed over is worked out."""

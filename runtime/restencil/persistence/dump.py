@@ -18,11 +18,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..base.errors import StorageError, StorageOff
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import INVALID, Meta, described, is_dict, is_list, kind_of
+from ..cache.staleness import path_of
+from ..cache.tables import EMPTY
 from ..schema.entity import Entity, EntityModel
 from ..schema.record import class_record, declared_classes, is_instance
 from ..storage.memory import MemoryStorage
 from ..storage.protocol import StoredResult, StoredRow, TableInfo
-from .row_codec import Unstorable, encode_collection, encode_result, is_collection, is_kept_cell, is_kept_key, with_said
+from .row_codec import (
+    Unstorable,
+    encode_collection,
+    encode_result,
+    encoded_whole,
+    is_collection,
+    is_kept_cell,
+    is_kept_key,
+    with_details,
+)
 from .schema_fingerprint import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_of_endpoint, shape_of
 
 if TYPE_CHECKING:
@@ -132,7 +143,7 @@ class _Dumping:
         base = self._base
         for table in sorted(base.entities):
             if is_collection(table):
-                self._rows(table, "", encode_collection)
+                self._rows(table, "", lambda stored, whole: encode_collection(stored))
             else:
                 self._records(table)
         for key in sorted({**base.results, **base.key_metas}):
@@ -154,13 +165,13 @@ class _Dumping:
         if not rules.kept:
             return
         shape = shape_of(map(fingerprint_of, shapes.met(table)))
-        kept = self._rows(table, shape, rules.encode)
+        kept = self._rows(table, shape, lambda stored, whole: rules.encode(stored, whole=whole))
         for field, entries in self._base.indexes.get(table, {}).items():
             for text, pk in entries.items() if rules.keeps(field) else ():
                 if pk in kept:
                     self._document.entry(table, field, text, pk)
 
-    def _rows(self, table: str, shape: str, encode: Callable[[Any], bytes]) -> Mapping[str, Any]:
+    def _rows(self, table: str, shape: str, encode: Callable[[Any, Any], bytes]) -> Mapping[str, Any]:
         base, is_marked = self._base, self._contents.is_marked
         incomplete = self._is_incomplete(table)
         found: dict[str, Any] = {}
@@ -169,12 +180,14 @@ class _Dumping:
             if cell in self._unstored or not is_kept_cell(table, pk, self._shapes.secrets):
                 incomplete = True
                 continue
+            times = _outward(base.metas[table][pk])
+            partial = base.partial.get(table, EMPTY).get(pk)
             try:
-                value = None if stored is INVALID else encode(stored)
+                whole = None if partial is None else encoded_whole(partial, times.date)
+                value = None if stored is INVALID else encode(stored, whole)
             except Unstorable:
                 incomplete = True
                 continue
-            times = _outward(base.metas[table][pk])
             if is_marked(cell):
                 times = times._replace(expires_at=min(times.expires_at, _STALE))
             found[pk] = self._document.row("" if value is None else self._shape(cell, shape), times, value)
@@ -201,11 +214,20 @@ class _Dumping:
             value = encode_result(base.result(key), None if rules is None else rules.schema, secrets)
         except Unstorable:
             return
-        expires_at = min(meta.expires_at, _STALE) if meta.error is not None else meta.expires_at
+        is_stale = meta.error is not None or self._is_marked(key, meta)
+        expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(Meta(meta.fetched_at, meta.date, expires_at))
-        if meta.terms is not None and not meta.invalidated:
-            value = with_said(value, times, meta.terms)
+        if not meta.invalidated and (meta.terms is not None or meta.brought is not None):
+            value = with_details(value, times, meta.terms, None, meta.brought)
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
+
+    def _is_marked(self, key: str, meta: ResultMeta) -> bool:
+        """Whether a result is stale by itself, whatever it shows."""
+        rules = meta.rules
+        plain = frozenset[str]() if rules is None or rules.reach is None else rules.reach.plain_lists
+        resource = None if rules is None else rules.resource
+        path = path_of(key.partition(" ")[2])
+        return self._base.marks.of_result(key, resource, plain, lambda: path).number >= meta.number
 
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
@@ -354,7 +376,7 @@ class _Loading:
         if stored is not None and not is_dict(stored) and not (is_collection(table) and is_list(stored)):
             raise _misfit(f"{where}[2]", f"{wanted}, or null for what was deleted", stored)
         data = None if stored is None else encode_exactly(stored)
-        return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data)
+        return StoredRow(table, pk, 0, 0, self._at(f"{where}[1]", times), self._text(f"{where}[0]", shape), data, 0)
 
     def _result(self, where: str, key: str, value: Any) -> StoredResult:
         found = self._list(where, value)
@@ -364,7 +386,7 @@ class _Loading:
             raise _misfit(f"{where}[2]", "true or false", found[2])
         data = encode_exactly(found[3]) if len(found) == 4 else None
         shape, times = self._text(f"{where}[0]", found[0]), self._at(f"{where}[1]", found[1])
-        return StoredResult(key, 0, times, shape, found[2], data)
+        return StoredResult(key, 0, times, shape, found[2], data, 0)
 
     def _at(self, where: str, place: Any) -> Meta:
         if type(place) is not int or not 0 <= place < len(self._times):

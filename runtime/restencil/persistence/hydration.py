@@ -6,7 +6,8 @@ Loading is no change: nobody is told, what is equal stays the object that it was
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.logs import logger
 from ..base.values import (
@@ -17,27 +18,28 @@ from ..base.values import (
     ReadOnlyList,
     Sentinel,
     is_dict,
-    is_list,
     kind_of,
     read_only,
     same_json,
 )
+from ..cache.merge import Held, apply, requested_by
 from ..cache.store_state import Transition
-from ..cache.tables import EMPTY, WHOLE, Change, ResultMeta
+from ..cache.tables import EMPTY, WHOLE, Change, ResultMeta, Whole
+from ..cache.write_set import MergeRecord
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .apply_remote import apply_remote
 from .provenance import Provenance
-from .row_codec import many_row_values, result_parts, row_value, with_left
+from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left
 
 if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell, Tables
-    from ..cache.validators import Terms
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
+    from .row_codec import ResultParts
     from .schema_fingerprint import Shapes
     from .write_behind import Writer
 
@@ -45,6 +47,14 @@ MOST_ABSENT: Final = 65_536
 """Of so many places it is remembered that there is nothing; of more, it is asked again."""
 
 _FAR: Final = float("inf")
+
+
+class Renewal(NamedTuple):
+    """What an entry says of what came once more as it was: the commit, the times, and `Entry.requested_rev`."""
+
+    number: int
+    times: Meta
+    requested_rev: int
 
 
 class Hydrator(Provenance):
@@ -58,6 +68,8 @@ class Hydrator(Provenance):
         self._shapes = shapes
         self._met: list[Cell] = []
         """Rows that were loaded of what waits for its commit."""
+        self._whole_notes: dict[Cell, Any] = {}
+        """What rows that are being taken in say of the response that brought them whole."""
         shapes.grew = self._may_be_read
 
     # -- times -----------------------------------------------------------------------------------------------------
@@ -67,7 +79,13 @@ class Hydrator(Provenance):
         now, offset = self._store.now(), self._connection.known.offset
         if offset:
             meta = Meta(*(time if time <= 1 or time == _FAR else time - offset for time in meta))
-        return None if now - meta.date > self._connection.storage.max_age else arrived(meta, now)
+        if now - meta.date > self._connection.storage.max_age:
+            return None
+        times = arrived(meta, now)
+        if times.fetched_at < now:
+            return times
+        # What comes from elsewhere was requested before all that is requested here from now on, whatever clocks say.
+        return times._replace(fetched_at=min(times.fetched_at, max(now, nextafter(self._contents.last_number, inf))))
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -84,6 +102,7 @@ class Hydrator(Provenance):
         new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
+        self.take_marks(loaded)
         is_new = len(asked) > 1 and not (self.doubted or self._writer.is_open)
         came: dict[str, list[StoredRow]] = {}
         for cell in asked:
@@ -104,6 +123,14 @@ class Hydrator(Provenance):
         if into is None:
             self.put(new, other)
 
+    def _whole(self, row: StoredRow, value: Any, times: Meta) -> Whole:
+        """The response that last brought a row whole, by the numbers that hold here."""
+        number = self._connection.known.timeline.number_of(row.whole_rev)
+        whole = whole_of(value, self._whole_notes.pop((row.table, row.pk), None), times, number)
+        if not whole.later and whole.fetched_at <= times.fetched_at:
+            return whole
+        return requested_by(Held(value, times, whole), times.fetched_at).whole or whole
+
     def put(
         self, new: Change, other: Change, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
     ) -> None:
@@ -114,11 +141,7 @@ class Hydrator(Provenance):
         if other.entities or other.results or other.key_metas:
             effects = Transition()
             effects.change = other
-            marked = [cell for cell in other.cells() if contents.is_marked(cell)]
             self._tell(effects)
-            contents.mark_stale(marked, _ELSEWHERE)
-        expired = [cell for change in (new, other) for cell in change.cells() if change.times_of(*cell).expires_at <= 1]
-        contents.mark_stale([cell for cell in expired if contents.base.meta(*cell) is not None], _ELSEWHERE)
         if gone:
             effects = Transition()
             effects.keys, effects.drops_results = gone, True
@@ -153,12 +176,12 @@ class Hydrator(Provenance):
         if doubted is None:
             return
         if self._writer.is_pending(cell):  # it was laid over what memory had, which nobody else has
-            stored, times = self._writer.over(cell, UNDEFINED, _NO_TIMES)
+            held = self._writer.over(cell, Held(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
-            if stored is not UNDEFINED:
-                other.write(table, pk, stored, times)
+            if held.stored is not UNDEFINED:
+                _write(other, cell, held)
                 return
-        self._contents.mark_stale([cell], _ELSEWHERE)
+        self.is_memory_only(cell)
 
     def _forget_absent(self) -> None:
         """What is known to be absent is unknown again, but where memory holds something."""
@@ -209,6 +232,9 @@ class Hydrator(Provenance):
             else {row.pk: arrived_at[row.times] for row in usable}
         )
         new.metas.setdefault(table, {}).update(times_of)
+        wholes = new.partial.setdefault(table, {})
+        for row in usable:
+            wholes[row.pk] = self._whole(row, values[row.pk], times_of[row.pk])
         known.note_rows(table, usable)
         if self.unusable:
             self.unusable.difference_update([(table, pk) for pk in written])
@@ -233,31 +259,33 @@ class Hydrator(Provenance):
             self.unusable.add(cell)
             known.note(table, pk, row.rev, "")  # what is written replaces it
             if before is not UNDEFINED and not is_pending:
-                self._contents.mark_stale([cell], _ELSEWHERE)  # others have something else of it
+                self.is_memory_only(cell)  # others have something else of it
             return
         self.unusable.discard(cell)
         self.dangling.discard(cell)
         if cell in self.left:
             node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)
+        whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
         if is_pending or is_joined:
-            stored, times = self._writer.over(cell, _stored(value, node, before), times)
+            stored, times, whole = self._writer.over(cell, Held(_stored(value, node, before), times, whole))
             if is_pending:
                 self._met.append(cell)
+                self.unordered.add(table)
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
         elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):
-            self._contents.mark_stale([cell], _ELSEWHERE)
+            self.is_memory_only(cell)
             return
         elif not was_known and doubted is None:
-            stored, times = _joined(value, times, before, earlier, node)
+            stored, times, whole = _joined(base, cell, Held(value, times, whole), node)
         else:
             stored = self._replaced(cell, value, node, before)
         if not is_pending:
             self.loaded.setdefault(table, set()).add(pk)
         if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
             stored = before
-        (new if before is UNDEFINED or stored is before else other).write(table, pk, stored, times)
+        _write(new if before is UNDEFINED or stored is before else other, cell, Held(stored, times, whole))
 
     def _replaced(self, cell: Cell, value: Any, node: Any, before: Any) -> Any:
         """What memory is to hold where it had something; members that were left out stay as they were."""
@@ -286,10 +314,12 @@ class Hydrator(Provenance):
         if row.shape and not self._shapes.readable(row.table, row.shape):
             return UNDEFINED
         try:
-            record, left = row_value(row.value)
+            record, left, details = row_value(row.value)
         except ValueError:
             self._is_broken(cell)
             return UNDEFINED
+        if details is not None:
+            self._whole_notes[cell] = details
         if left:
             self.left[cell] = left
         return record
@@ -346,8 +376,8 @@ class Hydrator(Provenance):
         cells: Iterable[Cell],
         loaded: Loaded | None,
         keys: Iterable[str],
-        same: Mapping[Cell, tuple[int, Meta]],
-        same_keys: Mapping[str, tuple[int, Meta]],
+        same: Mapping[Cell, Renewal],
+        same_keys: Mapping[str, Renewal],
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
         base = self._contents.base
@@ -357,6 +387,7 @@ class Hydrator(Provenance):
         if loaded is not None:
             found = {(row.table, row.pk): row for row in loaded.rows}
             known = self._connection.known
+            self.take_marks(loaded)
             for cell in cells:
                 row, rev = found.get(cell), known.rev(*cell)
                 if row is None:
@@ -367,13 +398,14 @@ class Hydrator(Provenance):
             results = {result.key: result for result in loaded.results}
             for key in keys:
                 self._take_result(key, results.get(key), self.shape_of(key), False, (other, other, gone, unread))
-        for cell, (number, times) in same.items():
-            self._renew(cell, number, times, other)
-        for key, (number, times) in same_keys.items():
-            self._renew_key(key, number, times, other)
+        for cell, renewal in same.items():
+            self._renew(cell, renewal, other)
+        for key, renewal in same_keys.items():
+            self._renew_key(key, renewal, other)
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
-                other.write(table, pk, stored, new.times_of(table, pk))
+                whole = new.partial.get(table, EMPTY).get(pk)
+                _write(other, (table, pk), Held(stored, new.times_of(table, pk), whole))
         self.put(Change(base, _NO_TIMES), other, gone, unread)
         for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
             self._order(table)
@@ -386,8 +418,9 @@ class Hydrator(Provenance):
             held[pk] = held.pop(pk)
         self._contents.memo.drop_table(table)
 
-    def _renew(self, cell: Cell, number: int, times: Meta, other: Change) -> None:
+    def _renew(self, cell: Cell, renewal: Renewal, other: Change) -> None:
         """A row came once more as it was: it has newer times."""
+        number, times, requested_rev = renewal
         table, pk = cell
         base, known = self._contents.base, self._connection.known
         stored = base.get(table, pk)
@@ -399,9 +432,13 @@ class Hydrator(Provenance):
             known.forget(table, pk)
             return
         known.note(table, pk, number, known.shape(table, pk))
-        other.write(table, pk, stored, here)
+        whole = None
+        if not isinstance(stored, Sentinel):
+            whole = whole_of(record_of(stored), None, here, known.timeline.number_of(requested_rev))
+        _write(other, cell, Held(stored, here, whole))
 
-    def _renew_key(self, key: str, number: int, times: Meta, other: Change) -> None:
+    def _renew_key(self, key: str, renewal: Renewal, other: Change) -> None:
+        number, times, requested_rev = renewal
         known, meta, here = self._connection.known, self._contents.base.key_meta(key), self.times(times)
         if meta is None:
             known.key_revs.pop(key, None)
@@ -411,7 +448,13 @@ class Hydrator(Provenance):
         if self._writer.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
             return
         known.key_revs[key] = number
-        other.key_metas[key] = ResultMeta(here, prev_expires_at=meta.expires_at, rules=meta.rules)
+        other.key_metas[key] = ResultMeta(
+            here,
+            prev_expires_at=meta.expires_at,
+            rules=meta.rules,
+            brought=meta.brought,
+            number=known.timeline.number_of(requested_rev),
+        )
 
     def dropped(self, cells: Iterable[Cell]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
@@ -425,7 +468,7 @@ class Hydrator(Provenance):
                 continue
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
-                self._contents.mark_stale([cell], _ELSEWHERE)
+                self.is_memory_only(cell)
         self._contents.ready.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
@@ -504,8 +547,8 @@ class Hydrator(Provenance):
                 unread.append(key)
             return
         is_usable = times is not None and (result.invalidated or result.shape in ("*", shape))
-        value, terms = self._value_under(key, result, times, is_plain) if times and is_usable else (_UNUSABLE, None)
-        if times is None or value is _UNUSABLE:
+        parts = self._parts_under(key, result, times, is_plain) if times and is_usable else None
+        if times is None or parts is None:
             self.unusable_keys.add(key)
             if meta is not None and meta.expires_at > 1:
                 other.key_metas[key] = meta.with_expiry(1)
@@ -516,24 +559,36 @@ class Hydrator(Provenance):
             if meta.expires_at > 1:
                 other.key_metas[key] = meta.with_expiry(1)
             return  # the storage has lost what came later, or it is on its way; that stays, and is stale
-        self._put_result(result, times, (value, terms), into)
+        self._put_result(result, times, parts, into)
 
     def _put_result(
         self,
         result: StoredResult,
         times: Meta,
-        said: tuple[Any, Terms | None],
+        parts: ResultParts,
         into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
     ) -> None:
         """Notes in the changes a result that memory takes over."""
-        key, (value, terms), (new, other, gone, _) = result.key, said, into
+        key, (value, terms, _, brought), (new, other, gone, _) = result.key, parts, into
+        timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
         base = self._contents.base
         before, meta = base.result(key), base.key_meta(key)
         is_failed = meta is not None and meta.error is not None and meta.date > times.date
         prev_expires_at = None if meta is None else meta.expires_at
-        made = ResultMeta(times, prev_expires_at=prev_expires_at, invalidated=result.invalidated, terms=terms)
+        base.marks.answered_elsewhere(key, times.date)
+        if result.stale_rev > max(0, result.requested_rev):
+            base.marks.load("keys", key, timeline.number_of_event(result.stale_rev))
+        made = ResultMeta(
+            times,
+            prev_expires_at=prev_expires_at,
+            invalidated=result.invalidated,
+            terms=terms,
+            rules=None if meta is None else meta.rules,
+            brought=brought,
+            number=timeline.number_of(result.requested_rev),
+        )
         if result.invalidated:
             if not is_failed:
                 gone[key] = made
@@ -561,23 +616,21 @@ class Hydrator(Provenance):
             logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
             return result._replace(invalidated=True, value=None)
 
-    def _value_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> tuple[Any, Terms | None]:
-        """The value of a result, UNDEFINED where nothing lies under the key, and how long it is good."""
+    def _parts_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> ResultParts | None:
+        """What a result says; None where it is no JSON."""
         try:
-            value, terms, validator = result_parts(result.value, times)
+            parts = result_parts(result.value, times)
         except ValueError:
             self._is_broken(key)
-            return _UNUSABLE, None
-        if validator is not None:
-            self.validators[key] = result.rev, validator
+            return None
+        if parts.validator is not None:
+            self.validators[key] = result.rev, parts.validator
         plain = is_plain or isinstance(self._contents.base.result(key), _READ_ONLY)
-        return (read_only(value) if plain else value), terms
+        return parts._replace(value=read_only(parts.value)) if plain else parts
 
 
 _READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
-_ELSEWHERE: Final = "another process has changed it"
 _NO_TIMES: Final = Meta(0, 0, 0)
-_UNUSABLE: Final = Sentinel("UNUSABLE")
 
 
 def _confirm(base: Tables, cell: Cell, now: float) -> None:
@@ -608,11 +661,24 @@ def _stored(value: Any, node: Any, before: Any) -> Any:
     return value
 
 
-def _joined(value: Any, times: Meta, before: Any, earlier: Meta, node: Any) -> tuple[Any, Meta]:
+def _joined(base: Tables, cell: Cell, loaded: Held, node: Any) -> Held:
     """A row that comes to what memory has of an answer that is stored nowhere."""
-    if isinstance(node, EntityNode) and is_dict(value) and not (is_list(before) or before is INVALID):
-        return node.merged(before, earlier, value, times)
-    return (before, earlier) if earlier.fetched_at > times.fetched_at else (_stored(value, node, before), times)
+    table, pk = cell
+    before, value = Held(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
+    if isinstance(node, EntityNode) and is_dict(value) and not isinstance(before.stored, list | Sentinel):
+        joined = apply(MergeRecord(node, value, keeps_whole=True), pk, before, loaded.times)
+        assert joined is not None
+        return joined
+    if before.times.fetched_at > loaded.times.fetched_at:
+        return before
+    return loaded._replace(stored=_stored(value, node, before.stored))
+
+
+def _write(change: Change, cell: Cell, held: Held) -> None:
+    table, pk = cell
+    change.write(table, pk, held.stored, held.times)
+    if held.whole is not None:
+        change.partial.setdefault(table, {})[pk] = held.whole
 
 
 def _is_same(left: Any, right: Any) -> bool:

@@ -73,7 +73,7 @@ class Leases:
     def __init__(self, connection: StorageConnection, read_through: ReadThrough) -> None:
         self._connection = connection
         self._read_through = read_through
-        connection.heard = self.heard
+        connection.on_remote = self.on_remote
         self.forked()
 
     def forked(self) -> None:
@@ -187,7 +187,7 @@ class Leases:
             self._looking[fetch_id] = lease, wanted
             self._work(at_once=is_first)
 
-    def heard(self, keys: Iterable[str] | None) -> None:
+    def on_remote(self, keys: Iterable[str] | None) -> None:
         """Others have written these keys, or nobody knows what: who waits for one looks again."""
         if not self._waiting:
             return
@@ -259,7 +259,7 @@ class Leases:
             try:
                 if to_give:
                     self._ask(to_give, 0)
-                    self.heard([lease.key for lease in to_give])
+                    self.on_remote([lease.key for lease in to_give])
                 if time.monotonic() >= renews:
                     self._renew()
                     renews = time.monotonic() + _RENEWED
@@ -331,7 +331,7 @@ class Leases:
 
     def closed(self) -> None:
         """The storage is not used any more."""
-        self.heard(None)
+        self.on_remote(None)
 
 
 def _name_of(request: Request) -> str:

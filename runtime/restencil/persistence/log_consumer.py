@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.errors import ResetError
 from ..base.logs import logger
 from ..base.values import UNDEFINED
+from ..cache.staleness import NEVER
 from ..cache.store_state import Transition
 from ..cache.tables import WHOLE
 from ..storage.protocol import MOST_PLACES
+from .hydration import Renewal
+from .stale_marks import stale_of
 from .storage_query import Asking, StorageQuery
 
 if TYPE_CHECKING:
@@ -171,6 +174,7 @@ class Changes:
                 self._forgotten = self._recent[0][0]
             self._recent.append((entry.number, frozenset() if is_own(entry) else frozenset(_places(entry))))
         known.number = entries[-1].number
+        self._mark(entries)
         self._forget_unseen(plan)
         if plan.over:
             contents = self._contents
@@ -194,7 +198,30 @@ class Changes:
             intake.take_changes((), None, (), plan.same, plan.same_keys)
         if plan.gone:
             intake.dropped(plan.gone)
-        connection.heard([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
+        connection.on_remote([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
+
+    def _mark(self, entries: Iterable[Entry]) -> None:
+        """What others made stale is stale here by an event of this moment."""
+        known, contents = self._connection.known, self._contents
+        base = contents.base
+        for entry in entries:
+            if entry.stale and not self._connection.is_own(entry):
+                stale = stale_of(entry.stale, self._number_of_key, self._number_of_list)
+                base.marks.add(stale, contents.next_number())
+                known.timeline.event_elsewhere(contents.last_number, entry.number)
+                contents.ready.clear()
+                self._store.changed()
+            known.timeline.knows(entry.number, taken=True)
+
+    def _number_of_key(self, key: str) -> float:
+        meta = self._contents.base.key_meta(key)
+        return NEVER if meta is None or self._writer.is_pending_key(key) else meta.number
+
+    def _number_of_list(self, table: str, pk: str) -> float:
+        """The number of a list, where it takes over what the others wrote; what waits for its commit does not yet."""
+        base = self._contents.base
+        meta = base.meta(table, pk)
+        return NEVER if meta is None or self._writer.is_pending((table, pk)) else base.number((table, pk), meta)
 
     def _forget_unseen(self, plan: _Plan) -> None:
         """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
@@ -253,7 +280,7 @@ class Changes:
         contents.commit(effects)
         contents.ready.clear()
         self._store.changed()
-        self._connection.heard(None)
+        self._connection.on_remote(None)
 
     def _was_reset(self, found: Validators) -> None:
         """Another process began anew, as by a logout: that is a reset here."""
@@ -266,7 +293,7 @@ class Changes:
         effects.starts_over = True
         self._contents.commit(effects)
         store.changed()
-        self._connection.heard(None)
+        self._connection.on_remote(None)
         for request in [*store.in_flight.by_id.values()]:
             if not request.mutation and request.resets != store.resets:
                 asked = request.request.asked
@@ -306,9 +333,9 @@ class _Plan:
         """Results to be loaded."""
         self.over: list[Cell] = []
         """What is too much to be loaded."""
-        self.same: dict[Cell, tuple[int, Any]] = {}
-        """Rows that have other times alone: the rev, and the times."""
-        self.same_keys: dict[str, tuple[int, Any]] = {}
+        self.same: dict[Cell, Renewal] = {}
+        """Rows that have other times alone."""
+        self.same_keys: dict[str, Renewal] = {}
         self.gone: dict[Cell, None] = {}
         self.unseen: list[Cell] = []
         """What memory does not hold."""
@@ -342,8 +369,6 @@ class _Plan:
             table, pk = cell
             self.tables[table] = None
             self.gone.pop(cell, None)
-            if self._writer.is_pending(cell):
-                continue
             if is_shown or base.get(table, pk) is not UNDEFINED or table in self._intake.whole:
                 self.cells[cell] = None
             else:
@@ -365,7 +390,7 @@ class _Plan:
         for table, pks in entry.same.items():
             self.renewed[table] = None
             for pk in pks:
-                self.same[table, pk] = entry.number, times
+                self.same[table, pk] = Renewal(entry.number, times, entry.requested_rev)
         for key in entry.same_keys:
             meta = self._base.key_metas.get(key)
             if (meta is not None and meta.terms is not None) or key in self._intake.validators:
@@ -373,7 +398,7 @@ class _Plan:
             elif self.writers.get(key, self._writers.get(key)) != entry.writer and self._holds_key(key):
                 self.keys[key] = None  # it is the same as what that process had, which may be something else
             else:
-                self.same_keys[key] = entry.number, times
+                self.same_keys[key] = Renewal(entry.number, times, entry.requested_rev)
 
     def _holds_key(self, key: str) -> bool:
         """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""

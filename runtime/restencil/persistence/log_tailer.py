@@ -24,7 +24,7 @@ _CALIBRATION: Final = 60.0
 class Watcher(Protocol):
     """Who wants to know what others write."""
 
-    def heard(self, found: Changes, /) -> object:
+    def on_remote(self, found: Changes, /) -> object:
         """The log says this (without the lock)."""
         ...
 
@@ -91,7 +91,7 @@ class LogTailer:
         if is_lost:
             self._was_lost = False
             self._watcher.lost()
-        self._watcher.heard(found)
+        self._watcher.on_remote(found)
         return True
 
 

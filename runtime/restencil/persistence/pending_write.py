@@ -8,29 +8,31 @@ by who asks for it first, which is the thread of the storage as a rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..base.logs import logger
 from ..base.values import INVALID, UNDEFINED, Meta
-from ..cache.tables import EMPTY
-from ..cache.write_set import Items, Joins
+from ..cache.tables import EMPTY, Whole
+from ..cache.write_set import DeleteRecord, EditList, Expire, MergeRecord, Operation, ReplaceRecord
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
     from ..cache.request import Request, Rules
+    from ..cache.staleness import StaleSet
     from ..cache.tables import Cell, ResultMeta
     from ..cache.validators import Terms, Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
     from ..storage.protocol import IndexEntry, Place
+    from .timeline import Event
 
 
 _NO_INDEX: Final[Mapping[IndexEntry, str | None]] = {}
 _NO_PLACES: Final[Mapping[Place, None]] = {}
 _NO_RESULTS: Final[Mapping[str, Result]] = {}
 NO_NAMES: Final[frozenset[str]] = frozenset()
-NO_CELLS: Final[frozenset[Cell]] = frozenset()
 
 
 class Result(NamedTuple):
@@ -48,6 +50,10 @@ class Result(NamedTuple):
     """How long it is good, where the server was asked for that."""
     told: Validators | None = None
     """What the answer said of itself, where it can be asked for by that."""
+    number: float | None = None
+    """That of the request; None for the moment of `times`."""
+    brought: Mapping[str, AbstractSet[str]] | None = None
+    """By table, the records and lists that the response brought; None where that does not matter."""
 
 
 class Sweep(NamedTuple):
@@ -70,7 +76,7 @@ class Extension(NamedTuple):
     """A page of a list: the result of the list says what the page says beside its items, and is as fresh."""
 
     key: str
-    said: Any
+    result: Any
     """UNDEFINED where it says nothing else."""
     times: Meta
 
@@ -79,32 +85,11 @@ class Extension(NamedTuple):
         return key == self.key
 
 
-class Record(NamedTuple):
-    """A record that came, and how it is laid over what is there."""
-
-    node: EntitySchema
-    record: dict[str, Any]
-    replaces: bool
-    reborn: bool
-
-
-class Stale(NamedTuple):
-    """What is there turns stale."""
-
-
-class Deleted(NamedTuple):
-    """What is there is deleted."""
-
-
-Piece = Record | Stale | Deleted | Items | Joins
-"""What an action does to one cell."""
-
-
 Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
 """A key, what an action writes under it (UNDEFINED for no result, None for nothing else), and both as they were."""
 
 
-class Said(NamedTuple):
+class ActionHeader(NamedTuple):
     """What an action says of itself as a whole: the beginning of what it hands over."""
 
     rows: int
@@ -116,7 +101,12 @@ class Said(NamedTuple):
     indexes: Mapping[tuple[str, str], Mapping[str, str | None]]
     metas: Mapping[str, Mapping[str, Meta]]
     listed: frozenset[str]
-    doubtful: frozenset[Cell]
+    stale: StaleSet | None
+    """What it made stale, if anything."""
+    event: Event | None
+    """That it did; set once it was carried out."""
+    partial: Mapping[str, Mapping[str, Whole]]
+    """The responses that last brought records whole, where that is not this one."""
     told: Validators | None
     """What an answer said of itself."""
     is_answer: bool
@@ -132,10 +122,14 @@ class Said(NamedTuple):
     """
 
 
+STALE_AT: Final = ActionHeader._fields.index("stale")
+"""Where that stands in what is handed over; whether it was noted as an event follows."""
+
+
 class CapturedAction(NamedTuple):
     """What an action has handed over: references to what nobody edits any more."""
 
-    said: Said
+    header: ActionHeader
     tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
     """What it writes, by table, and what was there before, where that is looked at."""
     keys: Sequence[Key]
@@ -144,14 +138,14 @@ class CapturedAction(NamedTuple):
     def of(cls, flat: list[Any]) -> CapturedAction:
         """What a flat list says."""
         rest = iter(flat)
-        said = Said(*islice(rest, len(Said._fields)))
+        header = ActionHeader(*islice(rest, len(ActionHeader._fields)))
         tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
-        for _ in range(said.tables):
+        for _ in range(header.tables):
             table, written, count = islice(rest, 3)
             before = [*islice(rest, count)]
             if written:
                 tables.append((table, written, before or None))
-        return cls(said, tables, [*zip(rest, rest, rest, rest, rest, strict=True)])
+        return cls(header, tables, [*zip(rest, rest, rest, rest, rest, strict=True)])
 
 
 class PendingWrite:
@@ -173,14 +167,17 @@ class PendingWrite:
     drop: Mapping[Place, None] = _NO_PLACES
     """What is taken out of the storage."""
     sweeps: Sequence[Sweep | Extension] = ()
-    joins: Sequence[Joins] = ()
+    joins: Sequence[EditList] = ()
     """What concerns collections of a table that need not be in memory."""
     release: Sequence[str] = ()
     is_reset = False
     is_told = False
     """Whether the storage was told of a reset, and took or refused it."""
-    doubtful: frozenset[Cell] = NO_CELLS
-    """Cells of which it is not known whether it has the latest."""
+    stale: StaleSet | None = None
+    """What it made stale, if anything."""
+    event: Event | None = None
+    partial: Mapping[str, Mapping[str, Whole]] = EMPTY
+    """The responses that last brought records whole, where that is not this one."""
     request: Request | None = None
     """What was asked for, if it is an answer."""
     nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
@@ -206,10 +203,11 @@ class PendingWrite:
         made.captured, made.rows = captured, rows
         return made
 
-    def take_said(self, said: Said) -> None:
+    def take_header(self, header: ActionHeader) -> None:
         """Takes over what it says of itself."""
-        self.request, self.brought, self.metas = said.request, said.brought, said.metas
-        self.listed, self.doubtful = said.listed, said.doubtful
+        self.request, self.brought, self.metas = header.request, header.brought, header.metas
+        self.listed, self.partial = header.listed, header.partial
+        self.stale, self.event = header.stale, header.event
 
     @property
     def label(self) -> str:
@@ -220,6 +218,15 @@ class PendingWrite:
         """The times of a cell in memory."""
         found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
         return found
+
+    def whole_of(self, table: str, pk: str) -> Whole:
+        """The response that last brought a record whole that it wrote, or a list."""
+        found: Whole | None = self.partial.get(table, EMPTY).get(pk)
+        if found is not None:
+            return found
+        times, stored = self.times_of(table, pk), self.cells[table][pk]
+        fields = frozenset[str]() if stored is INVALID or isinstance(stored, list) else record_of(stored).keys()
+        return Whole(times.fetched_at, times.expires_at, fields, times.fetched_at)
 
     def writes(self, cell: Cell) -> bool:
         """Whether it wrote a cell in memory."""
@@ -256,27 +263,30 @@ class PendingWrite:
                     schema: Any = node
                     yield schema
 
-    def pieces(self, table: str, pk: str) -> Iterable[Piece]:
+    def pieces(self, table: str, pk: str) -> Iterable[Operation]:
         """What it does to one cell, in order."""
         brought = self.brought
         stored = self.cells.get(table, EMPTY).get(pk, UNDEFINED)
         if brought is None:
-            return [Deleted()] if stored is INVALID else [] if stored is UNDEFINED else [Stale()]
+            return [DeleteRecord()] if stored is INVALID else [] if stored is UNDEFINED else [Expire()]
         came = brought.records.get(table, EMPTY).get(pk, UNDEFINED)
         if came is INVALID:
-            return [Deleted()]
+            return [DeleteRecord()]
         node = self.node_of(table, pk)
         if node is not None:
             record = record_of(stored) if came is UNDEFINED else came
             cell = table, pk
-            return [Record(node, {**record}, cell in brought.replaced, cell in brought.reborn)]
-        pieces = [
+            if cell in brought.replaced:
+                return [ReplaceRecord(node, record)]
+            rules = None if self.request is None else self.request.rules
+            return [MergeRecord(node, record, rules, cell in brought.reborn, brought.keeps_whole)]
+        pieces: list[Operation] = [
             piece
             for piece in brought.collections
             if piece.table == table and (piece.pk == pk or (piece.pk is None and piece.accepts(pk)))
         ]
         if not pieces and stored is not UNDEFINED:
-            return [Deleted()] if stored is INVALID else [Stale()]
+            return [DeleteRecord()] if stored is INVALID else [Expire()]
         return pieces
 
     def take_tables(self, captured: CapturedAction) -> None:
@@ -284,21 +294,21 @@ class PendingWrite:
         self.cells = {table: written for table, written, _ in captured.tables}
         differing: dict[str, frozenset[str]] = {}
         for table, written, before in captured.tables:
-            known = captured.said.differing.get(table)
+            known = captured.header.differing.get(table)
             if known is None and before is not None:
                 known = [pk for (pk, stored), was in zip(written.items(), before, strict=True) if stored is not was]
             if known is not None and len(known) < len(written):
                 differing[table] = frozenset(known)
         if differing:
             self.differing = differing
-        if captured.said.indexes:
+        if captured.header.indexes:
             self.index = {
                 (table, name, text): pk
-                for (table, name), entries in captured.said.indexes.items()
+                for (table, name), entries in captured.header.indexes.items()
                 for text, pk in entries.items()
             }
         if self.brought is not None and self.brought.collections:
-            self.joins = [piece for piece in self.brought.collections if isinstance(piece, Joins)]
+            self.joins = [piece for piece in self.brought.collections if isinstance(piece, EditList)]
 
     def all_cells(self) -> list[Cell]:
         """What it wrote in memory."""
@@ -328,5 +338,7 @@ class PendingWrite:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        said = (self.cells, self.results, self.index, self.listed, self.drop, self.sweeps, self.joins, self.misses)
-        return not (any(said) or self.release or self.is_reset)
+        header = (self.cells, self.results, self.index, self.listed, self.drop, self.sweeps, self.joins, self.misses)
+        if self.stale is not None:
+            return False
+        return not (any(header) or self.release or self.is_reset)

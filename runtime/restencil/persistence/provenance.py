@@ -7,15 +7,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, is_dict, is_list
+from ..cache.staleness import ELSEWHERE
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import record_of
 from .row_codec import lacks
+from .stale_marks import load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell, Change
-    from ..storage.protocol import TableInfo
+    from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
     from .row_codec import Left, Validator
@@ -62,6 +64,8 @@ class Provenance:
         self.doubted = connection.known.doubted
         """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
         self.doubted_keys = connection.known.doubted_keys
+        self.memory_only: set[Cell] = set()
+        """What memory holds, stale, and the storage does not have, or has as something that cannot be used here."""
         self.just_loaded: set[str] = set()
         """Keys whose results were loaded, and of which nobody knows yet what they touch."""
         self.has_earlier = False
@@ -93,6 +97,7 @@ class Provenance:
             self.indexed_meanwhile,
             self.doubted,
             self.doubted_keys,
+            self.memory_only,
             self.just_loaded,
         ):
             kept.clear()
@@ -121,16 +126,30 @@ class Provenance:
             self.listed |= pending.listed
 
     def writes(self, change: Change) -> None:
-        """An action of this process is about to write what is in doubt.
-
-        What came is laid over what the storage has, and not over what memory alone has.
-        """
-        for table, pk in filter(self._contents.is_marked, list(change.cells())):
+        """An action of this process is about to write: it is merged with what the storage has, and nothing else."""
+        for table, pk in self.memory_only.intersection(change.cells()):
+            self.memory_only.discard((table, pk))
             self._connection.known.forget(table, pk)
             self.doubted.setdefault(table, {})[pk] = -1
 
+    def take_marks(self, loaded: Loaded) -> None:
+        """Takes in what the storage says is stale."""
+        marks, number_of_event = self._contents.base.marks, self._connection.known.timeline.number_of_event
+        if loaded.marks:
+            load_marks(marks, loaded.marks, number_of_event)
+            self._contents.ready.clear()
+        for row in loaded.rows:
+            if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
+                marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
+
+    def is_memory_only(self, cell: Cell) -> None:
+        """The storage does not have what memory has of this; it counts as stale."""
+        self._contents.mark_stale([cell], ELSEWHERE)
+        self.memory_only.add(cell)
+
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
         """Memory has let go of these."""
+        self.memory_only.difference_update(cells)
         for table, pk in cells:
             self.whole.discard(table)
             self.indexed.pop(table, None)  # what led to it is gone as well

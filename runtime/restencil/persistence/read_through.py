@@ -298,7 +298,7 @@ class ReadThrough:
         """An action of this process has written this."""
         self.intake.wrote(pending, captured)
         request = pending.request
-        if request is None or not captured.said.is_answer or request.key not in self._contents.base.key_metas:
+        if request is None or not captured.header.is_answer or request.key not in self._contents.base.key_metas:
             return  # or memory has let go of it since
         if self.misses.keeps(request):
             self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
@@ -324,9 +324,9 @@ class ReadThrough:
         if found is None:
             return False
         connection.touched()
-        return self.heard(found)
+        return self.on_remote(found)
 
-    def heard(self, found: Validators) -> bool:
+    def on_remote(self, found: Validators) -> bool:
         """The log says this (without the lock); False: there was no answer to what it leads to."""
         connection = self._connection
         known = connection.known

@@ -21,6 +21,7 @@ from urllib import parse as urls
 
 from ..base.json_text import decode_json, encode_exactly
 from ..base.values import UNDEFINED, Meta, is_dict, is_list
+from ..cache.tables import Whole
 from ..cache.validators import Terms
 from ..schema.containers import List, Object, Values
 from ..schema.derived import Query
@@ -64,9 +65,11 @@ OWN: Final = "MISS-"
 _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 
 _LEFT: Final = "$left"
+_WHOLE: Final = "$whole"
+_BROUGHT: Final = "$brought"
 _PARTIAL: Final = "$partial"
 _TERMS: Final = "$terms"
-_TOLD: Final = "$told"
+_VALIDATORS: Final = "$told"
 _VALUE: Final = "$value"
 _MARK: Final = b'"$'
 _FIRST: Final = itemgetter(0)
@@ -168,7 +171,7 @@ class _Place:
             self._declare(thing)
 
     @property
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing is declared that could be left out of it."""
         return not (self.objects or self._items or self._entries)
 
@@ -249,7 +252,7 @@ class _Place:
                 secret = secret or is_secret(python, self._others)
                 things += inner
             place = _Place(things, self._others)
-            found = (False not in told and (not secret or True in told), None if place.says_nothing else place)
+            found = (False not in told and (not secret or True in told), None if place.is_empty else place)
             if len(self._members) < _MOST_NAMES:
                 self._members[name] = found
         return found
@@ -270,7 +273,7 @@ def _through(place: _Place) -> Iterable[_Place]:
     while seen < len(waiting) < _MOST_NAMES:
         found = waiting[seen]
         seen += 1
-        waiting += [inner for inner in (found.items, found.entries) if not inner.says_nothing]
+        waiting += [inner for inner in (found.items, found.entries) if not inner.is_empty]
     return waiting
 
 
@@ -332,8 +335,10 @@ class TableRules:
         """Whether a member is stored, by its name in JSON; of others no index entries are stored either."""
         return self._place.member(name)[0]
 
-    def encode(self, stored: Any, misses: Left = NOTHING_LEFT) -> bytes:
+    def encode(self, stored: Any, misses: Left = NOTHING_LEFT, whole: Any = None) -> bytes:
         """The JSON of a record, or of an instance that is one. Raises Unstorable for one that has none.
+
+        `whole` says, as JSON, which response brought it whole, where its times do not.
 
         `misses` was left out of the row that it was made from: it is lacking still, but for what came since.
         """
@@ -350,24 +355,58 @@ class TableRules:
                 left[name,] = record.pop(name)
             data = _encoded(record)
         left.update((path, None) for path in misses if path[1:] or path[0] not in record)
-        if not left:
+        if not left and whole is None:
             return data if _MARK not in data else _encoded(_escaped(record))
-        names = [path[0] if len(path) == 1 else list(path) for path in left]
-        return _encoded({**_escaped(record), _LEFT: names})
+        more: dict[str, Any] = {} if whole is None else {_WHOLE: whole}
+        if left:
+            more[_LEFT] = [path[0] if len(path) == 1 else list(path) for path in left]
+        return _encoded({**_escaped(record), **more})
 
 
-def row_value(data: bytes) -> tuple[Any, Left]:
-    """The record, list or map of a row's JSON, and what was left out of it. Raises ValueError for what is none."""
+def encoded_whole(whole: Whole, date: float) -> list[Any]:
+    """Which response last brought a record whole, as JSON: times in ms after the date of the row."""
+    later = {name: _after(since, date) for name, since in whole.later.items()}
+    return [_after(max(0.0, whole.fetched_at), date), _after(whole.expires_at, date), sorted(whole.fields), later]
+
+
+def _whole(details: Any, date: float, number: float) -> Whole:
+    try:
+        fetched_at, expires_at, fields, later = details
+        return Whole(
+            number,
+            _moment(expires_at, date),
+            frozenset(map(str, fields)),
+            _moment(fetched_at, date),
+            {str(name): _moment(since, date) for name, since in later.items()},
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{details!r:.80} does not say which response brought a record whole") from error
+
+
+def whole_of(value: Any, details: Any, times: Meta, number: float) -> Whole:
+    """The response that last brought a row whole, which was loaded with these times; `said` is what its JSON says."""
+    if details is not None:
+        return _whole(details, times.date, number)
+    fields = value.keys() if is_dict(value) else frozenset[str]()
+    return Whole(number, times.expires_at, fields, times.fetched_at)
+
+
+def row_value(data: bytes) -> tuple[Any, Left, Any]:
+    """The record, list or map of a row's JSON, what was left out of it, and what `whole_of` takes.
+
+    Raises ValueError for what is none.
+    """
     value = decode_json(data)
     if not is_dict(value) and not is_list(value):
         raise ValueError(f"the JSON of a row is an object or a list, not {value!r:.80}")
     if _MARK not in data:
-        return value, NOTHING_LEFT
+        return value, NOTHING_LEFT, None
     if is_dict(value) and _PARTIAL in value:
         inner = _unescaped(value[_PARTIAL])
-        return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT
+        return (PartialEntries(inner) if is_dict(inner) else PartialKeys(inner)), NOTHING_LEFT, None
     names: Any = value.pop(_LEFT, ()) if is_dict(value) else ()
-    return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names)
+    whole: Any = value.pop(_WHOLE, None) if is_dict(value) else None
+    return _unescaped(value), tuple((path,) if isinstance(path, str) else tuple(path) for path in names), whole
 
 
 def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
@@ -489,11 +528,19 @@ class Validator(NamedTuple):
     cells: int
 
 
-def with_said(data: bytes | None, times: Meta, terms: Terms | None, validator: Validator | None = None) -> bytes:
-    """The JSON of a result, with how long it is good, and its validator."""
+def with_details(
+    data: bytes | None,
+    times: Meta,
+    terms: Terms | None,
+    validator: Validator | None = None,
+    brought: Mapping[str, Iterable[str]] | None = None,
+) -> bytes:
+    """The JSON of a result, with how long it is good, its validator, and by table what its response brought."""
     found: dict[str, Any] = {}
+    if brought is not None:
+        found[_BROUGHT] = {table: sorted(pks) for table, pks in brought.items()}
     if validator is not None:
-        found[_TOLD] = {"cells": validator.cells, "headers": {**validator.headers}}
+        found[_VALIDATORS] = {"cells": validator.cells, "headers": {**validator.headers}}
     if terms is not None:
         fresh_until = terms.fresh_until if times.expires_at > 1 else times.expires_at
         moments = (
@@ -518,21 +565,40 @@ def _moment(after: Any, date: float) -> float:
     return float(after) + date
 
 
-def result_parts(data: bytes | None, times: Meta) -> tuple[Any, Terms | None, Validator | None]:
-    """What lies under a key, UNDEFINED where nothing does, how long it is good, and its validator.
+class ResultParts(NamedTuple):
+    """What a storage has under a key."""
 
-    Raises ValueError for what is no JSON, or not of this form.
-    """
+    value: Any
+    """UNDEFINED where nothing lies there."""
+    terms: Terms | None = None
+    """How long it is good."""
+    validator: Validator | None = None
+    brought: Mapping[str, frozenset[str]] | None = None
+    """By table, the records and lists that the response brought; None where that does not matter."""
+
+
+def result_parts(data: bytes | None, times: Meta) -> ResultParts:
+    """What lies under a key. Raises ValueError for what is no JSON, or not of this form."""
     if data is None:
-        return UNDEFINED, None, None
+        return ResultParts(UNDEFINED)
     value = decode_json(data)
     if _MARK not in data:
-        return value, None, None
-    if not is_dict(value) or not (_TERMS in value or _TOLD in value):
-        return _unescaped(value), None, None
-    terms = _terms(value[_TERMS], times) if _TERMS in value else None
-    validator = _validator(value[_TOLD]) if _TOLD in value else None
-    return (_unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED), terms, validator
+        return ResultParts(value)
+    if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _BROUGHT)):
+        return ResultParts(_unescaped(value))
+    return ResultParts(
+        _unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED,
+        _terms(value[_TERMS], times) if _TERMS in value else None,
+        _validator(value[_VALIDATORS]) if _VALIDATORS in value else None,
+        _brought(value[_BROUGHT]) if _BROUGHT in value else None,
+    )
+
+
+def _brought(details: Any) -> dict[str, frozenset[str]]:
+    try:
+        return {str(table): frozenset(map(str, pks)) for table, pks in details.items()}
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"{details!r:.80} does not say what a response brought") from error
 
 
 def _validator(told: Any) -> Validator:
@@ -545,13 +611,13 @@ def _validator(told: Any) -> Validator:
 
 def _terms(told: Any, times: Meta) -> Terms:
     try:
-        *moments, said = told
+        *moments, details = told
         fresh_until, stale_while_revalidate_until, *excused = (_moment(after, times.date) for after in moments)
         return Terms(
             fresh_until if times.expires_at > 1 else times.expires_at,
             stale_while_revalidate_until,
             excused[0] if excused else None,
-            bool(said["binds"]),
+            bool(details["binds"]),
         )
     except (TypeError, KeyError) as error:
         raise ValueError(f"{told!r:.80} does not say how long a result is good") from error

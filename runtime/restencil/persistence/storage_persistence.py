@@ -43,7 +43,9 @@ class StoragePersistence:
     def __init__(self, store: Store, contents: StoreState, lookup: CacheReader, storage: Storage) -> None:
         self._told: str | None = None
         self._is_warned = False
-        self.connection = connection = StorageConnection(storage, store.lock, store.now, self._place)
+        self.connection = connection = StorageConnection(
+            storage, store.lock, store.now, self._place, (contents.next_number, lambda: contents.last_number)
+        )
         self.shapes = shapes = Shapes()
         self.writer = writer = Writer(store, contents, connection, Forms(shapes))
         self.read_through = ReadThrough(store, contents, lookup, connection, writer, shapes)
@@ -102,12 +104,12 @@ class StoragePersistence:
     def written(self, action: Action, effects: Transition, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
         change, connection = effects.change, self.connection
-        if connection.state == "off" or effects.failure is not None:
+        if connection.state == "off":
             return None
-        if change is None:
+        if change is None or effects.failure is not None:
             connection.settle()
             return self._tap.taken(action, effects)
-        if self._contents.base.marks.has_cells:
+        if self.read_through.intake.memory_only:
             connection.settle()
             self.read_through.intake.writes(change)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID
-from .rebase import Held
+from ..cache.merge import Held
 from .row_codec import (
     NOTHING_LEFT,
     Left,
@@ -16,8 +16,9 @@ from .row_codec import (
     is_kept_cell,
     is_kept_key,
     row_value,
+    whole_of,
+    with_details,
     with_left,
-    with_said,
 )
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
 
@@ -55,16 +56,16 @@ class Forms:
 
     # -- into a storage
 
-    def value(self, table: str, stored: Any, misses: Left = NOTHING_LEFT) -> bytes | None:
+    def value(self, table: str, stored: Any, misses: Left = NOTHING_LEFT, whole: Any = None) -> bytes | None:
         """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable.
 
-        `misses` was left out of the row that a record was made from.
+        `misses` was left out of the row that a record was made from; `whole` is as `encoded_whole` gives it.
         """
         if stored is INVALID:
             return None
         if is_collection(table):
             return encode_collection(stored)
-        return self.shapes.rules(table).encode(stored, misses)
+        return self.shapes.rules(table).encode(stored, misses, whole)
 
     def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
         """The JSON of a result, None where nothing lies under the key. Raises Unstorable.
@@ -75,7 +76,10 @@ class Forms:
         data = encode_result(result.value, schema, self.shapes.secrets)
         terms = None if result.is_invalidated else result.terms
         validator = None if cells is None or result.told is None else Validator(result.told.headers, cells)
-        return data if terms is None and validator is None else with_said(data, result.times, terms, validator)
+        brought = None if result.is_invalidated else result.brought
+        if terms is None and validator is None and brought is None:
+            return data
+        return with_details(data, result.times, terms, validator, brought)
 
     def result_shape(self, result: Result) -> str:
         """The shape of a result; one that another endpoint wrote fits all."""
@@ -91,23 +95,24 @@ class Forms:
         """Whether classes that are known can read a row."""
         return row.value is None or self.shapes.readable(row.table, row.shape)
 
-    def held(self, row: StoredRow, times: Meta, known: Any = None) -> Held | None:
+    def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> Held | None:
         """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
 
-        What was left out of it is as `known` has it, what memory holds there.
+        What was left out of it is as `known` has it, what memory holds there; `number` is that of its request.
         """
         if row.rev == 0:
             return None
         if row.value is None:
-            return Held(INVALID, times)
+            return Held(INVALID, times)  # nothing is whole
         if not self.is_readable(row):
             return None
-        value, left = row_value(row.value)
+        value, left, details = row_value(row.value)
+        whole = whole_of(value, details, times, number)
         if is_collection(row.table):
-            return Held(value, times)
+            return Held(value, times, whole)
         record = with_left(value, left, known)
         model = self.model(row)
-        return Held(record if model is None else model.stored(record), times)
+        return Held(record if model is None else model.stored(record), times, whole)
 
     def model(self, row: StoredRow) -> EntityModel | None:
         """A class that wrote a row."""

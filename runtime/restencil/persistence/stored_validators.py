@@ -14,12 +14,12 @@ from ..cache.validators import source_at
 from .apply_remote import is_alike
 
 if TYPE_CHECKING:
+    from ..cache.merge import Held
     from ..cache.request import Request
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell
     from ..cache.validators import Validators
     from .pending_write import Result
-    from .rebase import Held
 
 
 def place_at(request: Request) -> str:

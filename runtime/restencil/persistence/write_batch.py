@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, Meta, text_of
+from ..cache.merge import Held
+from ..cache.tables import Whole
 from ..schema.stored import record_of
 from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
 from .pending_write import PendingWrite, Result
-from .rebase import Held, stale
-from .row_codec import NOTHING_LEFT, Unstorable, is_collection
+from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole, is_collection
 from .schema_fingerprint import joined_shape
+from .stale_marks import marks_of, spared_by
 from .stored_validators import with_stored_validators
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell
-    from ..storage.protocol import IndexEntry, Place
+    from ..storage.protocol import IndexEntry, Mark, Place, Spared
     from .connection import StorageConnection
     from .stored_forms import Forms
     from .write_queue import WriteQueue
@@ -36,6 +38,8 @@ class BatchRow(NamedTuple):
     """Whether only its times are new."""
     is_folded: bool
     """Whether it is worked out from what the storage has, so that memory may hold something else."""
+    whole: Whole
+    """The response that last brought the record whole, or the list."""
 
 
 class WriteBatch:
@@ -121,18 +125,18 @@ class WriteBatch:
                 return None
             if held is None or (cell in self.joined and base is not None and held == base.held):
                 return None  # it was looked through, and nothing joins it
+            whole = held.whole or _whole_by_times(held)
             rev, shape = (0, "") if base is None else (base.rev, base.shape)
         else:
             held = Held(last.cells[table][pk], last.times_of(table, pk))
-            if cell in last.doubtful:
-                held = stale(held)
+            whole = last.whole_of(table, pk)
         if is_collection(table) or held.stored is INVALID:
             shape = ""
         else:
             for action in actions:
                 for node in action.nodes_of(table, pk):
                     shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
-        return BatchRow(held, rev or 0, shape, is_same, is_folded)
+        return BatchRow(held, rev or 0, shape, is_same, is_folded, whole)
 
     # -- as JSON (without the lock)
 
@@ -141,6 +145,7 @@ class WriteBatch:
         known = connection.known
         self.unstorable.clear()
         times = self.actions[-1].times if self.actions else None
+        number = None if times is None else times.fetched_at
         rows: list[StoredRow] = []
         misses: set[str] = set()
         changed: dict[str, list[str]] = {}
@@ -152,13 +157,16 @@ class WriteBatch:
                 misses.add(table)
                 continue
             try:
-                value = forms.value(table, row.held.stored, known.left.get(cell, NOTHING_LEFT))
+                whole = encoded_whole(row.whole, row.held.times.date) if _needs_whole(row) else None
+                value = forms.value(table, row.held.stored, known.left.get(cell, NOTHING_LEFT), whole)
             except Unstorable:
                 self.unstorable.add(cell)
                 continue
             size += 0 if value is None else len(value)
-            rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value))
-            (same if row.is_same and row.held.times == times else changed).setdefault(table, []).append(pk)
+            whole_rev = known.timeline.commit_of(row.whole.number)
+            rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value, whole_rev))
+            is_same = row.is_same and row.held.times == times and row.whole.number == number
+            (same if is_same else changed).setdefault(table, []).append(pk)
         results, keys, same_keys = self._results(connection, forms, times)
         size += sum(len(result.value or b"") for result in results)
         self.row_size = size / max(1, len(rows))
@@ -176,6 +184,7 @@ class WriteBatch:
             listed |= action.listed
             misses |= action.misses
             release += action.release
+        stale, spared = self._stale(known.timeline.commit_of)
         entry = Entry(
             0,
             connection.writer,
@@ -187,8 +196,10 @@ class WriteBatch:
             same_keys,
             False,
             connection.next_commit_id(),
+            (*stale, *spared),
+            -1 if number is None else known.timeline.commit_of(number),
         )
-        if not (rows or results or drop or index or listed or misses or release or self.used):
+        if not (rows or results or drop or index or listed or misses or release or stale or self.used):
             return None
         return Batch(
             self.epoch,
@@ -202,7 +213,27 @@ class WriteBatch:
             self.used,
             release,
             entry,
+            tuple(stale),
+            spared,
         )
+
+    def _stale(self, commit_of: Callable[[float], int]) -> tuple[dict[Mark, None], dict[Mark, Spared]]:
+        """What the actions made stale, and what each of those spared that marked all of its kind."""
+        made = [action.stale for action in self.actions if action.stale is not None]
+        events = [(marks_of(stale), spared_by(stale, commit_of)) for stale in made]
+        stale: dict[Mark, None] = {}
+        spared: dict[Mark, Spared] = {}
+        for marks, certain in events:
+            for mark, how in certain.items():
+                if mark not in spared and all(
+                    mark in others or marked.keys().isdisjoint(how.against) for marked, others in events
+                ):
+                    spared[mark] = how
+            stale.update(marks)
+        for _, table, pk in [mark for mark in spared if mark[2]]:
+            if ("row", table, pk) in stale:
+                del spared["spared", table, pk]
+        return stale, spared
 
     def _found_by(self, action: PendingWrite) -> Iterator[tuple[IndexEntry, str]]:
         """The index entries of what an action wrote over rows that others had written: memory knew less of these."""
@@ -242,8 +273,11 @@ class WriteBatch:
             shape = connection.known.key_shapes.get(key, "") if result.rules is None else ""
             shape = shape or forms.result_shape(result)
             outward = connection.known.outward(result.times)
-            results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value))
-            (same_keys if result.is_same and result.times == times else keys).append(key)
+            number = result.times.fetched_at if result.number is None else result.number
+            requested_rev = connection.known.timeline.commit_of(number)
+            results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value, requested_rev))
+            is_same = result.is_same and result.times == times and number == result.times.fetched_at
+            (same_keys if is_same else keys).append(key)
         return results, keys, same_keys
 
     def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:
@@ -266,3 +300,19 @@ class WriteBatch:
             for action in self.actions
             if any((place in action.results if isinstance(place, str) else action.concerns(place)) for place in places)
         ]
+
+
+def _whole_by_times(held: Held) -> Whole:
+    """A record that the response with its times brought whole."""
+    record = record_of(held.stored)
+    fields = record.keys() if isinstance(record, dict) else frozenset[str]()
+    return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
+
+
+def _needs_whole(row: BatchRow) -> bool:
+    """Whether the times of a row do not say which response brought its record whole."""
+    whole, (stored, times, _) = row.whole, row.held
+    if stored is INVALID or isinstance(stored, list) or row.shape == "":
+        return False
+    is_of_times = whole.fetched_at == times.fetched_at and whole.expires_at == times.expires_at
+    return not is_of_times or bool(whole.later) or len(whole.fields) != len(record_of(stored))

@@ -16,12 +16,12 @@ from ..base.errors import StorageDown, StorageError
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
 from ..base.values import UNDEFINED
+from ..cache.merge import Held
 from .apply_remote import apply_remote
 from .bulk_invalidation import BulkInvalidation
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
-from .rebase import Held
 from .storage_thread import StorageThread
 from .write_batch import WriteBatch
 from .write_queue import WriteQueue
@@ -29,7 +29,6 @@ from .write_queue import WriteQueue
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from ..base.values import Meta
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell
@@ -124,14 +123,13 @@ class Writer:
         if len(used) >= _USED:
             self.thread.wake()
 
-    def over(self, cell: Cell, stored: Any, times: Meta) -> Held:
+    def over(self, cell: Cell, loaded: Held) -> Held:
         """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
-        loaded = None if stored is UNDEFINED else Held(stored, times)
         try:
-            return self.waiting.over(cell, loaded) or Held(stored, times)
+            return self.waiting.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
         except Exception:
             self.connection.hook_failed(cell)
-            return Held(stored, times)
+            return loaded
 
     def swept(self, result: StoredResult) -> StoredResult:
         """A result that was loaded, after the changes of all results that wait."""
@@ -248,7 +246,7 @@ class Writer:
         actions: list[PendingWrite] = []
         rows = 0
         for pending in waiting.queue:
-            if actions and (rows + pending.rows > _ROWS or self._goes_alone):
+            if actions and (rows + pending.rows > _ROWS or self._goes_alone or _comes_later(pending, actions)):
                 break
             actions.append(pending)
             rows += pending.rows
@@ -315,6 +313,8 @@ class Writer:
         """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
         known, waiting = self.connection.known, self.waiting
         for pending in draft.actions:
+            if pending.event is not None and number:
+                pending.event.commit = number
             if pending.sweeps:
                 waiting.forget(pending)
         self._pop(pending for pending in draft.actions if not pending.sweeps)
@@ -489,3 +489,15 @@ def _settle(waiting: WriteQueue, lock: AbstractContextManager[Any]) -> None:
     while not is_done:
         with lock:
             is_done = waiting.settle(_PIECE)
+
+
+def _comes_later(pending: PendingWrite, actions: list[PendingWrite]) -> bool:
+    """Whether what an action brought was requested after one of these made something stale: that is numbered first.
+
+    Else nobody could tell that the response knew of it.
+    """
+    first = next((action.event for action in actions if action.event is not None), None)
+    if first is None:
+        return False
+    numbers = [pending.times.fetched_at, *(result.number or 0 for result in pending.results.values())]
+    return bool(pending.cells or pending.results) and max(numbers) > first.number

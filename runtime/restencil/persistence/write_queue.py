@@ -7,20 +7,23 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
+from ..cache.change_effects import mark_record
+from ..cache.merge import Held, apply, differs, requested_by
+from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY
+from ..cache.write_set import EditList
 from ..schema.stored import record_of
-from .rebase import Held, folded
+from .pending_write import STALE_AT, PendingWrite
 from .row_codec import is_collection, left_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import Cell
-    from ..cache.write_set import Joins
     from ..storage.protocol import Place, StoredRow
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
-    from .pending_write import PendingWrite
     from .stored_forms import Forms
+    from .timeline import Timeline
 
 _MOST_ROWS = 50_000
 _MOST_BYTES = 32 * 1024 * 1024
@@ -79,6 +82,7 @@ class WriteQueue:
         """An action was carried out; being told so twice is being told so once."""
         if captured is self._last or (self._captured and self._captured[-1] is captured):
             return
+        _note_event(captured, self._connection.known.timeline, self._contents.last_number)
         self._captured.append(captured)
         self._last = captured
         self.rows += _rows_of(captured)
@@ -120,7 +124,7 @@ class WriteQueue:
             self.names.update(dict.fromkeys(pending.results))
             self.names.update(pending.drop)
             pending.keep_invalidations()
-            if pending.sweeps or pending.results:
+            if pending.sweeps or pending.results or pending.stale is not None:
                 for key in pending.results:
                     self.names.pop(key, None)
                 kept.append(pending)
@@ -150,6 +154,9 @@ class WriteQueue:
 
     def clear(self) -> None:
         """Nothing waits any more."""
+        for pending in self.queue:
+            if pending.event is not None:
+                self._connection.known.timeline.drop(pending.event)
         self._captured.clear()
         self._queue.clear()
         self._cells.clear()
@@ -237,10 +244,13 @@ class WriteQueue:
         held = None
         if self._forms.is_readable(row):
             try:
-                held = self._forms.held(row, self._connection.known.inward(row.times), self._contents.base.get(*cell))
+                known = self._connection.known
+                number = known.timeline.number_of(row.whole_rev)
+                held = self._forms.held(row, known.inward(row.times), number, self._contents.base.get(*cell))
             except ValueError:
                 held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
+        self._mark_overlaps(cell)
         left = left_of(row.value) if held is not None else ()
         if left:
             self._connection.known.left[cell] = left
@@ -262,15 +272,63 @@ class WriteQueue:
         """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
         known = self._connection.known
         self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
+        self._mark_overlaps(cell)
         return self.folded(cell, self.of_cell(cell))
 
     def folded(self, cell: Cell, actions: Iterable[PendingWrite]) -> Held | None:
         """What comes of the row that was met and what these actions brought. Users' functions may raise."""
-        base = self.bases.get(cell)
+        actions = [*actions]
         with self._contents.hooks:
-            return folded(cell, None if base is None else base.held, actions, self.as_it_moves)
+            return self._rebased(cell, self._base(cell, actions), actions, moves=True)
 
-    def as_it_moves(self, action: PendingWrite, joins: Joins) -> Joins:
+    def _mark_overlaps(self, cell: Cell) -> None:
+        """What two processes requested at once, and got different responses, is stale: nobody knows the order."""
+        base, timeline = self.bases[cell], self._connection.known.timeline
+        if base.held is None:
+            return
+        for action in self.of_cell(cell):
+            is_strict = action.request is not None and action.request.rules.strict
+            if not is_strict or timeline.commit_of(action.times.fetched_at) >= base.rev:
+                continue
+            if not any(differs(piece, base.held) for piece in action.pieces(*cell)):
+                continue
+            stale = StaleSet("another process has requested it at the same time")
+            if is_collection(cell[0]):
+                stale.cells.add(cell)
+            else:
+                mark_record(stale, self._contents.base, cell, existence=False)
+            number = self._contents.next_number()
+            self._contents.base.marks.add(stale, number)
+            self._contents.ready.clear()
+            if action.stale is None:
+                action.stale = stale
+            else:
+                action.stale.update(stale)
+            if action.event is None:
+                action.event = timeline.event(number)
+
+    def _base(self, cell: Cell, actions: list[PendingWrite]) -> Held | None:
+        """The row that was met. What was requested when its commit was known came later, whatever the clocks say."""
+        base = self.bases.get(cell)
+        if base is None or base.held is None or not actions:
+            return None if base is None else base.held
+        number = actions[0].times.fetched_at
+        if base.held.times.fetched_at <= number or self._connection.known.timeline.commit_of(number) < base.rev:
+            return base.held
+        return requested_by(base.held, number)
+
+    def _rebased(
+        self, cell: Cell, held: Held | None, actions: Iterable[PendingWrite], *, moves: bool = False
+    ) -> Held | None:
+        """What a cell holds once what these actions brought is merged with it; with `moves` as lists move for it."""
+        for action in actions:
+            for piece in action.pieces(*cell):
+                if moves and isinstance(piece, EditList) and piece.moved:
+                    piece = self.as_it_moves(action, piece)
+                held = apply(piece, cell[1], held, action.times)
+        return held
+
+    def as_it_moves(self, action: PendingWrite, joins: EditList) -> EditList:
         """A move as records tell it that were met in the storage, where memory knew others. Filters may raise."""
         met = [cell for cell in joins.moved if cell in self.bases]
         if not met or joins.told is None:
@@ -278,8 +336,8 @@ class WriteQueue:
         records = dict(joins.moved)
         for cell in met:
             earlier = [other for other in self.of_cell(cell) if other.order < action.order]
-            was = folded(cell, self.bases[cell].held, earlier)
-            records[cell] = _record_of(was), _record_of(folded(cell, was, (action,)))
+            was = self._rebased(cell, self._base(cell, earlier or [action]), earlier)
+            records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
         return joins._replace(moved=records, change=joins.told(records))
 
     def moved(self, cells: Iterable[Cell]) -> dict[Cell, Held] | None:
@@ -338,3 +396,12 @@ def _rows_of(captured: list[Any] | PendingWrite) -> int:
 
 def _order_of(pending: PendingWrite) -> int:
     return pending.order
+
+
+def _note_event(captured: list[Any] | PendingWrite, timeline: Timeline, number: float) -> None:
+    """An action that made something stale did so with the last number that was given."""
+    if isinstance(captured, PendingWrite):
+        if captured.stale is not None and captured.event is None:
+            captured.event = timeline.event(number)
+    elif captured[STALE_AT] is not None and captured[STALE_AT + 1] is None:
+        captured[STALE_AT + 1] = timeline.event(number)

@@ -98,8 +98,7 @@ _CELL_AND_KEY: Final = (
     "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'log'), kind.version, kind.incomplete, row.rev, row.born,"
     " row.fetched_at, row.date, row.expires_at, row.shape, row.value, row.whole, result.rev, result.fetched_at,"
     " result.date, result.expires_at, result.shape, result.invalidated, result.value, result.requested,"
-    " (SELECT number FROM mark WHERE kind = 'row' AND name = kind.name AND pk = row.pk),"
-    " (SELECT number FROM mark WHERE kind = 'key' AND name = result.key AND pk = '') FROM kind"
+    " EXISTS (SELECT 1 FROM mark) FROM kind"
     " LEFT JOIN row ON row.kind = kind.id AND row.pk = ? LEFT JOIN result ON result.key = ? WHERE kind.name = ?"
 )
 _INDEX: Final = "SELECT pk FROM entry WHERE kind = ? AND field = ? AND value = ?"
@@ -270,14 +269,14 @@ class Database:
     ) -> Loaded:
         """What is held of these places, of one moment."""
         refuse_too_many(len(cells) + len(keys) + len(index))
-        if len(cells) == len(keys) == 1 and not index and not marks and [*tables] == [cells[0][0]]:
+        if len(cells) == len(keys) == 1 and not index and [*tables] == [cells[0][0]]:
             found = self._cell_and_key(cells[0], keys[0])
             if found is not None:
                 return found
         return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables, marks))
 
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
-        """What is held of a cell and a key; None where the table is unknown."""
+        """What is held of a cell and a key; None where the table is unknown, or something is marked as stale."""
         table, pk = cell
         with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
             cursor = self._for_reading().cursor()
@@ -286,16 +285,15 @@ class Database:
                 found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
             finally:
                 self._deadline = inf
-            if not found:
+            if not found or found[0][19]:
                 return None
             number, version, incomplete, *_ = found[0]
             row, result, shapes = found[0][3:11], found[0][11:19], Shapes(cursor, self._texts)
-            row_mark, key_mark = found[0][19:]
             return Loaded(
                 self.epoch,
                 int(number or 0),
-                [] if row[0] is None else [row_of(table, pk, row, shapes, row_mark or 0)],
-                [] if result[0] is None else [result_of(key, result, shapes, key_mark or 0)],
+                [] if row[0] is None else [row_of(table, pk, row, shapes)],
+                [] if result[0] is None else [result_of(key, result, shapes)],
                 {},
                 {table: TableInfo(int(version), bool(incomplete))},
             )
@@ -328,12 +326,12 @@ class Database:
         ]
         leads = self._index(cursor, index) if index else {}
         set_by: dict[Mark, int] = {}
-        if (rows or results or marks) and cursor.execute(_ANY_MARK).fetchone()[0]:
-            of_rows = _marks(cursor, [("row", row.table, row.pk) for row in rows])
-            rows = [row._replace(stale_rev=of_rows.get(("row", row.table, row.pk), 0)) for row in rows]
+        if (cells or results or marks) and cursor.execute(_ANY_MARK).fetchone()[0]:
+            of_rows = _marks(cursor, [("row", *cell) for cell in cells])
+            rows = [row._replace(stale_rev=of_rows.pop(("row", row.table, row.pk), 0)) for row in rows]
             of_keys = _marks(cursor, [("key", result.key, "") for result in results])
             results = [result._replace(stale_rev=of_keys.get(("key", result.key, ""), 0)) for result in results]
-            set_by = _marks(cursor, marks)
+            set_by = {**of_rows, **_marks(cursor, marks)}
         return Loaded(self.epoch, number, rows, results, leads, _tables(cursor, tables), set_by)
 
     def _in_time(self) -> None:
@@ -600,6 +598,12 @@ class _Commit:
         for table in batch.lacking:
             cursor.execute(_COMPLETE, (1, self._kind(cursor, table)))
         self._write_results(cursor, number)
+        for mark, spared in batch.spared.items():
+            set_by = _marks(cursor, (mark, *spared.against))
+            if max((set_by.get(other, 0) for other in spared.against), default=0) <= max(
+                spared.known, set_by.get(mark, 0)
+            ):
+                cursor.execute(_PUT_MARK, (*mark, number))
         cursor.executemany(_PUT_MARK, [(*mark, number) for mark in batch.stale])
         for (table, field, value), pk in batch.index.items():
             place = (self._kind(cursor, table), field, value)

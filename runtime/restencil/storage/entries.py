@@ -31,6 +31,8 @@ def entry_to_json(entry: Entry) -> bytes:
             members[name] = value
     if entry.stale:
         members["stale"] = [list(mark) for mark in entry.stale]
+    if entry.requested_rev >= 0:
+        members["requested"] = entry.requested_rev
     text = encode_json(members, str).encode()
     return text if len(text) <= MOST_BYTES else everything
 
@@ -52,6 +54,7 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
             bool(members.get("everything", False)),
             int(members.get("id", 0)),
             tuple(_mark(mark) for mark in members.get("stale", [])),
+            int(members.get("requested", -1)),
         )
     except (ValueError, TypeError, AttributeError):
         return Entry(number, writer, None, {}, {}, {}, [], [], True)

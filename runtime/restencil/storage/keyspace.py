@@ -28,7 +28,7 @@ def decoded(text: bytes | str) -> str:
     return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
 
 
-def parted(joined: bytes, lengths: bytes) -> list[bytes]:
+def split_commits(joined: bytes, lengths: bytes) -> list[bytes]:
     """The texts that were joined, by their lengths; an empty one stands for none."""
     ends = [0, *accumulate(map(int, lengths.split()))]
     return [joined[start:end] for start, end in pairwise(ends)]

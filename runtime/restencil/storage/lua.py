@@ -160,7 +160,7 @@ COMMIT: Final = _HELP + r"""
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
 --   hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;
---   results: key, date, text;    marks.
+--   results: key, date, text;    spared: mark, number, count of the marks against it, these;    marks.
 -- Answers: epoch, reset, number, and 'lost'; 'late'; 'moved', rows by number with their texts, versions of tables; or
 -- 'done', versions of tables.
 --
@@ -199,6 +199,7 @@ local rows = taken(function()
 end)
 local results = taken(function() return {key = take_key(), name = take(), date = number(take()), text = take()} end)
 
+local spared = taken(function() return {mark = take(), known = number(take()), against = taken(take)} end)
 local marks = taken(take)
 
 -- What is there.
@@ -333,6 +334,14 @@ end
 if born > number(info[5]) then redis.call('HSET', KEYS[1], 'born', digits(born)) end
 for name, count in pairs(counts) do
   if count ~= 0 then redis.call('HINCRBY', KEYS[1], name, digits(count)) end
+end
+for _, it in ipairs(spared) do
+  local known = math.max(it.known, number(redis.call('HGET', KEYS[6], it.mark)))
+  local holds = true
+  for _, other in ipairs(it.against) do
+    if number(redis.call('HGET', KEYS[6], other)) > known then holds = false end
+  end
+  if holds then redis.call('HSET', KEYS[6], it.mark, n) end
 end
 for _, mark in ipairs(marks) do redis.call('HSET', KEYS[6], mark, n) end
 if #marks > 0 and redis.call('ZADD', KEYS[3], 0, 's') > 0 then begun[#begun + 1] = 's' end

@@ -79,6 +79,14 @@ class _Namespace:
         rows[row.pk] = row._replace(rev=self.number, born=self.born if before is None else before.born)
         self.used[row.table, row.pk] = now
 
+    def mark(self, batch: Batch) -> None:
+        """Sets the marks of a batch, and before them those that are spared as far as nothing stands against it."""
+        for mark, spared in batch.spared.items():
+            known = max(spared.known, self.marks.get(mark, 0))
+            if all(self.marks.get(other, 0) <= known for other in spared.against):
+                self.marks[mark] = self.number
+        self.marks.update(dict.fromkeys(batch.stale, self.number))
+
     def take(self, cell: Cell) -> bool:
         """Takes a row out, so that its table is not whole any more; whether there was one."""
         table, pk = cell
@@ -187,7 +195,11 @@ class MemoryStorage:
                 ],
                 {entry: space.index[entry] for entry in index if entry in space.index},
                 {table: space.infos[table] for table in tables if table in space.infos},
-                {mark: space.marks[mark] for mark in marks if mark in space.marks},
+                {
+                    mark: space.marks[mark]
+                    for mark in (*marks, *(("row", *cell) for cell in cells if space.row(cell) is None))
+                    if mark in space.marks
+                },
             )
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
@@ -231,7 +243,7 @@ class MemoryStorage:
 
     def _write(self, space: _Namespace, batch: Batch, now: float) -> int:
         space.number += 1
-        space.marks.update(dict.fromkeys(batch.stale, space.number))
+        space.mark(batch)
         for table in batch.listed:
             space.infos[table] = space.infos.get(table, _NOTHING)._replace(incomplete=False)
         for place in batch.drop:

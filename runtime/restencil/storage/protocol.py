@@ -19,8 +19,8 @@ Cell: TypeAlias = tuple[str, str]
 Place: TypeAlias = Cell | str
 """A cell, or the key of a result."""
 Mark: TypeAlias = tuple[str, str, str]
-"""What an event made stale: a kind and its names. `("row", table, pk)` is a record or a list, known or not,
-`("table", table, "")` all rows of a table, `("key", key, "")` a result, `("path", path, "")` all results of a path."""
+"""What an event made stale: a kind and its names. `("row", table, pk)` is a record or a list, stored or not, and
+`("key", key, "")` a result; other kinds mean nothing to a storage."""
 IndexEntry: TypeAlias = tuple[str, str, str]
 """Table, field in JSON, and the text of its value."""
 
@@ -106,7 +106,7 @@ class Loaded(NamedTuple):
     index: dict[IndexEntry, str]  # type: ignore[assignment]  # in place of tuple.index, which says nothing here
     tables: dict[str, TableInfo]
     marks: Mapping[Mark, int] = MappingProxyType({})
-    """Of the marks that were asked for, the commits that set them last; those that were never set are left out."""
+    """Of the marks that were asked for, and those of rows that are absent, the commits that set them last."""
 
 
 class Entry(NamedTuple):
@@ -131,7 +131,18 @@ class Entry(NamedTuple):
     commit_id: int = 0
     """The writer's own number of the commit, higher than those of its earlier commits; 0: it has none."""
     stale: tuple[Mark, ...] = ()
-    """What became stale."""
+    """What became stale; the marks of `Batch.spared` stand at its end."""
+    requested_rev: int = -1
+    """That of `same` and `same_keys`: see `StoredRow.whole_rev`."""
+
+
+class Spared(NamedTuple):
+    """When a commit may say that something is fresh although the commit marks all of its kind."""
+
+    against: tuple[Mark, ...]
+    """The marks that do not count for it from then on: what is spared is as fresh as before the commit."""
+    known: int
+    """None of these may have been set by a later commit than this one, or than the one that spared it before."""
 
 
 class Batch(NamedTuple):
@@ -159,6 +170,8 @@ class Batch(NamedTuple):
 
     A mark is no part of what it stands on: setting it changes no rev, and moves no batch.
     """
+    spared: Mapping[Mark, Spared] = MappingProxyType({})
+    """Marks that are set as well, before the others, each only where nothing stands against it."""
 
 
 class Outcome(NamedTuple):

@@ -34,11 +34,11 @@ from .keyspace import (
     encoded,
     mark_field,
     part,
-    parted,
     result_from_text,
     result_text,
     row_from_text,
     row_text,
+    split_commits,
     whole,
 )
 from .naming import check_principal, namespace_hash
@@ -77,7 +77,7 @@ _LONGEST_WAIT: Final = 1_000
 _SAMPLES: Final = 5
 _ENTRIES: Final = 128
 _ROUND: Final = 3_600.0
-_PARTED: Final = 1_000
+_MOST_SPLIT: Final = 1_000
 _SCHEMES: Final = ("valkey", "valkeys", "redis", "rediss", "unix")
 
 _CLIENTS: Final = ("valkey.client", "redis.client")
@@ -147,7 +147,7 @@ class ValkeyStorage:
         self._place = ""
         self._keys: Keys | None = None
         self._reset = 0
-        self._parted = _Parted()
+        self._split_commits = _SplitCommits()
         self._in_parts: str | None = None
         """Who writes a commit in parts just now."""
         self._told = 0
@@ -210,12 +210,12 @@ class ValkeyStorage:
         fields += [mark_field(("key", key, "")) for key in keys] + [mark_field(mark) for mark in marks]
         names, (number, lengths, joined, versions, losses, (*found, stale)) = self._ask(lua.LOAD, asked)
         set_by = [int(number or 0) for number in stale]
-        texts = parted(joined, lengths)
+        texts = split_commits(joined, lengths)
         lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
         lost |= _lost(
             self._server, names, [cell for cell, text in zip(cells, texts, strict=False) if not text], {*tables} - lost
         )
-        known_as = self._parted.known_as
+        known_as = self._split_commits.known_as
         rows = (
             row_from_text(*at, text, known_as, mark)
             for at, text, mark in zip(cells, texts, set_by, strict=False)
@@ -242,7 +242,10 @@ class ValkeyStorage:
                 for table, version in zip(tables, versions, strict=True)
                 if version is not None
             },
-            {mark: at for mark, at in zip(marks, set_by[count:], strict=True) if at},
+            {
+                **{("row", *cell): at for cell, text, at in zip(cells, texts, set_by, strict=False) if at and not text},
+                **{mark: at for mark, at in zip(marks, set_by[count:], strict=True) if at},
+            },
         )
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
@@ -362,7 +365,7 @@ class ValkeyStorage:
             )
         self._reset = max(self._reset, reset)
         if known is None or known.epoch != epoch:
-            self._parted = _Parted()
+            self._split_commits = _SplitCommits()
             self._keys = Keys(self._hash, epoch)
         if reply[5]:
             over = Keys(self._hash, int(reply[5]))
@@ -404,7 +407,7 @@ class ValkeyStorage:
 
     def _seen_here(self, entry: Entry) -> Entry:
         """An entry as this process sees it: a part of a commit of its own is none, and says nothing."""
-        if entry.number not in self._parted.early and entry.writer != self._in_parts:
+        if entry.number not in self._split_commits.early and entry.writer != self._in_parts:
             return entry
         return Entry(entry.number, "", None, {}, {}, {}, [], [], False)
 
@@ -445,7 +448,7 @@ class ValkeyStorage:
 
         It is part `at` of the commit of this id.
         """
-        keys, told, tables = _told_of(names, batch, self._parted)
+        keys, told, tables = _told_of(names, batch, self._split_commits)
         entry = entry_to_json(batch.entry) if _says_anything(batch) else b""
         writer = batch.entry.writer
         head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, at]
@@ -462,7 +465,7 @@ class ValkeyStorage:
         rows: list[StoredRow] = []
         for at, text in zip(reply[4][::2], reply[4][1::2], strict=True):
             sent = batch.rows[int(at) - 1]
-            row = row_from_text(sent.table, sent.pk, text, self._parted.known_as) if text else None
+            row = row_from_text(sent.table, sent.pk, text, self._split_commits.known_as) if text else None
             rows.append(row or _absent(sent))
         others = {t: TableInfo(versions[t], True) for t, version in batch.tables.items() if versions[t] != version}
         return Outcome(0, names.epoch, Loaded(names.epoch, number, rows, [], {}, others)), versions
@@ -483,13 +486,13 @@ class ValkeyStorage:
                 return outcome
             numbers.append(outcome.number)
             if some is not parts[-1]:
-                self._parted.early.add(outcome.number)
+                self._split_commits.early.add(outcome.number)
             versions = {table: now[table] for table in versions}
         if moved is None and numbers[-1] - numbers[0] != len(numbers) - 1:
             moved = self._overwritten(batch, parts, numbers)
         if moved is not None:
             return Outcome(0, moved.epoch, moved if moved.epoch == batch.epoch else None)
-        self._parted.note(numbers)
+        self._split_commits.note(numbers)
         return Outcome(numbers[-1], names.epoch, None)
 
     def _differences(self, batch: Batch) -> Loaded | None:
@@ -536,7 +539,7 @@ class ValkeyStorage:
             self._server.command("UNLINK", over.results, over.lists, over.log, over.marks, *rest)
 
 
-class _Parted:
+class _SplitCommits:
     """Commits that went in parts: this process knows what was written by any part under the last part's number."""
 
     def __init__(self) -> None:
@@ -549,7 +552,7 @@ class _Parted:
         for number in numbers[:-1]:
             self._last[number] = numbers[-1]
         self._revs[numbers[-1]] = f" {' '.join(map(str, numbers))} "
-        if len(self._revs) > _PARTED:  # what is forgotten is folded once more, which changes nothing
+        if len(self._revs) > _MOST_SPLIT:  # what is forgotten is folded once more, which changes nothing
             self._last, self._revs, self.early = {}, {}, set(numbers[:-1])
 
     def known_as(self, rev: int) -> int:
@@ -944,7 +947,7 @@ def _without(entry: Entry, told: Entry) -> Entry:
     )
 
 
-def _told_of(names: Keys, batch: Batch, parted: _Parted) -> tuple[list[bytes], list[Any], list[str]]:
+def _told_of(names: Keys, batch: Batch, split_commits: _SplitCommits) -> tuple[list[bytes], list[Any], list[str]]:
     """Keys and arguments of the script that commits, in its order, and the tables that it is told of."""
     cells = [place for place in batch.drop if not isinstance(place, str)]
     tables = list(
@@ -976,10 +979,13 @@ def _told_of(names: Keys, batch: Batch, parted: _Parted) -> tuple[list[bytes], l
     told.append(len(batch.rows))
     for row in batch.rows:
         keys.append(names.row(row.table, row.pk))
-        told += [number[row.table], encoded(row.pk), parted.revs(row.rev), row_text(row)]
+        told += [number[row.table], encoded(row.pk), split_commits.revs(row.rev), row_text(row)]
     told.append(len(batch.results))
     for result in batch.results:
         keys.append(names.result(result.key))
         told += [encoded(result.key), repr(result.times.date), result_text(result)]
+    told.append(len(batch.spared))
+    for mark, (against, known) in batch.spared.items():
+        told += [mark_field(mark), known, len(against), *map(mark_field, against)]
     told += [len(batch.stale), *map(mark_field, batch.stale)]
     return keys, told, tables

@@ -1,0 +1,188 @@
+"""The only merge: what becomes of a record or a list when an operation comes to what is there.
+
+Memory calls it for each response, and what waits for a storage is rebased by it onto a row that another process has
+written meanwhile. Of each field the response that was requested later counts; a list is the one requested last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..base.values import INVALID, Meta, Sentinel, is_dict, same_json
+from ..schema.collection import append, overlay
+from ..schema.entity import EntitySchema
+from ..schema.stored import PartialEntries, PartialKeys, is_partial, record_of
+from .tables import Whole
+from .write_set import DeleteRecord, EditList, MergeRecord, PutList, ReplaceRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
+
+    from ..schema.protocol import EntityNode
+    from .request import Rules
+    from .write_set import Operation
+
+
+class Held(NamedTuple):
+    """What lies in a cell, in the form and time of memory."""
+
+    stored: Any
+    """A record, an instance that is one, a collection, or INVALID."""
+    times: Meta
+    whole: Whole | None = None
+    """The response that last brought the record whole, or the list; None: the one that the times are of."""
+
+
+def apply(operation: Operation, pk: str, held: Held | None, times: Meta) -> Held | None:
+    """What the cell under a primary key holds after an operation with these times; None for nothing."""
+    if isinstance(operation, MergeRecord):
+        return _merged(operation, held, times)
+    if isinstance(operation, ReplaceRecord):
+        if held is None or isinstance(held.stored, list):
+            return Held(operation.node.to_store({**operation.record}), times)
+        return Held(*operation.node.replaced(held.stored, held.times, {**operation.record}, times))
+    if isinstance(operation, DeleteRecord):
+        return _deleted(held, times)
+    if isinstance(operation, PutList):
+        return _page(held, operation.items, times) if operation.is_page else _list(held, operation.items, times)
+    if isinstance(operation, EditList):
+        return _edited(operation, pk, held, times)
+    if held is None or held.stored is INVALID:
+        return held
+    return held._replace(times=held.times._replace(expires_at=min(held.times.expires_at, 1)))
+
+
+def requested_by(held: Held, fetched_at: float) -> Held:
+    """What lies in a cell as requested no later than this moment (ms), of which more is known than clocks tell."""
+    stored, times, whole = held
+    times = times._replace(fetched_at=min(times.fetched_at, fetched_at))
+    if whole is not None:
+        later = {name: min(since, fetched_at) for name, since in whole.later.items()}
+        whole = whole._replace(fetched_at=min(whole.fetched_at, fetched_at), later=later)
+    return Held(stored, times, whole)
+
+
+def differs(operation: Operation, held: Held) -> bool:
+    """Whether an operation and what is there say different things of the same."""
+    if isinstance(operation, MergeRecord | ReplaceRecord):
+        if held.stored is INVALID or isinstance(held.stored, list):
+            return True
+        there = record_of(held.stored)
+        return any(name in there and not same_json(there[name], value) for name, value in operation.record.items())
+    if isinstance(operation, PutList):
+        return isinstance(held.stored, Sentinel) or not same_json(held.stored, operation.items)
+    return isinstance(operation, DeleteRecord) and held.stored is not INVALID
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def _merged(operation: MergeRecord, held: Held | None, times: Meta) -> Held:
+    node, record = operation.node, operation.record
+    if operation.is_recreated:
+        after = _deleted(held, times)
+        held = None if after.stored is INVALID and after.times == times else after
+    if held is None or isinstance(held.stored, list):
+        return Held(node.to_store({**record}), times)
+    before, were, _ = held
+    whole = _whole_of(held)
+    stored, later = node.merged(before, were, {**record}, times)
+    if before is INVALID or stored is INVALID:
+        return Held(stored, later)
+    if later is were and times.fetched_at < were.fetched_at and not node.has_merge:
+        merged = _by_field(whole, times.fetched_at, record, record_of(before))
+        stored = stored if same_json(record_of(stored), merged) else node.to_store(merged)
+    if operation.keeps_whole:
+        return Held(stored, later, whole)
+    return Held(stored, later, whole_after(whole, operation.rules, node, record, stored, times))
+
+
+def _whole_of(held: Held) -> Whole:
+    if held.whole is not None:
+        return held.whole
+    fields = frozenset[str]() if held.stored is INVALID else record_of(held.stored).keys()
+    return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
+
+
+def _by_field(whole: Whole, fetched_at: float, record: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """A record and one that was requested earlier than the last: of each field, the later request counts."""
+    merged = {**record, **before}
+    since = whole.fetched_at
+    return merged | {name: value for name, value in record.items() if fetched_at >= whole.later.get(name, since)}
+
+
+def whole_after(
+    whole: Whole, rules: Rules | None, node: EntityNode, record: Mapping[str, Any], stored: Any, times: Meta
+) -> Whole:
+    """Which response last brought a record whole, after one that was requested here brought some of its fields."""
+    number = times.fetched_at
+
+    def has_needed(names: AbstractSet[str]) -> bool:
+        return rules is not None and isinstance(node, EntitySchema) and rules.required_fields(node.model)[0] <= names
+
+    covers = len(record) == len(record_of(stored))
+    if (covers or has_needed(record.keys())) and (number >= whole.fetched_at or not has_needed(whole.fields)):
+        since_of = {**dict.fromkeys(whole.fields, whole.fetched_at), **whole.later}
+        later = {name: since for name, since in since_of.items() if since > number}
+        return Whole(number, times.expires_at, record.keys(), number, later)
+    brought = {name: number for name in record if number > whole.later.get(name, whole.fetched_at)}
+    return whole._replace(later={**whole.later, **brought})
+
+
+def _deleted(held: Held | None, times: Meta) -> Held:
+    if held is None:
+        return Held(INVALID, times)
+    if held.stored is INVALID:
+        return held if held.times.date > times.date else Held(INVALID, times)
+    stays = held.times.date > times.date and held.times.fetched_at >= times.fetched_at
+    return held if stays else Held(INVALID, times)
+
+
+# -- lists -------------------------------------------------------------------------------------------------------------
+
+
+def _list(held: Held | None, items: Any, times: Meta) -> Held:
+    """A list that was answered as a whole."""
+    if held is None or isinstance(held.stored, Sentinel):
+        return Held(items, times)
+    before, were, _ = held
+    is_older = times.fetched_at < were.fetched_at
+    if is_partial(before) and not is_partial(items):
+        # Only pages of it are known; those that overtook the list extend it.
+        return held._replace(stored=extended(items, before)) if is_older else Held(items, times)
+    if is_older:
+        return held
+    return Held(before if same_json(before, items) else items, times)
+
+
+def _page(held: Held | None, items: Any, times: Meta) -> Held:
+    if held is None or held.stored is INVALID:
+        return Held(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
+    if held.times.fetched_at > times.date:
+        return held  # the list was asked for after the page was answered
+    stored = held.stored
+    return _changed(held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
+
+
+def _edited(operation: EditList, pk: str, held: Held | None, times: Meta) -> Held | None:
+    """A list once something joined it, or was taken out; the same where nothing becomes of that."""
+    if held is None or held.stored is INVALID or held.times.fetched_at > times.date:
+        return held  # the list was asked for after these were answered, so it has them
+    changed = operation.change(pk, held.stored)
+    if changed is held.stored and not operation.refreshes:
+        return held
+    if operation.keeps_times:
+        return held._replace(stored=changed)
+    return _changed(held, changed, times)
+
+
+def _changed(held: Held, changed: Any, times: Meta) -> Held:
+    return held._replace(stored=changed) if times.fetched_at < held.times.fetched_at else Held(changed, times)
+
+
+def extended(items: Any, later: Any) -> Any:
+    """A collection with the entries that its pages have beyond it."""
+    if is_dict(items):
+        return {**items, **later}
+    return append(items, later)

@@ -1,0 +1,121 @@
+"""What an event makes stale as the marks of a storage, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..cache.freshness import record_path_of
+from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
+from ..schema.collection import identity_of_text
+from ..storage.protocol import Spared
+
+if TYPE_CHECKING:
+    from ..cache.request import Request
+    from ..cache.staleness import StaleMarks
+    from ..storage.protocol import Mark
+
+_KINDS: Final[Mapping[str, str]] = {
+    "arguments": "argument",
+    "errors": "errors",
+    "filtered_lists": "filtered lists",
+    "keys": "key",
+    "lists": "lists",
+    "paths": "path",
+    "plain_lists": "plain lists",
+    "resources": "resource",
+    "tables": "table",
+    "trees": "tree",
+}
+"""By the name in a `StaleSet`, the kind of the mark; records and lists are "row", `values` and `spared` themselves."""
+
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
+def marks_of(stale: StaleSet) -> dict[Mark, None]:
+    """The marks of what an event makes stale."""
+    found: dict[Mark, None] = {("row", table, pk): None for table, pk in stale.cells}
+    found.update((("values", resource, place or ""), None) for resource, place in stale.values)
+    for name, kind in _KINDS.items():
+        found.update(((kind, place, ""), None) for place in getattr(stale, name))
+    return found
+
+
+def spared_by(stale: StaleSet, commit_of: Callable[[float], int]) -> dict[Mark, Spared]:
+    """What is as fresh after the event as before it, although its marks are on all of its kind."""
+    paths: tuple[Mark, ...] = tuple(("path", path, "") for path in stale.paths)
+    found: dict[Mark, Spared] = {
+        ("spared", key, ""): Spared(paths, commit_of(number)) for key, number in stale.spared.items()
+    }
+    lists: tuple[Mark, ...] = tuple(
+        (kind, table, "")
+        for kind, tables in (("lists", stale.lists), ("filtered lists", stale.filtered_lists))
+        for table in tables
+    )
+    for (table, pk), number in stale.certain_lists():
+        found["spared", table, pk] = Spared(lists, commit_of(number))
+    return found
+
+
+def stale_of(
+    marks: Iterable[Mark], number_of_key: Callable[[str], float], number_of_list: Callable[[str, str], float]
+) -> StaleSet:
+    """What marks of another store make stale here; what it spared is spared here by the numbers that hold here."""
+    stale = StaleSet(ELSEWHERE)
+    for kind, name, pk in marks:
+        if kind == "row":
+            stale.cells.add((name, pk))
+        elif kind == "values":
+            stale.values.add((name, pk or None))
+        elif kind == "spared" and name[:1] in ("[", "{"):
+            stale.spared_lists[name, pk] = number_of_list(name, pk)
+        elif kind == "spared":
+            stale.spared[name] = number_of_key(name)
+        elif kind in _NAMES:
+            getattr(stale, _NAMES[kind]).add(name)
+    return stale
+
+
+def wanted_marks(request: Request) -> list[Mark]:
+    """The marks on which the freshness of a result depends, but for those of its key, records and lists."""
+    rules = request.rules
+    found: list[Mark] = []
+    reach = rules.reach
+    if reach is not None:
+        found += [("table", table, "") for table in reach.models]
+        entities = {entity for tables in reach.collections.values() for entity in tables}
+        found += [(kind, entity, "") for entity in entities for kind in ("lists", "filtered lists")]
+        found += [("plain lists", entity, "") for entity in reach.plain_lists]
+    if rules.resource is not None:
+        found.append(("resource", rules.resource, ""))
+        if reach is not None and not reach.models:
+            places = (record_path_of(request, is_below=True) or "", EVERY_RECORD)
+            found += [("values", rules.resource, place) for place in places]
+    path = request.path
+    if path is not None:
+        found += [("path", path, ""), ("spared", request.key, "")]
+        found += [("tree", above, "") for above in paths_above(path)]
+    return found
+
+
+def wanted_of_list(table: str, pk: str) -> Iterator[Mark]:
+    """The marks on which the freshness of a list depends, but for its own and those of its entities."""
+    yield "spared", table, pk
+    for value in identity_of_text(pk).values():
+        yield "argument", str(value), ""
+
+
+def load_marks(marks: StaleMarks, found: Mapping[Mark, int], number_of_event: Callable[[int], float]) -> None:
+    """Takes over marks that a storage has."""
+    for (kind, name, pk), commit in found.items():
+        number = number_of_event(commit)
+        place: Any = name
+        if kind == "row":
+            kind, place = "cells", (name, pk)
+        elif kind == "values":
+            place = name, pk or None
+        elif kind == "spared" and name[:1] in ("[", "{"):
+            kind, place = "spared_lists", (name, pk)
+        elif kind in _NAMES:
+            kind = _NAMES[kind]
+        marks.load(kind, place, number)
