@@ -165,7 +165,7 @@ def _claim(types: Types, taken: dict[str, tuple[str, d.Field]], noun: str, of: s
 
 
 def _servers(types: Types, node: Node | None) -> tuple[d.Server, ...]:
-    mapping = types.mapping(node, "'servers'", "write {name: URL}") if node is not None else None
+    mapping = types.mapping(node, "'servers'", "write {name: URL}")
     if mapping is None:
         return ()
     if not mapping.entries:

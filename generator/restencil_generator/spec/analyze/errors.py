@@ -22,7 +22,7 @@ _STATUS: Final = re.compile(ERROR_STATUS)
 def read_errors(types: Types, node: Node | None, what: Subject) -> dict[str, d.Shape | None] | None:
     """What a level says of errors, by status: shapes, and None for what it resets; None where it says nothing."""
     label = Subject("'errors'", what)
-    mapping = types.mapping(node, label, "write {404: NotFound}") if node is not None else None
+    mapping = types.mapping(node, label, "write {404: NotFound}")
     if mapping is None:
         return None
     found: dict[str, d.Shape | None] = {}

@@ -34,7 +34,7 @@ def read_fields(
 
     `owner` is what messages call the whole, `label` what they call the mapping if that is something else.
     """
-    mapping = types.mapping(node, label or owner) if node is not None else None
+    mapping = types.mapping(node, label or owner)
     found: list[d.Field] = []
     noun, use = _NOUNS.get(position, ("field", "field"))
     for name, entry in mapping or ():

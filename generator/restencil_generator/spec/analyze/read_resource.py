@@ -179,7 +179,7 @@ class _Reader:
     def _examples(self) -> dict[str, d.Example]:
         node = self.raw.section.node("examples")
         hint = "write {endpoint: {response: …}}"
-        mapping = self.types.mapping(node, f"'examples' of {self.raw.what}", hint) if node is not None else None
+        mapping = self.types.mapping(node, f"'examples' of {self.raw.what}", hint)
         found: dict[str, d.Example] = {}
         for name, inner in mapping or ():
             what = Subject(f"the example {quoted(name)}", self.raw.what)
@@ -201,7 +201,7 @@ class _Reader:
         types = self.types
         found: dict[str, RawEndpoint] = {}
         table = self.raw.section.node("endpoints")
-        mapping = types.mapping(table, f"'endpoints' of {self.raw.what}") if table is not None else None
+        mapping = types.mapping(table, f"'endpoints' of {self.raw.what}")
         pythons: dict[str, ScalarNode] = {}
         if mapping is None:
             return found

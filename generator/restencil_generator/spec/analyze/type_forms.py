@@ -133,7 +133,7 @@ def _wires(types: Nested, given: ParsedSection, of: d.ObjectType | None, context
     node = given.node("wire")
     what = Subject("'wire' of the object", context.what)
     found: dict[str, str] = {}
-    for name, entry in types.mapping(node, what, "write {member: name}") or () if node is not None else ():
+    for name, entry in types.mapping(node, what, "write {member: name}") or ():
         text = types.text(entry.value, f"the name of {quoted(name)} in {what}", empty=False)
         if _is_member(types, name, entry.key, of, what) and text is not None:
             found[name] = text
@@ -393,7 +393,7 @@ def _one_of_values(types: Nested, given: ParsedSection, names: list[str], what: 
     """The alternatives that the values of the attribute represent."""
     node = given.node("values")
     found: list[d.Choice] = []
-    for _, entry in types.mapping(node, f"'values' of {what}", "write {value: Name}") or () if node else ():
+    for _, entry in types.mapping(node, f"'values' of {what}", "write {value: Name}") or ():
         name = types.text(entry.value, f"a value of 'values' of {what}", empty=False)
         if name is None or "attribute" not in given:
             continue

@@ -133,9 +133,9 @@ class ValueReader(abc.ABC):
         """Reports a node that is not what is expected there."""
         self.report("wrong-type", f"{what} is {expected}, this is {described(node)}", node, hint)
 
-    def mapping(self, node: Node, what: Subject | str, hint: str = "") -> MappingNode | None:
-        """The node if it is a mapping."""
-        if isinstance(node, MappingNode):
+    def mapping(self, node: Node | None, what: Subject | str, hint: str = "") -> MappingNode | None:
+        """The node if it is a mapping; None, without a problem, where there is none."""
+        if node is None or isinstance(node, MappingNode):
             return node
         self.wrong(what, "a mapping", node, hint)
         return None
