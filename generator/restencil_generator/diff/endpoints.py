@@ -48,9 +48,10 @@ def _without(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _path(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    at, before, now = at.under("path"), old.path, new.path
+    before, now = old.path, new.path
     if before == now:
         return
+    at = at.under("path")
     if len(before.parameters) != len(now.parameters):
         yield at.inside("path").changed("path-parameters-changed", before.text, now.text)
         return
@@ -75,7 +76,7 @@ def _literal_text(path: d.Path) -> tuple[str, ...]:
 
 
 def _path_types(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    if len(old.params) != len(new.params):
+    if old.params == new.params or len(old.params) != len(new.params):
         return
     by_name = {field.name: field for field in old.params}
     for index, field in enumerate(new.params):
@@ -280,7 +281,7 @@ BODY_ATTRIBUTES: Final[Attributes[d.Body]] = {
 
 def _request(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
     """How a body is sent, whether it must be given, and whether it is part of the key."""
-    if not (old.has_body and new.has_body):
+    if old.request == new.request or not (old.has_body and new.has_body):
         return
     for change in walk(REQUEST_ATTRIBUTES, at.under("request", "request"), old.request, new.request):
         if not (change.sub == "body" and change.path[-1] == "in_key" and old.side_effect and new.side_effect):
@@ -303,6 +304,8 @@ REQUEST_ATTRIBUTES: Final[Attributes[d.Request]] = {
 
 
 def _schema(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if old.schema == new.schema:
+        return
     if (old.content or "json") != (new.content or "json"):
         return
     if not isinstance(new.schema, d.AdderOf | d.PageOf) or not isinstance(old.schema, d.AdderOf | d.PageOf):
@@ -312,7 +315,8 @@ def _schema(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
 
 
 def _returns(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
-    yield from _result(at.under("returns"), old.returns, new.returns)
+    if old.returns != new.returns:
+        yield from _result(at.under("returns"), old.returns, new.returns)
 
 
 def _result(at: At, old: d.Type | None, new: d.Type | None) -> Iterator[Change]:
@@ -348,6 +352,8 @@ def _list(schema: d.Type | None) -> d.CollectionOf | None:
 
 
 def _response(at: At, old: d.Endpoint, new: d.Endpoint) -> Iterator[Change]:
+    if old.response == new.response:
+        return
     assert at.owners is not None
     lists = [resource.response.list_envelope for resource in at.owners]
     of_lists = [old.response.envelope, new.response.envelope] == lists

@@ -161,6 +161,8 @@ Attributes: TypeAlias = Mapping[str, Value | Flag | Ignored | Compare[T]]
 
 def walk(attributes: Attributes[T], at: At, old: T, new: T) -> Iterator[Change]:
     """What changed between two parts of one class."""
+    if old == new:
+        return
     for name, row in attributes.items():
         if isinstance(row, Value | Flag):
             yield from row.compare(at, name, getattr(old, name), getattr(new, name))
