@@ -33,13 +33,8 @@ def keep_lists_apart(resources: Mapping[str, d.Resource], entities: Mapping[str,
         if (listing.path.text, listing.url_prefix) == (text, prefix):
             return endpoint
         apart = listing.path.text if listing.path.text != text else listing.url_prefix + text
-        extenders = {
-            name: dataclasses.replace(one, schema=one.schema and _apart(one.schema, apart))
-            for name, one in endpoint.extenders.items()
-        }
-        return dataclasses.replace(
-            endpoint, schema=endpoint.schema and _apart(endpoint.schema, apart), extenders=extenders
-        )
+        extenders = {name: _kept_apart(one, apart) for name, one in endpoint.extenders.items()}
+        return dataclasses.replace(_kept_apart(endpoint, apart), extenders=extenders)
 
     return {
         name: dataclasses.replace(
