@@ -1,8 +1,8 @@
 """Compares a package with its folder, file by file, with the cause of each difference. Writes nothing.
 
 Ownership: only files that the manifest lists, and that match it, may be replaced or removed. Writing is rejected for a
-file that was edited by hand (`--force` overrides), and always for a foreign file in the place of a generated one; other
-foreign files are left alone.
+file that was edited by hand (`--force` overrides), and always for a foreign file that has the path of a generated one;
+other foreign files are left alone.
 """
 
 from __future__ import annotations
