@@ -131,7 +131,7 @@ def _section(name: str) -> str:
     place = SECTIONS[name]
     example = textwrap.dedent(place.example).strip()
     known = rows(name).values()
-    table = _table(("key", "takes", "where it is not given", "what it is"), map(_cells, known))
+    table = _table(("key", "value", "default", "description"), map(_cells, known))
     rules = [f"- {rule.doc()}\n" for rule in place.rules]
     return f"### {place.title}\n\n{place.help}\n\n```yaml\n{example}\n```\n\n{table}" + (
         "\n" + "".join(rules) if rules else ""
@@ -159,7 +159,7 @@ def _absent(row: Row) -> str:
 
 def _types() -> str:
     scalars = _table(
-        ("written", "what it is", "in Python", "default"),
+        ("type", "description", "Python", "default"),
         (
             (
                 f"`{name}`",

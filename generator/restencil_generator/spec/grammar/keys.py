@@ -194,9 +194,9 @@ _ATTRIBUTE_EXTRA: Final = "'attribute' of {owner} needs a mapping from values to
 SECTIONS: Final[Mapping[str, Section]] = {
     "spec": Section(
         "A spec",
-        "What an API serves, and the package that is made of it. A spec is one file, or a folder whose `*.yaml` and "
-        "`*.yml` files are merged, those of its folders too: the four tables may be spread over them. Names that begin "
-        "with a dot are passed over.",
+        "The resources of an API, and the package that is generated from them. A spec is one file, or a folder "
+        "whose `*.yaml` and `*.yml` files are merged, those of its folders too: the four tables may be spread over "
+        "them. Names that begin with a dot are ignored.",
         """
         restencil: 1
         package: shop
@@ -784,7 +784,7 @@ ROWS: Final = (
         required=True),
     Row("server", "variables", Fields("server_variable"), "The variables in its URL, by name."),
     Row("spec", "version", Text(empty=False, pattern=patterns.PRODUCT),
-        "The version of the package: requests tell it in their `User-Agent`, `shop/1.2.0 restencil/…`."),
+        "The version of the package, which requests send in their `User-Agent`: `shop/1.2.0 restencil/…`."),
     Row("spec", "user_agent",
         Either((Fixed(value=False, others="a string"), Text(empty=False, pattern=patterns.AGENT))),
         "The `User-Agent` of requests; with `false` that of the HTTP library.",
@@ -793,7 +793,8 @@ ROWS: Final = (
         "The header of responses that names a request: `request_id` of responses and errors.",
         otherwise="the first of the usual ones, such as `X-Request-Id`"),
     Row("spec", "inert_headers", Texts(noun="header", pattern=patterns.HEADER),
-        "Headers that change nothing in responses, beside the usual ones: with them a view shares the client's store."),
+        "Headers that do not change responses, in addition to the usual ones: views with them share the client's "
+        "store."),
     # ------------------------------------------------------------------------------------------------------------ auth
     Row("auth scheme", "header", Text(empty=False, pattern=patterns.HEADER), "The secret is sent under this header."),
     Row("auth scheme", "bearer", Fixed(value=True, hint="the secret itself is never written in a spec"),
@@ -805,14 +806,14 @@ ROWS: Final = (
     Row("scheme", "oauth2", Subsection("oauth2", "write {token_url: https://…}"),
         "The client asks for tokens, which are sent as bearer tokens."),
     Row("auth scheme", "prefix", Text(empty=False, pattern=patterns.PREFIX),
-        "What is before the secret in its header or cookie."),
+        "The prefix of the secret in its header or cookie."),
     Row("auth", "env", Text(empty=False, pattern=patterns.VARIABLE),
         "The environment variable that holds the secret, where the client is given none."),
     Row("scheme", "env",
         Either((Pairs(CREDENTIALS, patterns.VARIABLE), Text(empty=False, pattern=patterns.VARIABLE))),
         "The environment variable that holds the credential, where the client is given none; for `oauth2` a mapping "
         "from the names of its credentials to variables."),
-    Row("scheme", "deprecated", Reason(), "Whether it is no longer to be used, or why."),
+    Row("scheme", "deprecated", Reason(), "Whether it is deprecated, or why."),
     Row("auth", "schemes", Table("scheme_name", Subsection("scheme", "write {header: NAME} or the like")),
         "Several ways to authenticate, by the name that the client's keyword has."),
     Row("auth", "use", Use(whole=True),
@@ -847,8 +848,8 @@ ROWS: Final = (
         otherwise="all that fit, without `move` and `remove`; in a group `get_page`", check=list_operations),
     Row("endpoint", "method", Text(empty=False, pattern=patterns.METHOD), "The HTTP method.",
         otherwise="that of what it starts from; POST with `side_effect: true`"),
-    Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "Stands before every path.", others=("base_url", "server")),
-    Row(_ALL, "headers", Headers(), "Headers that never change. Secrets are never written in a spec."),
+    Row(_ALL, "url_prefix", Text(pattern=patterns.URL), "The prefix of every path.", others=("base_url", "server")),
+    Row(_ALL, "headers", Headers(), "Static headers. Secrets are never written in a spec."),
     Row("spec resource", "endpoint", Code(), "The base class of its endpoints."),
     Row("resource endpoint", "params", Fields("path_param"), "Types of the parameters of its paths.",
         others=("path_params",)),
@@ -1116,9 +1117,9 @@ ROWS: Final = (
     Row("query_form", "returns", Type("returns"), "What it computes.", otherwise="`any`"),
     # ------------------------------------------------------------------------------------- documentation and direction
     Row(f"{_ALL} {_ENTITY} {_EVERY_FIELD} server", "description", Text(),
-        "What it is, for docstrings.", default="", others=("doc", "help", "summary")),
+        "The description, for docstrings.", default="", others=("doc", "help", "summary")),
     Row(f"resource endpoint {_ENTITY} {_EVERY_FIELD} server", "deprecated", Reason(),
-        "Whether it is no longer to be used, or why."),
+        "Whether it is deprecated, or why."),
     Row(_DECLARED, "read_only", Flag(), "It is left out of bodies.", default=False),
     Row(_DECLARED, "write_only", Flag(), "Only bodies hold it: what is read has no such attribute.", default=False),
     Row("entity_field", "param", Text(empty=False),

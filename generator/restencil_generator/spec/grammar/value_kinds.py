@@ -135,7 +135,7 @@ class Text(Value):
         return schema if self.empty else schema | {"minLength": 1}
 
     def doc(self, link: Link) -> str:
-        return "a string" if self.empty else "a string that is not empty"
+        return "a string" if self.empty else "a non-empty string"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -682,8 +682,8 @@ class Fields(Structure):
         return {"anyOf": [fields, NULL]} if self.nullable else fields
 
     def doc(self, link: Link) -> str:
-        nullable = "; `null` takes one back, or all" if self.nullable else ""
-        return f"a mapping from names to types, or to what describes {link(self.position)}{nullable}"
+        nullable = "; `null` resets one, or all" if self.nullable else ""
+        return f"a mapping from names to types, or to descriptions of {link(self.position)}{nullable}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
