@@ -176,6 +176,10 @@ class StaleMarks:
             while len(marks) > MAX_MARKS:
                 self._raise_floor(marks.pop(next(iter(marks))).number)
 
+    def miss_events(self, number: float) -> None:
+        """Events up to this number are not known: everything that was requested before it is stale."""
+        self._raise_floor(number)
+
     def _raise_floor(self, number: float) -> None:
         """A mark is forgotten: one on everything stands in its place."""
         self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")

@@ -15,7 +15,7 @@ from ..cache.store_state import Transition
 from ..cache.tables import WHOLE
 from ..storage.protocol import MOST_PLACES
 from .hydration import Renewal
-from .stale_marks import stale_of
+from .stale_marks import ANYTHING, stale_of
 from .storage_query import Asking, StorageQuery
 
 if TYPE_CHECKING:
@@ -93,14 +93,20 @@ class Changes:
         if found.epoch != known.epoch:
             self._break("the storage began anew", is_epoch=True)
             known.epoch, known.number = found.epoch, found.number
+            known.timeline.begin(found.number)
+            yield from self._miss_events(0, found.number)
             self._forget(found.number)
             return True
         if found.number < known.number and not found.lost:
             return True  # it was said before another thread took in more
         entries = [entry for entry in found.entries if entry.number > known.number]
         if self._is_torn(found, entries):
-            self._break("part of the log is gone", is_epoch=found.number < known.number)
+            is_epoch, before = found.number < known.number, known.number
+            self._break("part of the log is gone", is_epoch=is_epoch)
             known.number = found.number
+            if is_epoch:
+                known.timeline.begin(found.number)
+            yield from self._miss_events(0 if is_epoch else before, found.number)
             self._forget(found.number)
             return True
         return not entries or (yield from self._take_entries(entries))
@@ -151,12 +157,27 @@ class Changes:
             entries = [entry for entry in (*entries, *late) if entry.number > known.number]
             if self._is_torn(more, entries):
                 self._break("part of the log is gone", is_epoch=False)
-                known.number = more.number
+                before, known.number = known.number, more.number
+                yield from self._miss_events(before, more.number)
                 return True
         self._break("the log grows faster than it is read", is_epoch=False)
-        known.number = entries[-1].number
+        before, known.number = known.number, entries[-1].number
+        yield from self._miss_events(before, known.number)
         self._forget(known.number)
         return True
+
+    def _miss_events(self, before: int, number: int) -> Asking[None]:
+        """What commits after `before`, up to this one, made stale is not known: if they did, all of that may be.
+
+        So may all that was requested before this moment.
+        """
+        contents, timeline = self._contents, self._connection.known.timeline
+        loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (), (ANYTHING,)))
+        timeline.knows(number, taken=True)
+        if loaded is None or loaded.marks.get(ANYTHING, 0) > before:
+            contents.base.marks.miss_events(contents.next_number())
+            timeline.event_elsewhere(contents.last_number, number)
+            contents.ready.clear()
 
     def _number_own(self, entries: Iterable[Entry]) -> None:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from ..cache.freshness import record_path_of
 from ..cache.staleness import ELSEWHERE, EVERY_RECORD, StaleSet, paths_above
 from ..schema.collection import identity_of_text
-from ..storage.protocol import Spared
+from ..storage.protocol import Mark, Spared
 
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.staleness import StaleMarks
-    from ..storage.protocol import Mark
+
+ANYTHING: Final[Mark] = "anything", "", ""
+"""Each commit that makes something stale sets this mark as well."""
 
 _KINDS: Final[Mapping[str, str]] = {
     "arguments": "argument",
@@ -34,7 +36,7 @@ _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 def marks_of(stale: StaleSet) -> dict[Mark, None]:
     """The marks of what an event makes stale."""
-    found: dict[Mark, None] = {("row", table, pk): None for table, pk in stale.cells}
+    found: dict[Mark, None] = {ANYTHING: None, **{("row", table, pk): None for table, pk in stale.cells}}
     found.update((("values", resource, place or ""), None) for resource, place in stale.values)
     for name, kind in _KINDS.items():
         found.update(((kind, place, ""), None) for place in getattr(stale, name))

@@ -1,0 +1,100 @@
+"""Stores that share a storage: what one of them made stale is stale for the others, and for those that open it later."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from tests.effort import examples
+from tests.freshness.driver import Session, run
+from tests.freshness.programs import World, parse
+from tests.freshness.run import random_program, shown, shrunk
+
+SHARED: Final = World(sqlite=True)
+
+CASES: Final = {
+    "a list that another process asks for after a change, at the same moment": """
+        world sqlite, has_etags
+        other.items.partial_update(id=1, body={'title': 'x1', 'state': 'open', 'note': None, 'owner': 2}) -> part
+        reopen
+        items.visit(id=1, body={'rank': 1, 'owner': 1}) -> ok
+        items.visit(id=1, body={'title': 'y', 'kind': 'a'}) -> lost
+        items.get_list.fetch(kind='a')
+    """,
+    "a record waits for its commit while another process commits more of it": """
+        world sqlite, embeds_owner
+        start 3: other.items.by_last.iterate()
+        deliver 3
+    """,
+    "a change overlaps with what another process was answered": """
+        world sqlite, has_envelope, embeds_owner, has_etags
+        other.users.get(id=2)
+        items.partial_update(id=3, body={'state': 'open', 'owner': 2}) -> whole
+    """,
+    "a list that only the storage has, and an item that was created elsewhere": """
+        world sqlite, has_envelope
+        other.users.get(id=1)
+        users.by_name(name='cy')
+        items.create(body={'title': 'x', 'kind': 'b', 'state': 'closed', 'rank': 0, 'owner': 1, 'team': 1}) -> ok
+    """,
+}
+
+
+@pytest.mark.parametrize("text", CASES.values(), ids=CASES.keys())
+def test_case_that_once_failed_shows_no_difference(text: str) -> None:
+    """What counts as fresh in any of the stores is what the server says."""
+    assert run(parse(text), check_all=True).differences == []
+
+
+@pytest.mark.parametrize("mode", ["sqlite", "sqlite-async"])
+def test_programs_over_a_shared_file_show_what_the_server_says(mode: str) -> None:
+    """Programs with two stores over one file, which are closed and opened again in between."""
+    for number in range(examples(30, 3)):
+        program = random_program(mode, 3, number)
+        differences = [one for one in run(program).differences if one.kind == "fresh and wrong"]
+        if differences:
+            pytest.fail(f"program {number}:\n{shown(*shrunk(program, differences[0]))}", pytrace=False)
+
+
+def test_change_without_a_body_is_stale_for_a_store_that_opens_later() -> None:
+    """A record that was changed by a call with an empty response is requested again, once, after a restart."""
+    with Session(SHARED) as session:
+        session.call("items.get", id=1)
+        session.call("items.partial_update", "204", id=1, body={"title": "y"})
+        session.sync()
+        session.shut("")
+        assert not session.is_fresh("items.get", {"id": 1})
+        assert session.requests("items.get", id=1) == ["GET /items/1"]
+        assert session.requests("items.get", id=1) == []
+
+
+def test_change_that_brings_the_record_whole_costs_others_no_request() -> None:
+    """The record of the response, and the lists that followed it, stay fresh in a store that opens later."""
+    with Session(SHARED) as session:
+        session.call("items.get_list", kind="a")
+        session.call("items.partial_update", id=1, body={"kind": "a"})
+        session.sync()
+        session.shut("")
+        assert session.requests("items.get", id=1) == []
+        assert session.requests("items.get_list", kind="a") == []
+
+
+def test_change_without_an_answer_is_committed_though_nothing_was_stored() -> None:
+    """A change that may have been made is an event for all stores, also where it is all that was to be committed."""
+    with Session(SHARED) as session:
+        session.call("items.get", "whole", "other", id=1)
+        session.sync()
+        with pytest.raises(Exception, match="500"):
+            session.call("items.partial_update", "500", id=1, body={"title": "y"})
+        session.sync()
+        assert not session.is_fresh("items.get", {"id": 1}, "other")
+
+
+def test_read_after_a_change_is_fresh_for_others() -> None:
+    """What was requested after a change is stored as known after it, although both wait for the same commit."""
+    with Session(SHARED) as session:
+        session.call("items.partial_update", "204", id=1, body={"title": "y"})
+        session.call("items.get", id=1)
+        session.sync()
+        session.shut("")
+        assert session.requests("items.get", id=1) == []
