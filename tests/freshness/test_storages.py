@@ -1,4 +1,4 @@
-"""Stores that share a storage: what one of them made stale is stale for the others, and for those that open it later."""
+"""Stores that share a storage: what one of them made stale is stale for all, and for those that open it later."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ CASES: Final = {
         world sqlite, has_envelope, embeds_owner, has_etags
         other.users.get(id=2)
         items.partial_update(id=3, body={'state': 'open', 'owner': 2}) -> whole
+    """,
+    "a page that was loaded from the storage, and an item beyond it that changes": """
+        world sqlite
+        other.items.by_offset()
+        items.partial_update(id=3, body={'owner': 1, 'team': 1}) -> whole
     """,
     "a list that only the storage has, and an item that was created elsewhere": """
         world sqlite, has_envelope

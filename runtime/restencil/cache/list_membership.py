@@ -44,15 +44,19 @@ def note_lists(writer: Normalization, request: Request) -> None:
     """Notes under which key a response put lists, so that what becomes of them can be told to the key."""
     change = writer.change
     rules = request.rules
-    own = find_collection(rules.schema)
-    for cell, collection in change.answered.items():
-        is_own = collection is own
-        exact = rules.exact_filters if is_own else None
-        is_page, has_more = is_own and rules.pages, is_own and _has_more(rules.schema, rules.total)
-        change.noted.append(ListBinding(cell, collection, request.key, rules.total, is_page, exact, has_more))
+    change.noted += (binding_of(cell, collection, request) for cell, collection in change.answered.items())
     for cell, collection in change.extended.items():
         if isinstance(collection, PagedCollection):
             change.noted.append(ListBinding(cell, collection, request.key, rules.total, True, rules.exact_filters))
+
+
+def binding_of(cell: Cell, collection: Any, request: Request) -> ListBinding:
+    """The key of a request as the place of a list that is in its result."""
+    rules = request.rules
+    is_own = collection is find_collection(rules.schema)
+    exact = rules.exact_filters if is_own else None
+    is_page, has_more = is_own and rules.pages, is_own and _has_more(rules.schema, rules.total)
+    return ListBinding(cell, collection, request.key, rules.total, is_page, exact, has_more)
 
 
 def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> set[Cell]:

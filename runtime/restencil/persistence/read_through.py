@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
-from ..cache.tables import Change, ListBinding
+from ..cache.list_membership import binding_of
+from ..cache.tables import Change
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
@@ -279,7 +280,7 @@ class ReadThrough:
     def _note_lists(self, level: Iterable[References], request: Request) -> None:
         """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
         noted = [
-            ListBinding((node.table_key, pk), node, request.key, request.rules.total)
+            binding_of((node.table_key, pk), node, request)
             for node, _, pks in level
             if isinstance(node, Collection)
             for pk in pks
