@@ -231,5 +231,19 @@ CASES: Final = {
         items.update(id=2, body={'team': 2}) -> whole
         teams.delete(id=2) -> 500
     """,
+    "a record that was not there before it was created": """
+        items.get(id=4)
+        items.create(body={'kind': 'a'}) -> whole
+        items.get_list()
+        items.visit(id=4, body={'note': 'N'}) -> 204
+    """,
+    "a live read that failed while the record was created": """
+        start 4: items.get(id=4)
+        serve 4
+        items.create(body={'team': 1}) -> 204
+        watch items.get(id=4)
+        items.get_list(kind='a')
+        deliver 4
+    """,
 }
 """Programs by what they show."""

@@ -329,7 +329,9 @@ class _Judge:
         if get is None:  # nobody can ask for it by itself
             return _Part(STALE, mark) if mark.number >= number else _FRESH
         asked = self._base.key_meta(get.key)
-        if asked is not None and getattr(asked.error, "status", None) in _GONE:
+        known = self._base.meta(*cell)
+        is_newest = asked is not None and (known is None or known.fetched_at < asked.fetched_at)
+        if asked is not None and is_newest and getattr(asked.error, "status", None) in _GONE:
             # Requested first, what the result's own response says stands; else only that can tell what it refers to.
             return _FRESH if asked.number < number else _Part(STALE, mark)
         if asked is not None and asked.error is None and asked.number > mark.number and asked.expires_at >= self._now:

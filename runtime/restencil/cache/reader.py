@@ -284,6 +284,9 @@ class CacheReader:
         except BaseException as error:
             self.contents.interrupted(error)
             raise
+        if meta is not None and meta.error is not None and meta.expires_at > 0:
+            if now <= assembled[2].expires_at and not _is_certain(self.contents.base, request, meta):
+                meta = None  # other responses have brought it whole since it failed
         return _reading(request, meta, assembled, now)
 
     def _unknown(self, state: State, request: Request) -> Reading:
@@ -359,7 +362,8 @@ class CacheReader:
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
-            freshness = _STALE
+            is_composed = is_complete and request.rules.marks_changes
+            freshness = self._freshness(reader, request, None, stored, cells, is_past) if is_composed else _STALE
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
