@@ -42,13 +42,13 @@ class ChangeEffects(NamedTuple):
 def changed(request: Request, writer: Normalization, followed: Sized[Cell]) -> ChangeEffects:
     """What a change makes stale whose response was written; `followed` are the lists that follow it exactly."""
     effects = _Effects(request, writer)
-    return effects.of_response(followed) if request.rules.marks_changes else effects.done()
+    return effects.of_response(followed) if request.rules.policy.marks_changes else effects.done()
 
 
 def failed(request: Request, writer: Normalization, status: int | None) -> ChangeEffects:
     """What a change makes stale that got no response (None), or an error; it may have been made where that is a 5xx."""
     effects = _Effects(request, writer)
-    if not request.rules.marks_changes:
+    if not request.rules.policy.marks_changes:
         return effects.done()
     if status is None or status >= _SERVER_ERROR:
         return effects.of_nothing(is_certain=False)
@@ -60,13 +60,13 @@ def failed(request: Request, writer: Normalization, status: int | None) -> Chang
 def unread(request: Request, writer: Normalization) -> ChangeEffects:
     """What a change makes stale that was made, and whose response could not be read."""
     effects = _Effects(request, writer)
-    return effects.of_nothing(is_certain=True) if request.rules.marks_changes else effects.done()
+    return effects.of_nothing(is_certain=True) if request.rules.policy.marks_changes else effects.done()
 
 
 def gone(request: Request, writer: Normalization) -> StaleSet:
     """What is stale because the address of a record was answered by 404 or 410."""
     effects = _Effects(request, writer, event=f"its record is not there: {request.asked}")
-    if request.rules.marks_changes:
+    if request.rules.policy.marks_changes:
         effects.mark_named(existence=True)
     return effects.stale
 
@@ -74,7 +74,7 @@ def gone(request: Request, writer: Normalization) -> StaleSet:
 def elsewhere(request: Request, writer: Normalization) -> ChangeEffects:
     """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
     effects = _Effects(request, writer)
-    if request.rules.marks_changes:
+    if request.rules.policy.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.stale.lists.update(effects.tables)  # those of reads under way, too
     for table in effects.tables:
@@ -93,12 +93,12 @@ class _Effects:
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.asked}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
-        named = [] if creates or not rules.marks_changes else meant(request, writer)
+        named = [] if creates or not rules.policy.marks_changes else meant(request, writer)
         self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
     def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:
-        if self.stale and self._request.rules.marks_changes:
+        if self.stale and self._request.rules.policy.marks_changes:
             self.stale.errors.update(self.tables)
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)

@@ -80,7 +80,7 @@ def _judged(
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
         own = judge.judge(meta.number, meta.expires_at, meta.brought)
-        if own.expires_at >= now or not request.rules.strict:
+        if own.expires_at >= now or not request.rules.policy.counts_whole:
             return own
     root = _root(base, request, stored)
     if own is not None and root is None:
@@ -191,7 +191,7 @@ class _Judge:
         """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
         schema, args = self._rules.schema, self._request.args
         params: Any = args[0] if args else None
-        if not self._rules.strict or not isinstance(schema, EntitySchema) or not is_mapping(params):
+        if not isinstance(schema, EntitySchema) or not is_mapping(params):
             return False
         fields = {**_fields_of_path(self._rules, schema), **(self._rules.param_fields or {})}
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
@@ -207,7 +207,7 @@ class _Judge:
 
     def composed(self, root: Cell | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
-        if root is None or not self._rules.strict:
+        if root is None or not self._rules.policy.counts_whole:
             return self._assembled()
         table, pk = root
         if table in self._collections:
@@ -315,7 +315,7 @@ class _Judge:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         mark = self._base.marks.of_record(cell)
-        if not self._rules.strict:
+        if not self._rules.policy.counts_whole:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH

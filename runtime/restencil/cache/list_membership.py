@@ -70,7 +70,7 @@ def follow(writer: Normalization, request: Request, schema: Schema | None, resul
     for subject in [*renamed, *_subjects(schema, result)]:
         following = _Following(writer, request, subject)
         is_known = following.now is None or writer.is_whole_in_response(subject.schema.table_key, subject.pk)
-        if following.is_strict and not is_known:
+        if following.is_exact and not is_known:
             continue
         following.carry_out()
         followed |= following.followed
@@ -126,15 +126,15 @@ class _Following:
         """Asks each list that follows whether the entity belongs into it."""
         if self.now is None and self.was is None and self.underlying.get(self._table, self.subject.pk) is INVALID:
             return
-        is_strict = self.is_strict
-        if not is_strict and self.was is not None and self.now is not None and same_json(self.was, self.now):
+        is_exact = self.is_exact
+        if not is_exact and self.was is not None and self.now is not None and same_json(self.was, self.now):
             return
         by_cell: dict[Any, list[ListBinding]] = {}
         for listing in self.underlying.listings(self._table):
             by_cell.setdefault(listing.cell, []).append(listing)
         for cell, listings in by_cell.items():
             if listings[0].collection.follows:
-                (self._ask_exactly if is_strict else self._ask)(cell, listings)
+                (self._ask_exactly if is_exact else self._ask)(cell, listings)
         if self.now is not None and self.writer.brought is not None and self.siblings is not None:
             self._note_elsewhere(find_collection(self.siblings.list_schema))
 
@@ -165,9 +165,10 @@ class _Following:
         return self.subject.schema.table_key
 
     @property
-    def is_strict(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether lists follow exactly or not at all: where the response is no expectation, in generated packages."""
-        return self.writer.rules is not None and self.writer.rules.strict and type(self.underlying) is Tables
+        rules = self.writer.rules
+        return rules is not None and rules.policy.follows_exactly and type(self.underlying) is Tables
 
     def _ask_exactly(self, cell: Cell, listings: list[ListBinding]) -> None:
         """The list follows by the values of the response, if all its arguments decide exactly."""
@@ -285,7 +286,7 @@ class _Following:
                 if result is not UNDEFINED:
                     change.results[key] = _counted(result, listing.total, moved)
             is_page = isinstance(listing.collection, PagedCollection)
-            if (expires or is_page) and not self.is_strict and type(self.underlying) is Tables and meta.expires_at > 1:
+            if (expires or is_page) and not self.is_exact and type(self.underlying) is Tables and meta.expires_at > 1:
                 change.key_metas[key] = meta.with_expiry(1)
 
 

@@ -284,9 +284,8 @@ class CacheReader:
         except BaseException as error:
             self.contents.interrupted(error)
             raise
-        if meta is not None and meta.error is not None and meta.expires_at > 0:
-            if now <= assembled[2].expires_at and not _is_certain(self.contents.base, request, meta):
-                meta = None  # other responses have brought it whole since it failed
+        if _was_brought_since(self.contents.base, request, meta, assembled[2], now):
+            meta = None
         return _reading(request, meta, assembled, now)
 
     def _unknown(self, state: State, request: Request) -> Reading:
@@ -362,7 +361,7 @@ class CacheReader:
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
-            is_composed = is_complete and request.rules.marks_changes
+            is_composed = is_complete and request.rules.policy.marks_changes
             freshness = self._freshness(reader, request, None, stored, cells, is_past) if is_composed else _STALE
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
@@ -385,7 +384,7 @@ class CacheReader:
         base, state = self.contents.base, reader.state
         has_answer, shown = meta is not None and meta.expires_at > 0, cells
         if state is not base:
-            shows = _is_of_base if request.rules.strict or has_answer else _is_as_in_base
+            shows = _is_of_base if request.rules.policy.counts_whole or has_answer else _is_as_in_base
             shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
         if (is_past or len(shown) < len(cells)) and not has_answer:
             return Freshness(_first_expiry(state, cells))  # what is only expected is shown in between
@@ -395,17 +394,26 @@ class CacheReader:
 _STALE: Final = Freshness(STALE)
 
 
+def _was_brought_since(
+    base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float
+) -> bool:
+    """Whether a request failed, and other responses have brought its record whole since."""
+    if meta is None or meta.error is None or not meta.expires_at:
+        return False
+    return now <= freshness.expires_at and not _is_certain(base, request, meta)
+
+
 def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
     """Whether the answer of a key, data or error, is certain for as long as it has not expired."""
     if meta.error is None:
         return unmarked(base, request, meta)
-    return not request.rules.strict or is_error_fresh(base, request, meta)
+    return is_error_fresh(base, request, meta)
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
     """What stands for a result that was never requested; UNDEFINED where only a response can tell."""
     rules = request.rules
-    if (rules.strict or rules.total) and isinstance(schema, Object) and schema.plain_members:
+    if (rules.policy.members_need_response or rules.total) and isinstance(schema, Object) and schema.plain_members:
         return UNDEFINED  # a count beside a list came with no response
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored

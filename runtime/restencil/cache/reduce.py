@@ -211,7 +211,7 @@ def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
 
 def _keep_own_value(contents: StoreState, action: actions.SetResponse, effects: Transition) -> None:
     """The value of a call is what its own response says, also where the store has something of a later request."""
-    if effects.echoed is None or action.fetch_id is None or not action.request.rules.gives_own_response:
+    if effects.echoed is None or action.fetch_id is None or not action.request.rules.policy.gives_own_response:
         return
     request, written, response = effects.echoed
     base, started = contents.base, action.meta.fetched_at
@@ -233,7 +233,7 @@ def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None
     None and True where that does not matter: for changes, and for endpoints that are written by hand.
     """
     rules = writer.rules
-    if rules is None or not rules.notes_overlaps or rules.side_effect:
+    if rules is None or not rules.policy.notes_overlaps or rules.side_effect:
         return None, True
     found = {table: frozenset(written) for table, written in writer.change.entities.items()}
     return found, not writer.has_references
@@ -296,7 +296,7 @@ def _note_overlaps(
     """Notes what a request touched, where another one overlaps with it; `made` is what a change makes stale."""
     number = writer.meta.fetched_at
     others = contents.request_log or any(one.fetched_at != number for one in contents.in_flight.by_id.values())
-    if not (others and request.rules.notes_overlaps):
+    if not (others and request.rules.policy.notes_overlaps):
         return
     effects.answered = answered = _answered(request, writer, made)
     stale = contents.request_log.overlaps(answered, contents.base)
@@ -610,7 +610,7 @@ def _with_sent(response: Any, request: Request, writer: Normalization) -> Any:
     if not rules.side_effect:
         return response
     if type(response) is Presumed:
-        writer.is_certain = not rules.marks_changes
+        writer.is_certain = not rules.policy.marks_changes
         return response
     return with_sent(response, request, writer)
 
@@ -676,7 +676,7 @@ def _written(schema: Schema, response: Any, request: Request, writer: Normalizat
 
 def _deletes(request: Request, schema: Schema | None) -> bool:
     """Whether a success means that the record of the request is gone, whatever the response says."""
-    return isinstance(schema, Deletion) or (request.rules.strict and isinstance(schema, Invalidate))
+    return isinstance(schema, Invalidate if request.rules.policy.invalidation_removes else Deletion)
 
 
 def _is_empty(response: Any, request: Request) -> bool:
@@ -715,7 +715,7 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
         change.results[key] = said
     if meta.error is not None or meta.expires_at <= 1:
         return
-    if not request.rules.strict:
+    if request.rules.policy.joins_refresh:
         change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
     # A list that is made of pages is as old as the oldest of them.
@@ -749,7 +749,7 @@ def echo(lookup: CacheReader, request: Request, writer: Normalization, response:
         if type(stored) is schema.model.cls:
             return stored
     if (
-        request.rules.gives_own_response and view is not base
+        request.rules.policy.gives_own_response and view is not base
     ):  # a call gives the state before a change that is under way
         reader = lookup.reader_of_base(request.args)
     else:

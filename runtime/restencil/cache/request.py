@@ -12,6 +12,7 @@ from ..base.values import is_mapping
 from ..schema.entity import first_model, told
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
+from .plan import BY_HAND, FreshnessPolicy
 from .reach import Reach, reach_of
 from .staleness import path_of
 
@@ -194,7 +195,7 @@ class Rules:
         list_key: Callable[..., str] | None = None,
         total: tuple[str, ...] = (),
         needs: str | Iterable[str] = (),
-        strict: bool = False,
+        policy: FreshnessPolicy = BY_HAND,
         pages: bool = False,
         exact_filters: Iterable[str] | None = None,
         outer_params: frozenset[str] = frozenset(),
@@ -242,14 +243,8 @@ class Rules:
         self.siblings = siblings
         self.expires = () if isinstance(expires, str) else tuple(expires)
         """What turns stale after success, by name."""
-        self.marks_changes = strict and expires != "nothing"
-        """Whether a change makes stale all that it may have changed, and not only what `expires` names."""
-        self.gives_own_response = strict
-        """Whether a call gives what its own response says, whatever later or expected changes the store has."""
-        self.notes_overlaps = strict
-        """Whether what overlapped with a change is stale."""
-        self.strict = strict
-        """Whether a change makes stale all that it may have changed, as in generated packages."""
+        self.policy = policy if expires != "nothing" else policy._replace(marks_changes=False)
+        """Where the rule of freshness is generous with requests, and where it is sparing."""
         self.pages = pages
         """Whether its lists are pages of longer ones."""
         self.exact_filters = None if exact_filters is None else frozenset(exact_filters)
@@ -313,7 +308,7 @@ class Rules:
         if self.needs == "required":
             fields = model.fields.values()
             return frozenset(field.in_json for field in fields if field.required or field.default_value() is not None)
-        if self.strict and model is not first_model(self.schema):
+        if self.policy.counts_whole and model is not first_model(self.schema):
             return frozenset(field.in_json for field in model.fields.values())
         return frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
 

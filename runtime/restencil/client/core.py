@@ -364,7 +364,7 @@ def looking_for_call(store: Store, request: Request) -> Generator[Step, Any, Rea
 
 def read_for_call(store: Store, request: Request) -> Reading:
     """What a call of a read finds: in generated packages a change under way is not yet made."""
-    return store.read_base(request) if request.rules.strict else store.read(request)
+    return store.read_base(request) if request.rules.policy.gives_own_response else store.read(request)
 
 
 def recorded(reading: Reading) -> BaseException:

@@ -19,6 +19,7 @@ from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
+from ..cache.plan import BY_HAND, GENERATED
 from ..cache.request import PAGE, Request, Rules
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
@@ -331,7 +332,7 @@ class Endpoint(Generic[P, R]):
             raw_returns=self.returns,
             list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
             needs=("all" if self.strict else ()) if self.needs is None else self.needs,
-            strict=bool(self.strict),
+            policy=GENERATED if self.strict else BY_HAND,
             pages=self.pagination is not None or self.pagination_field is not None,
             exact_filters=self.exact_filters,
             outer_params=outer_params_of(self) if self.strict else frozenset(),

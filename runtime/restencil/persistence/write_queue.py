@@ -287,8 +287,8 @@ class WriteQueue:
         if base.held is None:
             return
         for action in self.of_cell(cell):
-            is_strict = action.request is not None and action.request.rules.strict
-            if not is_strict or timeline.commit_of(action.times.fetched_at) >= base.rev:
+            notes_overlaps = action.request is not None and action.request.rules.policy.notes_overlaps
+            if not notes_overlaps or timeline.commit_of(action.times.fetched_at) >= base.rev:
                 continue
             if not any(differs(piece, base.held) for piece in action.pieces(*cell)):
                 continue

@@ -27,7 +27,7 @@ from ..base.values import (
 from .codec import Codec, dict_codec, list_codec
 from .entity import EntitySchema, is_falsy
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
-from .protocol import Echo, Reader, Schema, Writer, definitions, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, Writer, definitions, title_of
 from .record import is_instance, to_wire
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
@@ -83,7 +83,7 @@ class Choice(Schema):
         schema = self._reference(stored)
         return None if schema is None else schema.referred(stored["id"])
 
-    def reference(self, entity: EntitySchema, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> Any:
         names = (name for name, one in self.entities.items() if one.cls is entity.cls)
         return next(({"id": pk, "schema": name} for name in names), None)
 

@@ -87,19 +87,6 @@ class EntitySchema(EntityNode):
         return self.cls.__name__
 
     @property
-    def entities(self) -> Mapping[Any, EntitySchema]:
-        return {None: self}
-
-    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
-        return None, self
-
-    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
-        return (self, stored) if isinstance(stored, str) else None
-
-    def reference(self, entity: EntitySchema, pk: str) -> Any:
-        return pk
-
-    @property
     def indexes(self) -> tuple[str, ...]:
         return self.model.indexes
 

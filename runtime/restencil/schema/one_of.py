@@ -159,7 +159,7 @@ class OneOf(Schema):
         node = self.entities.get(stored["schema"])
         return None if node is None else node.referred(stored["id"])
 
-    def reference(self, entity: EntitySchema, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> Any:
         names = (name for name, one in self.entities.items() if one.cls is entity.cls)
         return next(({"id": pk, "schema": name} for name in names), None)
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
 from weakref import WeakSet
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import SCALARS, TUPLE, UNDEFINED, Meta, ReadOnlyList, read_only
 from .codec import Codec, codec_of
-
-if TYPE_CHECKING:
-    from .entity import EntitySchema
 
 Compiled: TypeAlias = Callable[..., Any]
 """A function that was made for one schema, which does what the schema's own method does."""
@@ -265,7 +262,7 @@ class Schema:
     """Whether a response that is a string or a number may be a value of it."""
 
     @property
-    def entities(self) -> Mapping[Any, EntitySchema]:
+    def entities(self) -> Mapping[Any, Any]:  # of EntitySchema, which builds on this file
         """The entities that one value of it may be, by their names in stored references; one without a name: None."""
         return {}
 
@@ -277,11 +274,11 @@ class Schema:
         """Whether a value does not say which of several entities it is."""
         return False
 
-    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
+    def referred(self, stored: Any) -> tuple[Any, str] | None:  # of EntitySchema, as above
         """The entity and the primary key that a stored value refers to; None where it refers to none."""
         return None
 
-    def reference(self, entity: EntitySchema, pk: str) -> Any:
+    def reference(self, entity: EntityNode, pk: str) -> Any:
         """The stored value that refers to an entity; None where a value cannot be that entity."""
         return None
 
@@ -319,6 +316,19 @@ class EntityNode(Schema):
 
     has_merge: bool = False
     """Whether users' code has a say in merging records."""
+
+    @property
+    def entities(self) -> Mapping[Any, Any]:
+        return {None: self}
+
+    def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
+        return None, self
+
+    def referred(self, stored: Any) -> tuple[Any, str] | None:
+        return (self, stored) if isinstance(stored, str) else None
+
+    def reference(self, entity: EntityNode, pk: str) -> Any:
+        return pk
 
     def drop_compiled(self) -> None:
         """A schema was redefined, perhaps one that was compiled into this one."""
