@@ -245,5 +245,11 @@ CASES: Final = {
         items.get_list(kind='a')
         deliver 4
     """,
+    "a name that was given up, and a change of another record": """
+        users.by_name(name='ada')
+        users.partial_update(id=1, body={'name': 'dee'}) -> whole
+        users.by_name(name='ada')
+        items.visit(id=3, body={'team': 1}) -> whole
+    """,
 }
 """Programs by what they show."""

@@ -89,6 +89,12 @@ def _judged(
     return composed if own is None or composed.expires_at > own.expires_at else own
 
 
+def since_failure(base: Tables, request: Request, stored: Any, cells: Shown, now: float) -> Freshness:
+    """How fresh the record of a request that failed is by other responses; stale where the arguments name none."""
+    root = _root(base, request, stored)
+    return Freshness(STALE) if root is None else _Judge(base, request, cells, now).composed(root)
+
+
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     """How fresh a result is of which part was evicted: stale, and worth another request after each event."""
     reach = request.rules.reach

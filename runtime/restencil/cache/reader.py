@@ -26,7 +26,7 @@ from ..schema.stored import record_of
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of
 from .dependency_graph import args_text
-from .freshness import evicted, freshness_of, is_error_fresh, unmarked
+from .freshness import evicted, freshness_of, is_error_fresh, since_failure, unmarked
 from .policy import (
     BROKEN,
     HARD,
@@ -361,8 +361,8 @@ class CacheReader:
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
-            is_composed = is_complete and request.rules.policy.marks_changes
-            freshness = self._freshness(reader, request, None, stored, cells, is_past) if is_composed else _STALE
+            is_composed = is_complete and request.rules.policy.counts_whole and reader.state is base
+            freshness = since_failure(base, request, stored, cells, self._clock()) if is_composed else _STALE
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:

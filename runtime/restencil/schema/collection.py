@@ -13,7 +13,7 @@ from ..base.values import LIST, SEQUENCE, UNDEFINED, ReadOnlyList, is_dict, is_l
 from .containers import Choice, List, Object, Values, check_shape, item_identity, items_of
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import CollectionNode, Echo, Reader, Schema, Writer
+from .protocol import CollectionNode, Echo, Reader, Schema, Writer, definitions
 from .stored import PartialEntries, PartialKeys, absent_entries, each_once, entry_key, is_partial, like
 
 Identity: TypeAlias = Mapping[str, Any]
@@ -83,6 +83,8 @@ class Collection(_Whole):
     """
 
     many = True
+    _table_key: tuple[int, str] | None = None
+    """Its table, and how often schemas had been redefined by then."""
 
     def __init__(
         self,
@@ -118,6 +120,12 @@ class Collection(_Whole):
     @property
     def table_key(self) -> str:
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`, and one of a union is `Key;`."""
+        known = self._table_key
+        if known is None or known[0] != definitions.count:
+            self._table_key = known = definitions.count, self._named_table()
+        return known[1]
+
+    def _named_table(self) -> str:
         item = self.item
         inner = [*item.children()] if isinstance(item, Choice) else [item]
         keys = ";".join(
