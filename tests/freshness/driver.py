@@ -426,6 +426,7 @@ class Run:
             case _:
                 self.call(step)
         session.sync()
+        session.sync()  # what others wrote may have made a live read fetch, which others hear of
         self.collect()
 
     def watch(self, step: Step) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from ..base.values import Meta
-from ..storage.protocol import Batch, Cell, Entry, Mark, Place, StoredResult, StoredRow, TableInfo, leases_of
+from ..storage.protocol import Batch, Cell, Entry, Mark, Place, Spared, StoredResult, StoredRow, TableInfo, leases_of
 
 if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry, Loaded, Outcome, Storage
@@ -317,6 +317,25 @@ def _marks(bench: _Bench) -> None:
     _same("stale_rev of rows", [row.stale_rev for row in found.rows], [2, 0])
     _same("stale_rev of a result", [result.stale_rev for result in found.results], [4])
     _same("the rev of a row that was marked", [row.rev for row in found.rows], [4, 1])
+    absent = bench.other.load([("A", "9")], [], [], [], [])
+    _same("the mark of a row that is absent", dict(absent.marks), {("row", "A", "9"): 2})
+    _spares(bench)
+
+
+def _spares(bench: _Bench) -> None:
+    """What a commit spares has a mark of its own, unless others marked it after the commit that the batch knows."""
+    path, spared = ("path", "/z", ""), ("spared", "k", "")
+
+    def mark(known: int | None) -> int | None:
+        certain = {} if known is None else {spared: Spared((path,), known)}
+        entry = bench.batch().entry._replace(stale=(path,))
+        bench.one.commit(bench.batch(stale=(path,), spared=certain, entry=entry))
+        return bench.other.load([], [], [], [], [spared]).marks.get(spared)
+
+    _same("what is spared, and was not marked before", mark(4), 5)
+    _same("what is spared again", mark(0), 6)
+    _same("what another commit does not spare", mark(None), 6)
+    _same("what is spared, and was marked since", mark(6), 6)
 
 
 def _with_id(batch: Batch, id: int) -> Batch:
