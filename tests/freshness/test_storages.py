@@ -51,11 +51,10 @@ def test_case_that_once_failed_shows_no_difference(text: str) -> None:
     assert run(parse(text), check_all=True).differences == []
 
 
-@pytest.mark.parametrize("mode", ["sqlite", "sqlite-async"])
-def test_programs_over_a_shared_file_show_what_the_server_says(mode: str) -> None:
+def test_programs_over_a_shared_file_show_what_the_server_says() -> None:
     """Programs with two stores over one file, which are closed and opened again in between."""
     for number in range(examples(30, 3)):
-        program = random_program(mode, 3, number)
+        program = random_program("sqlite", 3, number)
         differences = [one for one in run(program).differences if one.kind == "fresh and wrong"]
         if differences:
             pytest.fail(f"program {number}:\n{shown(*shrunk(program, differences[0]))}", pytrace=False)
