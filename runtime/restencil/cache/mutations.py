@@ -14,7 +14,7 @@ from ..base.logs import logger
 from ..base.values import INVALID, SCALARS, UNDEFINED, Presumed, is_dict, is_list, is_mapping, scalar_text, text_of
 from ..schema.collection import Adder, identity_of_text
 from ..schema.derived import Invalidate
-from ..schema.entity import EntitySchema, completed, told, usable_pk, value_at
+from ..schema.entity import EntitySchema, completed, params_to_fields, usable_pk, value_at
 from ..schema.notation import schema_of
 from ..schema.protocol import CollectionNode
 from ..schema.stored import record_of
@@ -415,7 +415,7 @@ def _params(request: Request) -> Mapping[str, Any]:
 
 def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The parameters that name a record: those of the URL, and where these name none, members of the body."""
-    params = rules.told(_own_params(rules, args))
+    params = rules.params_to_fields(_own_params(rules, args))
     body = args[-1] if rules.has_body and args else None
     if not is_mapping(body):
         return params
@@ -425,7 +425,7 @@ def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
         return params
     named = {name: body[name] for name in rules.body_fields or {} if name in body}
-    named_by_body = told(named, rules.body_fields or {}, schemas[0])
+    named_by_body = params_to_fields(named, rules.body_fields or {}, schemas[0])
     pk_name = schemas[0].model.pk_name
     pk = None if named or pk_name is None else body.get(pk_name)
     if pk_name is not None and pk is not None and type(pk) in SCALARS:

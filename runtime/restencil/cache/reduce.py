@@ -85,7 +85,7 @@ def fetch(lookup: CacheReader, action: actions.Fetch) -> Transition:
     if is_current and action.request.rules.is_optimistic:
         effects.begun = action
     else:
-        effects.is_told = False
+        effects.notifies = False
     return effects
 
 
@@ -125,7 +125,7 @@ def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition
     except Exception as error:
         return _misfitting(contents, action, effects, response, error, is_current=is_current)
     if not is_current:
-        effects.is_told = False
+        effects.notifies = False
         with contents.hooks:
             effects.value = _own_value(request, writer, writer.response) if known is UNDEFINED else known
         return effects
@@ -169,7 +169,7 @@ def _misfitting(
     kind = type(error).__name__
     logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.asked, kind)
     if not is_current:
-        effects.is_told = False
+        effects.notifies = False
         return effects
     effects.change = _failed(contents, request, failure, _error_times(action))
     if request.rules.side_effect:
@@ -185,18 +185,18 @@ def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
     """
     contents, request = lookup.contents, action.request
     effects = Transition()
-    effects.is_told = False
+    effects.notifies = False
     effects.value = UNDEFINED
-    witness = contents.response_records.get(request.key)
+    response_record = contents.response_records.get(request.key)
     is_current = action.resets is None or action.resets == contents.resets
-    if witness is None or not is_current or not witness.is_of(action.mark):
+    if response_record is None or not is_current or not response_record.is_of(action.mark):
         return effects
-    change = effects.change = witness.renewed(request.key, contents.base, action.meta, action.terms)
+    change = effects.change = response_record.renewed(request.key, contents.base, action.meta, action.terms)
     if change is None:
         return effects
-    effects.is_told, effects.shown, effects.ended = True, request, action.fetch_id
+    effects.notifies, effects.shown, effects.ended = True, request, action.fetch_id
     told = action.told
-    effects.renewed = witness, told if told is not None and told.condition is not None else None
+    effects.renewed = response_record, told if told is not None and told.condition is not None else None
     before = contents.base.key_meta(request.key)
     if before is not None:
         change.key_metas[request.key].brought = before.brought
@@ -312,7 +312,7 @@ def set_error(lookup: CacheReader, action: actions.SetError) -> Transition:
     effects.ended = action.fetch_id
     is_old = action.resets is not None and action.resets != lookup.contents.resets
     if is_old or not action.request.rules.is_stored:
-        effects.is_told = False
+        effects.notifies = False
     elif not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
         effects.change = _failed(lookup.contents, action.request, action.error, action.meta)
         if isinstance(action.error, PreconditionFailedError) and action.request.rules.concurrency is not None:
@@ -370,7 +370,7 @@ def set_value(lookup: CacheReader, action: actions.Set) -> Transition:
             if computing:
                 before = lookup.value_in(reader_of(contents.view, args, contents.memo), schema, args)
                 if before is None:
-                    effects.is_told = False
+                    effects.notifies = False
                     return effects
                 value = value(before)
             computing = False
@@ -423,7 +423,7 @@ def reset(lookup: CacheReader, action: actions.Reset) -> Transition:
 def subscription(lookup: CacheReader, action: actions.Subscribe | actions.Unsubscribe) -> Transition:
     """Nothing: subscriptions are the managers' business."""
     effects = Transition()
-    effects.is_told = False
+    effects.notifies = False
     return effects
 
 
@@ -435,7 +435,7 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
     contents, answer = lookup.contents, action.answer
     base, request = contents.base, answer.request
     effects = Transition()
-    effects.is_told = False
+    effects.notifies = False
     effects.value = False
     if isinstance(answer, actions.SetError):
         failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
@@ -460,14 +460,14 @@ def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
             change.key_metas[key] = meta.with_expiry(1)
     effects.stale = elsewhere(request, writer).stale
     effects.value = bool(known or change.key_metas)
-    effects.is_told = effects.value or bool(effects.stale)
+    effects.notifies = effects.value or bool(effects.stale)
     return effects
 
 
 def _heard_of(effects: Transition, request: Request, looking: Normalization) -> Transition:
     """A change was sent elsewhere of which nothing is known but its request."""
     effects.stale = elsewhere(request, looking).stale
-    effects.is_told = effects.value = bool(effects.stale)
+    effects.notifies = effects.value = bool(effects.stale)
     return effects
 
 
@@ -493,7 +493,7 @@ def collect(lookup: CacheReader, action: actions.Collect) -> Transition:
     """What no one holds goes; a reader may have come since the policy looked."""
     is_held, persistence = lookup.contents.retention.is_held, lookup.contents.persistence
     effects = Transition()
-    effects.is_told = False
+    effects.notifies = False
     effects.removed = (
         [
             cell

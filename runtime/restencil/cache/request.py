@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 from ..base.response_details import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping
-from ..schema.entity import first_model, told
+from ..schema.entity import first_model, params_to_fields
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
 from .plan import BY_HAND, FreshnessPolicy
@@ -322,14 +322,14 @@ class Rules:
         """The name of the resource that the endpoint belongs to; None where there is none."""
         return None if self.siblings is None else self.siblings.resource
 
-    def told(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def params_to_fields(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """URL parameters as a record tells them: under the names of the fields that they are.
 
         A path parameter before the last one is no primary key, even if it has its name.
         """
         if self.outer_params:
             params = self._without_outer(params)
-        return params if self.param_fields is None else told(params, self.param_fields, self.schema)
+        return params if self.param_fields is None else params_to_fields(params, self.param_fields, self.schema)
 
     def _without_outer(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         model = first_model(self.schema)
@@ -343,7 +343,7 @@ class Rules:
         is_untold = self.param_fields is None and not self.outer_params
         if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
             return args
-        found = (self.told(args[0]), *args[1:])
+        found = (self.params_to_fields(args[0]), *args[1:])
         if isinstance(args, Arguments):
             return Arguments(found, self.entity_args(args.own), args.options)
         return found

@@ -1,7 +1,7 @@
-"""What an answer left in the store: as long as that is there unchanged, the same answer brings newer times and no more.
+"""Remembers the objects that a response wrote: while all are unchanged, the same response only refreshes times.
 
-A *witness* of an answer holds the very objects that the base state has of it. Where all of them are there still, taking
-the answer apart again would change nothing, so it need not be done: a poll of an unchanged list costs next to nothing.
+A `ResponseRecord` holds the very objects that the base state has of a response. While all of them are there, to
+normalize an identical body or a 304 would change nothing, so a poll of an unchanged list costs next to nothing.
 (Benchmark: fetched again, nothing changed.)
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .validators import Terms, Validators
 
 _CELLS: Final = 10_000
-"""An answer that wrote more than this has no witness, which would hold as many references."""
+"""A response that wrote more than this is not remembered, which would hold as many references."""
 
 _REPEATABLE: Final = frozenset({List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf})
 

@@ -259,7 +259,7 @@ class Store(Dumpable):
                     contents.commit(effects)
                 finally:  # it was carried out, also where it was interrupted
                     done = True
-                    if effects.is_told and self._listeners:
+                    if effects.notifies and self._listeners:
                         self._notifications.append(None)
                     if persistence is not None and written is not None:
                         try:

@@ -66,7 +66,7 @@ class Transition:
     """Whether what it brings may be in a storage, or a dump."""
     set_as: EntityNode | None = None
     """The entity that a value was set as, which no endpoint tells."""
-    is_told: bool = True
+    notifies: bool = True
     """Whether listeners hear of it; of an optimistic update that ended they always do."""
     echoed: tuple[Request, Normalization, Any] | None = None
     """The response whose value the action gives, as it is in the view once all that is done."""
@@ -247,7 +247,7 @@ class StoreState:
 
     def _carry_out(self, effects: Transition) -> None:
         if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
-            effects.is_told = True
+            effects.notifies = True
         if effects.change is not None:
             if self.base.unstored or effects.set_as is not None or not effects.is_stored:
                 self._note_origin(effects, effects.change)
@@ -278,8 +278,8 @@ class StoreState:
             if mark is not None or told is not None:
                 self.response_records[key] = ResponseRecord(mark, told, key, change, self.base)
         elif effects.renewed is not None:
-            witness, told = effects.renewed
-            witness.told = told
+            response_record, told = effects.renewed
+            response_record.told = told
         if effects.tags or self.tags is not None:
             self.tags = self.tags or EntityTags(self.base)
             self.tags.note(change, effects.tags, effects.untagged)
@@ -393,7 +393,7 @@ class StoreState:
             base.key_metas.pop(key, None)
             self.response_records.pop(key, None)
         base.marks.forget(gone, keys)
-        for key in [key for key, witness in self.response_records.items() if witness.touches(tables)]:
+        for key in [key for key, response_record in self.response_records.items() if response_record.touches(tables)]:
             del self.response_records[key]  # nothing that was let go of is held
         self.retention.removed(gone, keys, base)
         if self.persistence is not None:

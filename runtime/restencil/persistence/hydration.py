@@ -149,7 +149,7 @@ class Hydrator(Provenance):
         if unread:
             effects = Transition()
             effects.removed = ((), unread)
-            effects.is_told = False
+            effects.notifies = False
             contents.commit(effects)
         if self._met:
             met, self._met = self._met, []

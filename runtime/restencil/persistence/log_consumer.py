@@ -201,7 +201,7 @@ class Changes:
             contents = self._contents
             effects = Transition()
             effects.removed = (plan.over, ())
-            effects.is_told = False
+            effects.notifies = False
             contents.commit(effects)
         # What came in between stands before what was written here meanwhile: the order is asked for anew.
         is_between = known.last >= entries[0].number

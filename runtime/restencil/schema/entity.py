@@ -406,7 +406,7 @@ def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Calla
     return complete
 
 
-def told(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
+def params_to_fields(params: Mapping[str, Any], fields: Mapping[str, str], schema: Schema | None) -> Mapping[str, Any]:
     """URL parameters as a record tells them: those that are fields of another name, or inside of objects, are there.
 
     `fields` are the (dotted) names of the fields by parameter; `schema` leads to the entity whose they are.
