@@ -24,7 +24,7 @@ class Reach(NamedTuple):
     collections: Mapping[str, tuple[str, ...]]
     """By table of collections: the tables of their items."""
     plain_lists: frozenset[str]
-    """The tables of entities in lists that are no collections, and in pages."""
+    """The tables of entities in lists that are no collections, in pages, and of those that the server chose."""
 
     @property
     def tables(self) -> Iterable[str]:
@@ -32,11 +32,16 @@ class Reach(NamedTuple):
         return (*self.models, *self.collections)
 
 
-def reach_of(schema: Schema | None) -> Reach | None:
-    """What results of a schema can show; None where a part of it is not defined yet."""
+def reach_of(schema: Schema | None, *, is_choice: bool = False) -> Reach | None:
+    """What results of a schema can show; None where a part of it is not defined yet.
+
+    With `is_choice` the server says which entities they are: these are like a list that is no collection.
+    """
     walk = _Walk()
     try:
         walk.visit(schema)
+        if is_choice:
+            walk.plain_lists.update(tables_of(schema, with_collections=False))
     except Exception:  # a class that is referred to by its name does not exist yet
         return None
     models = {table: tuple(found) for table, found in walk.models.items()}
@@ -73,7 +78,7 @@ class _Walk:
             self.visit(child)
 
 
-def tables_of(schema: Schema | None) -> tuple[str, ...]:
+def tables_of(schema: Schema | None, *, with_collections: bool = True) -> tuple[str, ...]:
     """The tables of the entities that a schema stands for itself, without those nested in them."""
     found: dict[str, None] = {}
     waiting: list[Schema | None] = [schema]
@@ -84,6 +89,6 @@ def tables_of(schema: Schema | None) -> tuple[str, ...]:
         seen.add(id(one))
         if isinstance(one, EntitySchema):
             found[one.model.key] = None
-        else:
+        elif with_collections or not isinstance(one, Collection):
             waiting += one.children()
     return tuple(found)

@@ -199,6 +199,7 @@ class Rules:
         pages: bool = False,
         exact_filters: Iterable[str] | None = None,
         outer_params: frozenset[str] = frozenset(),
+        names_entity: bool = True,
         path_names: frozenset[str] | None = None,
         validate: str | None = None,
         has_body: bool = False,
@@ -251,6 +252,8 @@ class Rules:
         """The arguments of a list that decide exactly what is in it; None: those that are fields of the entity."""
         self.outer_params = outer_params
         """Path parameters before the last one, which name something else than the entity."""
+        self.names_entity = names_entity
+        """Whether a call says which entity it reads; else the server chooses it, as at `/runs/latest`."""
         self.raw_returns = raw_returns
         self.persist = 1 if persist is None else int(persist)
         """Whether a storage keeps what is answered, 0 or 1; from 1 on the number is part of its shape."""
@@ -315,7 +318,7 @@ class Rules:
     @cached_property
     def reach(self) -> Reach | None:
         """What results of the endpoint can show; None where that cannot be told in advance."""
-        return reach_of(self.schema)
+        return reach_of(self.schema, is_choice=not self.names_entity)
 
     @property
     def resource(self) -> str | None:

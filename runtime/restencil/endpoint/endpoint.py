@@ -42,7 +42,7 @@ from .options import (
     refuse_reserved,
     side_effect_of,
 )
-from .path import fields_of, outer_params_of
+from .path import fields_of, names_entity, outer_params_of
 from .plan import Plan
 from .standalone_call import transport_for
 from .typing import P, R, is_binder
@@ -336,6 +336,7 @@ class Endpoint(Generic[P, R]):
             pages=self.pagination is not None or self.pagination_field is not None,
             exact_filters=self.exact_filters,
             outer_params=outer_params_of(self) if self.strict else frozenset(),
+            names_entity=not self.strict or names_entity(self),
             path_names=self.path_names,
             validate=self.validate,
             param_fields={**fields_of(self.path_params), **(self.search_fields or {})},

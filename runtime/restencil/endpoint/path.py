@@ -343,6 +343,16 @@ def outer_params_of(endpoint: Any) -> frozenset[str]:
     return frozenset(outer) - fields_of(endpoint.path_params).keys()
 
 
+def names_entity(endpoint: Any) -> bool:
+    """Whether a call may say which entity is meant: its path is an item's, or a parameter ends it or is a field."""
+    path: str | None = getattr(endpoint, "path", None)
+    if path is None or endpoint.search_fields or endpoint.body_fields:
+        return True
+    parts = path_template(path).parts
+    is_of_item = endpoint.siblings is not None and endpoint.siblings.is_of_item(path)
+    return is_of_item or (bool(parts) and isinstance(parts[-1], Param))
+
+
 def encode_value(value: Any, name: str, template: str) -> str:
     """A parameter's text, percent-encoded. Raises TypeError for containers and ValueError for unsafe text."""
     text = scalar_text(value)

@@ -63,14 +63,16 @@ def check_body_fields(
 def exact_filters(tables: Declarations, endpoint: d.Endpoint) -> tuple[str, ...] | None:
     """The arguments of a list that select its entities by equality, by their names in URLs.
 
-    None where there is no list, or nothing filters it: arguments of its order and of its pages do not.
+    None where there is no list, or nothing filters it: arguments of its order and of its pages do not. Headers and a
+    body that tell lists apart filter them, and what of is not known.
     """
     collection = endpoint.collection
     if collection is None or isinstance(endpoint.schema, d.AdderOf):
         return None
     apart = {*collection.non_filter_arguments, *(field.wire for field in endpoint.page_params)}
     filters = [field for field in (*endpoint.params, *endpoint.search_params) if field.wire not in apart]
-    if not filters:
+    in_key = any(header.in_key for header in endpoint.header_params) or endpoint.request.in_key
+    if not filters and not in_key:
         return None
     entities = [tables.entities[name] for name in d.entities_in(collection) if name in tables.entities]
     return tuple(field.wire for field in filters if _is_exact(field, entities, tables))
