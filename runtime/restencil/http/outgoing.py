@@ -38,6 +38,7 @@ class OutgoingRequest:
     missing_credential    says that it goes without the credential that its API asks for, and what would help
     is_bare               whether it takes nothing of the HTTP client along, as it goes to someone else than the API
     is_conditional        whether a 304 is an answer to it
+    has_own_cookies       whether its transport keeps the cookies of responses, and not the client of the user
     request               the first request of the HTTP library that was made of it
     last_response         the response to the last request, from its headers on; None while one is being sent
     """
@@ -47,6 +48,7 @@ class OutgoingRequest:
         "_credential_hider",
         "_ended",
         "deadline",
+        "has_own_cookies",
         "headers",
         "init",
         "is_bare",
@@ -87,6 +89,7 @@ class OutgoingRequest:
         self.is_bare = is_bare
         self.missing_credential = missing_credential
         self.is_conditional = False
+        self.has_own_cookies = transport.jar is not None and not transport.owns_client
         self.request: RawRequest | None = None
         self.last_response: RawResponse | None = None
         self._began = time.perf_counter()
@@ -104,11 +107,6 @@ class OutgoingRequest:
     def label(self) -> str:
         """Method and address, for messages."""
         return f"{self.method} {self.public}"
-
-    @property
-    def has_own_cookies(self) -> bool:
-        """Whether the transport keeps the cookies of its responses, and not the client of the user."""
-        return self.transport.jar is not None and not self.transport.owns_client
 
     @property
     def request_id(self) -> str | None:
@@ -157,6 +155,7 @@ class SendingTransport(Protocol):
     request_id: str | None
     limit: int | None
     agent: Agent
+    owns_client: bool
 
     @property
     def library(self) -> Library: ...
@@ -164,8 +163,6 @@ class SendingTransport(Protocol):
     def base(self) -> str: ...
     @property
     def jar(self) -> CookieJar | None: ...
-    @property
-    def owns_client(self) -> bool: ...
 
 
 def outgoing_request(

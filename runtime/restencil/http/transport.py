@@ -74,6 +74,8 @@ class _HttpTransport(Transport):
         keeps_cookies: bool,
     ) -> None:
         self._given: Any = client
+        self.owns_client = client is None
+        """Whether the HTTP client is opened here, or by the transport that this one is a sibling of."""
         self._http = _chosen(http)
         if client is not None:
             from .library import check_client
@@ -117,11 +119,6 @@ class _HttpTransport(Transport):
         from http.cookiejar import CookieJar
 
         return CookieJar() if self._keeps_cookies else None
-
-    @property
-    def owns_client(self) -> bool:
-        """Whether the HTTP client was opened here."""
-        return self._given is None
 
     @property
     def base(self) -> str:
