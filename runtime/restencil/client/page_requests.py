@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from ..base.steps import HookCall
@@ -21,15 +21,9 @@ from .in_flight import Completion, InFlight
 
 if TYPE_CHECKING:
     from ..base.steps import Step
+    from ..cache.request import Request
     from ..endpoint.endpoint import Endpoint
     from .core import Core
-
-
-class PageCall(NamedTuple):
-    """The call that requests one page. A page that is named by its URL is requested there."""
-
-    endpoint: Endpoint[..., Any]
-    args: tuple[Any, ...]
 
 
 class PageLayout:
@@ -118,6 +112,8 @@ class PageRequests:
         self._core = core
         self._endpoint = endpoint
         self._args = args
+        self._page_endpoint: Any = None
+        """What requests pages by their URL, made for the first of them."""
         self.layout = layout = PageLayout(endpoint)
         self.needs_response = pagination.needs_response or layout.envelope is not None
         """The next page is found in the response itself, so that the first page is requested too."""
@@ -155,32 +151,35 @@ class PageRequests:
 
         The same request under way is joined, and its response is used.
         """
-        endpoint, args = self._call(value)
-        url = self._core.locate(endpoint.request_url(args))
-        page, in_flight = yield from self._sent_or_joined(endpoint, args)
+        request = self._request(value)
+        url = self._core.locate(request.url)
+        page, in_flight = yield from self._sent_or_joined(request)
         if self.needs_response and not _has_body(in_flight):
             # It was settled by something that has no headers and no body: a 304, or another process.
-            page, in_flight = yield from self._sent_or_joined(endpoint, args)
-        response, body = yield from _parsed(endpoint, in_flight)
+            page, in_flight = yield from self._sent_or_joined(self._request(value))
+        response, body = yield from _parsed(cast("Endpoint[..., Any]", request.endpoint), in_flight)
         return FetchedPage(self.layout, page, in_flight=in_flight, response=response, body=body, url=url)
 
-    def _call(self, value: Any) -> PageCall:
-        """The call of a page: it adds to the collection, or is one of the list itself where there is none."""
+    def _request(self, value: Any) -> Request:
+        """The request of a page: it adds to the collection, or is one of the list itself where there is none."""
         endpoint: Any = self._endpoint
         if value is None:
-            return PageCall(endpoint, self._args)
+            return self._located(endpoint, self._args)
         if not isinstance(value, PageUrl):
             page = endpoint if self.layout.is_plain else endpoint.get_page
             params = {**page_params(endpoint, self._args), endpoint.pagination_field: value}
-            return PageCall(page, with_page_params(endpoint, self._args, params))
-        if not self.layout.is_plain:
-            endpoint = endpoint.paginated(_unchanged)
-        return PageCall(endpoint.extend(url=_always(self.urls.with_user(value))), self._args)
+            return self._located(page, with_page_params(endpoint, self._args, params))
+        if self._page_endpoint is None:
+            self._page_endpoint = endpoint if self.layout.is_plain else endpoint.paginated(_unchanged)
+        request: Request = self._page_endpoint.request_at(self._args, self.urls.with_user(value))
+        return request
 
-    def _sent_or_joined(
-        self, endpoint: Endpoint[..., Any], args: tuple[Any, ...]
-    ) -> Generator[Step, Any, tuple[Any, Any]]:
-        request = endpoint.request(args, located=True)
+    @staticmethod
+    def _located(endpoint: Any, args: tuple[Any, ...]) -> Request:
+        request: Request = endpoint.request(args, located=True)
+        return request
+
+    def _sent_or_joined(self, request: Request) -> Generator[Step, Any, tuple[Any, Any]]:
         request.needs_body = self.needs_response
         in_flight = self._core.start(request)
         return (yield Completion(self._core, in_flight)), in_flight
@@ -301,13 +300,6 @@ def member_of(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(name)
     return getattr(value, name, None)
-
-
-def _always(text: str) -> Callable[[Any], str]:
-    def url(url_params: Any) -> str:
-        return text
-
-    return url
 
 
 def _unchanged(*args: Any) -> tuple[Any, ...]:

@@ -48,12 +48,14 @@ NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 class CallOptions(NamedTuple):
     """What one call says of its request beside its arguments; it is the same for all attempts to send it.
 
-    `headers` go over those of the endpoint, and `timeout` is what is left of its own. Only requests with the same
+    `headers` go over those of the endpoint, `url` replaces that of the arguments, and `timeout` is what is left of its
+    own. Only requests with the same
     `vary_key` share a response. `partitions` are keywords of headers that have a store for each value.
     """
 
     headers: Mapping[str, str] = NO_HEADERS
     timeout: float | Timeout | None = None
+    url: str | None = None
     vary_key: tuple[Hashable, ...] = ()
     partitions: tuple[str, ...] = ()
 

@@ -20,14 +20,14 @@ from ..base.steps import Outcome, Steps, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
 from ..cache.plan import BY_HAND, GENERATED
-from ..cache.request import PAGE, Request, Rules
+from ..cache.request import PAGE, Arguments, Request, Rules
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
 from ..schema.record import to_wire
 from .bodies import body_digest, model_of
 from .call import Call
-from .call_options import options_of
+from .call_options import NO_CALL_OPTIONS, options_of
 from .headers import bind_headers, key_suffix, refuse_partition, split
 from .lists import is_page_of, page_request
 from .options import (
@@ -376,6 +376,14 @@ class Endpoint(Generic[P, R]):
         # What is bound takes no keywords; a `cast` would be a call: "cached read of one entity".
         key = self.key(*args)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
         return Request(self, self.rules, args, key + self.filed_as)
+
+    def request_at(self, args: tuple[Any, ...], url: str) -> Request:
+        """The request of a call at a URL that a response named, of a page say."""
+        options = (options_of(args) or NO_CALL_OPTIONS)._replace(url=url)
+        placed = Arguments(args, args.own if isinstance(args, Arguments) else args, options)
+        if self.remove_cursor is None:
+            return Request(self, self.rules, placed, f"{getattr(self, 'method', '')} {url}{self.filed_as}", url)
+        return Request(self, self.rules, placed, cast("Endpoint[..., Any]", self).key(*args) + PAGE + url, url)
 
     # -- arguments ---------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ def bind_headers(endpoint: Any, own: tuple[Any, ...], given: Mapping[str, Any]) 
             if name not in made and name.lower() not in INERT_HEADERS - CONDITIONS
         )
     )
-    options = CallOptions(headers, None, (varied,) if varied else (), tuple(partitions))
+    options = CallOptions(headers, vary_key=(varied,) if varied else (), partitions=tuple(partitions))
     return Arguments(_with_keyed(own, keyed, has_body=endpoint.has_body) if keyed else own, own, options)
 
 

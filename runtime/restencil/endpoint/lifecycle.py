@@ -21,7 +21,7 @@ from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable,
 from ..base.transport import BlockingTransport, ImpliedHeader
 from ..base.values import UNCHANGED, Repeated, copy_in
 from .bodies import check_no_null, is_json_body, json_text
-from .call_options import overlaid
+from .call_options import options_of, overlaid
 from .envelopes import enclosed, opened
 from .options import BODILESS
 from .payloads import presumed
@@ -102,7 +102,8 @@ class Lifecycle(Protocol):
 
 def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
     """From bound arguments to the result, each step through its hook."""
-    url = endpoint.request_url(args)
+    options = options_of(args)
+    url = endpoint.request_url(args) if options is None or options.url is None else options.url
     init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
     response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
     if not endpoint.plan.answers_itself and response.status_code == NOT_MODIFIED:

@@ -363,6 +363,7 @@ RESERVED: Final = frozenset(
         "push",
         "remove",
         "request",
+        "request_at",
         "request_url",
         "rules",
         "steps",

@@ -193,7 +193,7 @@ def test_url_prefix_wins_over_server() -> None:
         (
             {"server": "region", "region": "a/b"},
             ValueError,
-            "region of Shop is 'a/b', which stands in the URL of a ser",
+            "region of Shop is 'a/b', which is part of the URL of a ser",
         ),
         ({"server": "region", "region": "ü"}, ValueError, "give letters, digits, '.' and '-'"),
         ({"region": "us"}, TypeError, "region of Shop is a variable of the server 'region', which is not the one that"),

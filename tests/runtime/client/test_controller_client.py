@@ -414,7 +414,7 @@ def test_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() 
         ("sekrét", "a character outside ASCII"),
         (" sekret", "space at its beginning or end"),
         ("sekret\ud800", "has a lone surrogate"),
-        (b"sekret", "is of type bytes; give a text"),
+        (b"sekret", "is of type bytes; give a string"),
     ],
 )
 def test_a_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(token: Any, text: str) -> None:

@@ -753,7 +753,7 @@ def test_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: pytest.
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"client_id": 7}, "client_id of OAuth2 is of type int; give a text, or a function that gives one"),
+        ({"client_id": 7}, "client_id of OAuth2 is of type int; give a string, or a function that gives one"),
         ({"on_renewed": "print"}, "on_renewed of OAuth2 is a str; give a function that takes the tokens"),
         ({"expires_at": "soon"}, "expires_at of OAuth2 is a str; give a datetime, or milliseconds since 1970"),
     ],

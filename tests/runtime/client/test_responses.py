@@ -533,7 +533,7 @@ def test_request_to_another_origin_is_rejected(server: Server, asynchronous: boo
     [
         (("G T", "/a"), {}, ValueError, "the method of a request is 'G T'; expected a word such as 'GET'"),
         ((None, "/a"), {}, ValueError, "the method of a request is None"),
-        (("GET", 5), {}, TypeError, "the path of a request is an int; expected a text such as '/articles/1'"),
+        (("GET", 5), {}, TypeError, "the path of a request is an int; expected a string such as '/articles/1'"),
         (("GET", "/a"), {"query": "a=1"}, TypeError, "the query of a request is a str; expected a mapping"),
         (("GET", "/a"), {"headers": {"X-A": 5}}, TypeError, "'X-A' among the headers of a request is of type int"),
         (("GET", "/a"), {"headers": [("X-A", "secret")]}, TypeError, "headers of a request is a list; expected a dict"),

@@ -514,7 +514,7 @@ S3CRET = "s3cret"
         ({"retries": -1}, ValueError, "retries of with_options is negative: -1"),
         ({"retries": True}, TypeError, "retries of with_options is"),
         ({"retries": 1.5}, TypeError, "retries of with_options is"),
-        ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; give a text"),
+        ({"token": S3CRET.encode()}, TypeError, "token of with_options is of type bytes; give a string"),
         ({"token": 5}, TypeError, "token of with_options is of type int"),
         (
             {"token": {"key": S3CRET}},
