@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.generator.test_mock import Api, parsed
+from tests.generator.mock.test_mock import Api, parsed
 from tests.patience import PATIENCE
 
 from restencil_generator.mock import CannotServe, create_app, failure

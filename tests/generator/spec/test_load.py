@@ -19,9 +19,9 @@ from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.model import Json
 from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode, SequenceNode
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BLOG = ROOT / "specs" / "blog.yaml"
-EVERYTHING = Path(__file__).parent / "loading" / "everything.yaml"
+EVERYTHING = Path(__file__).parents[1] / "loading" / "everything.yaml"
 
 SMALL = """\
 restencil: 1

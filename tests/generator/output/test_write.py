@@ -342,7 +342,7 @@ _ALTERNATE = """
 import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
-from tests.generator.test_write import big
+from tests.generator.output.test_write import big
 from restencil_generator.output.write import publish
 target = Path({target!r})
 print("ready", flush=True)

@@ -25,7 +25,7 @@ from restencil_generator.openapi.spec_writer import write
 from restencil_generator.spec.load import load_spec, load_text, written_in, written_values
 from restencil_generator.spec.model import Spec
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 IMPORTED = sorted((ROOT / "tests" / "openapi" / "specs").glob("*.yaml"))
 Version = Literal["3.0", "3.1"]

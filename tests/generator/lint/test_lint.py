@@ -19,7 +19,7 @@ from restencil_generator.spec.load import Loaded, load_spec, load_text
 from restencil_generator.spec.page_styles import STYLES, PageStyle
 from restencil_generator.spec.validate_value import validation_errors
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HEAD = "restencil: 1\npackage: shop\n"
 ITEM = "entities:\n  Item:\n    fields: {id: integer, title: string, order_by: string}\n"
 

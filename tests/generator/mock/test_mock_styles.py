@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.generator.test_mock import Api
+from tests.generator.mock.test_mock import Api
 
 from restencil import RestEndpoint
 from restencil_generator.mock import styles

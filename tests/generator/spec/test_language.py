@@ -24,7 +24,7 @@ from restencil_generator.spec.grammar.value_reader import Subject
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.source.nodes import Entry, MappingNode, ScalarNode
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
 
 # Nothing takes this: a list that holds null.
 NONSENSE = "[null]"

@@ -25,7 +25,7 @@ from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
 from restencil_generator.spec.load import load_spec, load_text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SPECS = ROOT / "specs"
 EXAMPLES = ["blog", "shop", "feed", "awkward"]
 

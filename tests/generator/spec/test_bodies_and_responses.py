@@ -21,7 +21,7 @@ package: inbox
 entities:
   Mail: {fields: {id: integer, subject: string}}
 """
-WHOLE = Path(__file__).parent / "loading" / "bodies_and_answers.yaml"
+WHOLE = Path(__file__).parents[1] / "loading" / "bodies_and_answers.yaml"
 
 
 def declared(resources: str, top: str = "") -> d.Spec:

@@ -21,7 +21,7 @@ import market
 import restencil
 from restencil_generator.spec.error_classes import BASE, CLASSES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.generator.test_mock import BLOG, Api, ids
-from tests.generator.test_mock_server import COMMAND, running
+from tests.generator.mock.test_mock import BLOG, Api, ids
+from tests.generator.mock.test_mock_server import COMMAND, running
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 

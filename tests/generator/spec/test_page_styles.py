@@ -33,7 +33,7 @@ from restencil_generator.spec.load import load_text, written_in
 from restencil_generator.spec.model import Spec
 from restencil_generator.spec.page_styles import STYLES, PageStyle
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SIZE, COUNT = 10, 25
 PLACES = ("query", "body")
 each_style = pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))

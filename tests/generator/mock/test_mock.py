@@ -1011,7 +1011,7 @@ def test_a_generated_client_asks_the_mock_for_its_token() -> None:
 
     seen: list[tuple[str, str | None]] = []
 
-    spec = load_spec(Path(__file__).resolve().parents[2] / "specs" / "market.yaml").declaration
+    spec = load_spec(Path(__file__).resolve().parents[3] / "specs" / "market.yaml").declaration
     assert spec is not None
 
     async def note(request: httpx.Request) -> None:
@@ -1120,7 +1120,7 @@ def test_requests_are_logged(blog: Api) -> None:
     assert blog.log == ["GET /articles?status=draft 200", "GET /articles/999 404"]
 
 
-SPECS = sorted((Path(__file__).resolve().parents[2] / "specs").iterdir())
+SPECS = sorted((Path(__file__).resolve().parents[3] / "specs").iterdir())
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)

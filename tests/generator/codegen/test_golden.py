@@ -30,7 +30,7 @@ from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 NAMES = [path.stem for path in SPECS]
