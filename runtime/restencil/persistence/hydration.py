@@ -18,6 +18,7 @@ from ..base.values import (
     ReadOnlyList,
     Sentinel,
     is_dict,
+    is_list,
     kind_of,
     read_only,
     same_json,
@@ -665,7 +666,7 @@ def _joined(base: Tables, cell: Cell, loaded: Held, node: Any) -> Held:
     """A row that comes to what memory has of an answer that is stored nowhere."""
     table, pk = cell
     before, value = Held(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
-    if isinstance(node, EntityNode) and is_dict(value) and not isinstance(before.stored, list | Sentinel):
+    if isinstance(node, EntityNode) and is_dict(value) and not is_list(before.stored) and before.stored is not INVALID:
         joined = apply(MergeRecord(node, value, keeps_whole=True), pk, before, loaded.times)
         assert joined is not None
         return joined

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID, Meta, text_of
+from ..base.values import INVALID, Meta, is_dict, text_of
 from ..cache.merge import Held
 from ..cache.tables import Whole
 from ..schema.stored import record_of
@@ -305,7 +305,7 @@ class WriteBatch:
 def _whole_by_times(held: Held) -> Whole:
     """A record that the response with its times brought whole."""
     record = record_of(held.stored)
-    fields = record.keys() if isinstance(record, dict) else frozenset[str]()
+    fields = record.keys() if is_dict(record) else frozenset[str]()
     return Whole(held.times.fetched_at, held.times.expires_at, fields, held.times.fetched_at)
 
 
