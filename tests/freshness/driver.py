@@ -528,6 +528,7 @@ class Run:
     def check(self) -> None:
         """Each read that is fresh now shows what the server would say; objects are identical wherever they show."""
         session = self.session
+        session.sync()
         changing = [one for one in session.network.under_way if one.is_change]
         if any(one.response is not None for one in changing) or (changing and session.world.optimistic):
             return
