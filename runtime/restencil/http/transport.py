@@ -30,6 +30,7 @@ from ..base.transport import (
 from .abort import SIGNAL_EXTENSION, AbortableRequest, unless_aborted
 from .auth import Preparation, Renewable, renewing
 from .cancellation import TracedTransport
+from .outgoing import outgoing_request
 from .user_agent import NOBODY, Agent
 
 if TYPE_CHECKING:
@@ -183,8 +184,6 @@ class _HttpTransport(Transport):
         stream: bool = False,
         is_bare: bool = False,
     ) -> OutgoingRequest:
-        from .outgoing import outgoing_request
-
         # pyright does not see that a cached property is a property.
         this = cast("SendingTransport", self)
         return outgoing_request(this, url, init, prepared, timeout, stream=stream, is_bare=is_bare)
