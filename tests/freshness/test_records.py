@@ -333,3 +333,36 @@ def test_stream_is_never_found_in_the_cache(known: str) -> None:
         session.call(f"files.{known}", id=1)
         assert session.requests("files.stream", id=1) == ["GET /files/1"]
         assert session.requests("files.stream", id=1) == ["GET /files/1"]
+
+
+BOXES = """
+entities:
+  Part: {pk: [box, number], fields: {box: string, number: integer}}
+resources:
+  boxes:
+    path: /boxes/:code
+    schema: {entity: Box, pk: code, fields: {code: string, parts: {collection: [Part], nest: {box: code}}}}
+  parts: {path: /boxes/:box/parts/:number, schema: Part}
+"""
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_list_of_parents_is_stale_after_a_nested_record_moved(asynchronous: bool) -> None:
+    """One parent read again does not make the nested list of another parent fresh."""
+    parts = [{"box": "a", "number": 1}, {"box": "b", "number": 2}]
+
+    def box(code: str) -> dict[str, Any]:
+        return {"code": code, "parts": [part for part in parts if part["box"] == code]}
+
+    def answer(method: str, target: str, body: Any) -> Any:
+        if method == "PATCH":
+            parts[0].update(body)
+            return NOTHING
+        return [box("a"), box("b")] if target == "/boxes" else box(target[-1])
+
+    with small(BOXES, answer, World(asynchronous=asynchronous)) as session:
+        session.call("boxes.get_list")
+        session.call("parts.partial_update", box="a", number=1, body={"box": "b"})
+        session.call("boxes.get", code="a")
+        assert [len(one.parts) for one in session.call("boxes.get_list")] == [0, 2]
+        assert session.requests("boxes.get_list") == []

@@ -171,7 +171,7 @@ class _Judge:
         own_expiry = expires_at
         references: list[Cell] = []
         first = NO_MARK
-        beyond = self._beyond(root, brought)
+        beyond = self._beyond(brought) if root is None else ()  # what nobody requested is all that it shows
         for cell in self._cells:
             table, pk = cell
             if pk == WHOLE or cell in beyond:
@@ -242,22 +242,12 @@ class _Judge:
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
-    def _beyond(self, root: Cell | None, brought: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
-        """Nested lists that the result's own response did not bring, and what shows in them: no part of it.
-
-        Of a result that was never requested, the lists in its record are a part.
-        """
+    def _beyond(self, brought: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
+        """Nested lists that the result's own response did not bring, and what shows in them: no part of it."""
         if brought is None:
             return frozenset()
         cells, collections = self._cells, self._collections
-        outside = [
-            cell
-            for cell, places in cells.items()
-            if cell[0] in collections
-            and cell != root
-            and cell[1] not in brought.get(cell[0], ())
-            and (root is None or root not in places)
-        ]
+        outside = [cell for cell in cells if cell[0] in collections and cell[1] not in brought.get(cell[0], ())]
         if not outside:
             return frozenset()
         held: dict[Cell | None, list[Cell]] = {}
