@@ -258,7 +258,11 @@ def _note_change(
     contents: StoreState, request: Request, made: ChangeEffects, writer: Normalization, effects: Transition
 ) -> None:
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
-    stale = effects.stale = made.stale
+    stale = made.stale
+    if effects.stale is not None:  # a 412 has an event of its own
+        effects.stale.update(stale)
+        stale = effects.stale
+    effects.stale = stale
     stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
     stale.tables |= writer.stale_tables
     stale.cells |= writer.stale_records

@@ -321,7 +321,8 @@ class AnyController:
         request = _written(endpoint, args)
         request.locator = self._core
         length = self._core.lifetimes.error_length(request)
-        self._core.chain(SetError(request, error, Meta(now if fetched_at is None else fetched_at, now, now + length)))
+        number = self.store.next_number() if fetched_at is None else fetched_at
+        self._core.chain(SetError(request, error, Meta(number, now, now + length)))
 
 
 class Controller(AnyController, Blocking):
