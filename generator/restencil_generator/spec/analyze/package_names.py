@@ -9,6 +9,7 @@ from typing import Final
 from restencil_generator.diagnostics.model import Related, quoted
 from restencil_generator.spec import model as d
 from restencil_generator.spec.analyze.symbols import Claim, SymbolTable
+from restencil_generator.spec.names import KEYWORDS
 
 
 def namespace(declared: SymbolTable) -> dict[str, str]:
@@ -17,6 +18,11 @@ def namespace(declared: SymbolTable) -> dict[str, str]:
     for claim in sorted(declared.claims, key=lambda claim: (_RANKS[claim.kind], claim.place)):
         first = taken.setdefault(claim.name, claim)
         if first is claim:
+            if claim.name in KEYWORDS:
+                message = (
+                    f"{claim.what} is called {quoted(claim.name)} in the package, which is a word of Python itself"
+                )
+                declared.report("bad-name", message, claim.place, claim.hint or "rename it")
             continue
         if claim.kind in _DECLARED and first.kind in _DECLARED:
             message = f"{quoted(claim.name)} is declared twice, as {_a(first.kind)} and as {_a(claim.kind)}"
