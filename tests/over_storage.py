@@ -15,12 +15,12 @@ from restencil import MemoryStorage, Store
 _OTHERWISE: Final = {
     "test_retention.py": "what was let go of is read from the storage",
     "test_gc.py": "what was collected is read from the storage",
-    "test_an_interruption_of_letting_go_leaves_nothing_behind": "as in test_retention",
-    "test_a_page_after_its_list_was_evicted_leaves_the_list_partial": "as in test_retention",
-    "test_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory": "the storage is memory",
-    "test_a_store_remembers_where_relative_urls_lead": "a storage says in other words that a place is not its own",
-    "test_a_read_that_took_a_closer_look_once_is_found_at_once_from_then_on": "the first read looks closer already",
-    "test_a_change_computes_anew_only_what_it_touches": "what was collected comes back, and counts as a change",
+    "test_interruption_of_letting_go_leaves_nothing_behind": "as in test_retention",
+    "test_page_after_its_list_was_evicted_leaves_the_list_partial": "as in test_retention",
+    "test_threads_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory": "the storage is memory",
+    "test_store_remembers_where_relative_urls_lead": "a storage rejects another place in other words",
+    "test_store_second_read_of_a_key_is_one_lookup": "the first read looks closer already",
+    "test_optimistic_change_computes_again_only_what_it_touches": "collected data comes back, and counts as a change",
 }
 """What is not so over a storage, and why."""
 

@@ -36,7 +36,7 @@ def contents(root: Path) -> dict[str, str]:
     return {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in root.rglob("*") if file.is_file()}
 
 
-def test_the_example_of_the_package_does_what_it_says() -> None:
+def test_api_example_of_the_package_does_what_it_says() -> None:
     """The docstring of `restencil_generator` is run line by line."""
     Path("specs").mkdir()
     Path("specs/blog.yaml").write_text(BLOG.read_text("utf-8"), "utf-8")
@@ -45,7 +45,7 @@ def test_the_example_of_the_package_does_what_it_says() -> None:
     assert (result.failed, result.attempted > 5) == (0, True)
 
 
-def test_the_public_names_are_those_of_the_api() -> None:
+def test_api_public_names_are_those_of_the_api() -> None:
     """Nothing stands in one list alone, and each name can be had."""
     assert restencil_generator.__all__ == api.__all__ == sorted(api.__all__)
     assert all(getattr(restencil_generator, name) is getattr(api, name) for name in api.__all__)
@@ -55,7 +55,7 @@ def test_the_public_names_are_those_of_the_api() -> None:
 
 
 @pytest.mark.parametrize("order", ["sorted(names)", "sorted(names, reverse=True)"])
-def test_the_names_are_functions_whatever_was_imported_before(order: str) -> None:
+def test_api_names_are_functions_whatever_was_imported_before(order: str) -> None:
     """No module, such as one of the same name, takes the place of a function once it is imported."""
     code = (
         "import importlib, inspect, pkgutil, restencil_generator\n"
@@ -72,7 +72,7 @@ def test_the_names_are_functions_whatever_was_imported_before(order: str) -> Non
 # ----------------------------------------------------------------------------------------------------------------- load
 
 
-def test_load_gives_the_declaration() -> None:
+def test_api_load_gives_the_declaration() -> None:
     """As data: typed, resolved, frozen; from a path or from its text."""
     spec = load(BLOG)
     assert isinstance(spec, Spec)
@@ -80,7 +80,7 @@ def test_load_gives_the_declaration() -> None:
     assert spec.resources["users"].entities == ("User",)
 
 
-def test_mistakes_are_one_error_that_has_them_all() -> None:
+def test_api_mistakes_are_one_error_that_has_them_all() -> None:
     """Each with its code, its place, what is wrong and what to do; the error's text shows the lines themselves."""
     Path("broken.yaml").write_text(BROKEN)
     with pytest.raises(SpecError) as caught:
@@ -101,7 +101,7 @@ def test_mistakes_are_one_error_that_has_them_all() -> None:
     assert isinstance(caught.value, Failure)
 
 
-def test_a_file_that_is_not_there_is_a_mistake_too() -> None:
+def test_api_file_that_is_not_there_is_a_mistake_too() -> None:
     """Whoever loads has one kind of error to catch."""
     with pytest.raises(SpecError, match=r"nowhere\.yaml: error\[unreadable-file\]"):
         load("nowhere.yaml")
@@ -110,7 +110,7 @@ def test_a_file_that_is_not_there_is_a_mistake_too() -> None:
 # ------------------------------------------------------------------------------------------------------------- generate
 
 
-def test_generate_gives_texts_and_writes_nothing(folder: Path) -> None:
+def test_api_generate_gives_strings_and_writes_nothing(folder: Path) -> None:
     """They are what the command writes, byte for byte, from a path and from what was loaded."""
     files = generate(BLOG)
     assert contents(folder) == {}
@@ -120,7 +120,7 @@ def test_generate_gives_texts_and_writes_nothing(folder: Path) -> None:
     assert contents(folder / "src" / "blog") == files
 
 
-def test_templates_of_ones_own_are_named_by_their_folder() -> None:
+def test_api_templates_of_your_own_are_named_by_their_folder() -> None:
     """A template in it replaces the built-in one of its name."""
     Path("templates").mkdir()
     Path("templates/base.py.jinja").write_text(
@@ -138,7 +138,7 @@ def test_templates_of_ones_own_are_named_by_their_folder() -> None:
 # ------------------------------------------------------------------------------------------------------ check and write
 
 
-def test_check_says_why_each_file_differs(folder: Path) -> None:
+def test_api_check_says_why_each_file_differs(folder: Path) -> None:
     """As data, from nothing there to all as it should be, and it writes nothing."""
     assert {one.cause for one in check(BLOG, "src")} == {Cause.MISSING}
     assert contents(folder) == {}
@@ -151,7 +151,7 @@ def test_check_says_why_each_file_differs(folder: Path) -> None:
     assert difference.reason == "not as it was generated"
 
 
-def test_write_says_what_it_did() -> None:
+def test_api_write_says_what_it_did() -> None:
     """The first time all files are written, the second time none."""
     files = generate(BLOG)
     first, second = write(BLOG, "src"), write(BLOG, "src")
@@ -159,7 +159,7 @@ def test_write_says_what_it_did() -> None:
     assert (second.written, second.removed, second.unchanged) == ((), (), len(files))
 
 
-def test_what_was_edited_by_hand_is_not_written_over_unasked() -> None:
+def test_api_what_was_edited_by_hand_is_not_written_over_unasked() -> None:
     """The refusal has the differences that stand in the way as data."""
     write(BLOG, "src")
     edited = Path("src/blog/users.py")

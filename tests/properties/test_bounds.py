@@ -142,7 +142,7 @@ class History:
 
 
 @pytest.mark.parametrize("limit", [3, 8, 20])
-def test_what_was_evicted_never_shortens_a_list(limit: int) -> None:
+def test_bounds_what_was_evicted_never_shortens_a_list(limit: int) -> None:
     """With `max_entities` a read gives what an unbounded store gives, or it is due for a fetch."""
     for seed in range(examples(12, 3)):
         history = History(seed, limit)
@@ -152,7 +152,7 @@ def test_what_was_evicted_never_shortens_a_list(limit: int) -> None:
             history.check_bound()
 
 
-def test_what_was_collected_never_shortens_a_list() -> None:
+def test_bounds_what_was_collected_never_shortens_a_list() -> None:
     """After a collection a read gives what a store that keeps everything gives, or it is due for a fetch."""
     for seed in range(examples(20, 3)):
         history = History(seed, None)
@@ -162,7 +162,7 @@ def test_what_was_collected_never_shortens_a_list() -> None:
 
 
 @pytest.mark.parametrize("limit", [3, 8])
-def test_what_is_held_is_never_evicted(limit: int) -> None:
+def test_bounds_what_is_held_is_never_evicted(limit: int) -> None:
     """A read that someone holds, and that nothing new was written to, keeps its data whatever else comes."""
     for seed in range(examples(12, 3)):
         history = History(seed, limit)
@@ -181,7 +181,7 @@ def test_what_is_held_is_never_evicted(limit: int) -> None:
         assert touched == history.driver.store.paths(endpoint.request(args))
 
 
-def test_a_bounded_store_stays_bounded() -> None:
+def test_bounded_store_stays_bounded() -> None:
     """However much is written, no more than `max_entities` are kept when no one holds any."""
     driver = Driver(Store(clock=lambda: 0.0, max_entities=50))
     for number in range(2_000):

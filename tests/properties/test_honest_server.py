@@ -177,7 +177,7 @@ def _kinds() -> list[Any]:
 
 @pytest.mark.parametrize("world", ["sync", "asyncio"])
 @pytest.mark.parametrize("kind", _kinds())
-def test_the_cache_shows_what_the_server_says(
+def test_honest_server_cache_shows_what_the_server_says(
     kind: Kind, world: World, honest: Honest, address: str, package: ModuleType
 ) -> None:
     """Some programs of each kind, the same ones each time."""
@@ -187,7 +187,7 @@ def test_the_cache_shows_what_the_server_says(
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["sync", "asyncio"])
 @pytest.mark.parametrize("kind", _kinds())
-def test_the_cache_shows_what_the_server_says_for_long(
+def test_honest_server_cache_shows_what_the_server_says_for_long(
     kind: Kind, world: World, honest: Honest, address: str, package: ModuleType
 ) -> None:
     """Many and longer programs that no one tried before."""

@@ -446,7 +446,7 @@ def _settings(**more: Any) -> settings:
     )
 
 
-def test_reads_are_those_of_the_naive_store() -> None:
+def test_identity_reads_are_those_of_the_naive_store() -> None:
     """After every action each read equals the naive result, and only what depends on the change is rebuilt."""
     run_state_machine_as_test(
         Stores, settings=_settings(max_examples=examples(30, 2), stateful_step_count=20, derandomize=True)
@@ -454,6 +454,6 @@ def test_reads_are_those_of_the_naive_store() -> None:
 
 
 @pytest.mark.slow
-def test_reads_are_those_of_the_naive_store_for_long() -> None:
+def test_identity_reads_are_those_of_the_naive_store_for_long() -> None:
     """The same for many and longer histories."""
     run_state_machine_as_test(Stores, settings=_settings(max_examples=1_200, stateful_step_count=50))

@@ -310,32 +310,34 @@ FOUR: tuple[tuple[What, str], ...] = (("rename", "1"), ("count", "1"), ("delete"
 
 
 @pytest.mark.parametrize("whats", list(itertools.combinations_with_replacement(PAIRS, 2)), ids=str)
-def test_two_overlapping_mutations_end_in_the_servers_state(whats: tuple[tuple[What, str], ...]) -> None:
+def test_interleavings_two_overlapping_mutations_end_in_the_servers_state(whats: tuple[tuple[What, str], ...]) -> None:
     """Every schedule of any two mutations shows base plus pending throughout and ends as the server does."""
     assert play_all(whats) > 0
 
 
 @pytest.mark.parametrize("whats", TRIPLES, ids=str)
-def test_three_overlapping_mutations_end_in_the_servers_state(whats: tuple[tuple[What, str], ...]) -> None:
+def test_interleavings_three_overlapping_mutations_end_in_the_servers_state(
+    whats: tuple[tuple[What, str], ...],
+) -> None:
     """A sample of the schedules of three mutations shows base plus pending throughout and ends as the server does."""
     assert play_all(whats, sample=0.05) > 0
 
 
-def test_four_overlapping_mutations_end_in_the_servers_state() -> None:
+def test_interleavings_four_overlapping_mutations_end_in_the_servers_state() -> None:
     """A sample of the schedules of four mutations shows base plus pending throughout and ends as the server does."""
     assert play_all(FOUR, sample=0.0015, seed=4) > 150
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whats", TRIPLES, ids=str)
-def test_three_overlapping_mutations_in_every_order(whats: tuple[tuple[What, str], ...]) -> None:
+def test_interleavings_three_overlapping_mutations_in_every_order(whats: tuple[tuple[What, str], ...]) -> None:
     """Every schedule of three mutations shows base plus pending throughout and ends as the server does."""
     assert play_all(whats) == 15 * len(set(itertools.permutations(whats))) * 27
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", FOUR, ids=str)
-def test_four_overlapping_mutations_in_every_order(first: tuple[What, str]) -> None:
+def test_interleavings_four_overlapping_mutations_in_every_order(first: tuple[What, str]) -> None:
     """Every one of the 204,120 schedules of four mutations, by which starts first, ends as the server does."""
     rest = [one for one in FOUR if one != first]
     played = 0
@@ -353,7 +355,7 @@ def test_four_overlapping_mutations_in_every_order(first: tuple[What, str]) -> N
 
 
 @pytest.mark.parametrize("whats", [*itertools.combinations(PAIRS, 2)], ids=str)
-def test_mutations_within_one_millisecond_are_told_apart(whats: tuple[tuple[What, str], ...]) -> None:
+def test_interleavings_mutations_within_one_millisecond_are_distinguished(whats: tuple[tuple[What, str], ...]) -> None:
     """With a clock that stands still, each end removes its own mutation, and what arrives later wins."""
     for events in schedules(len(whats)):
         for mutations in assignments(whats):
@@ -361,7 +363,7 @@ def test_mutations_within_one_millisecond_are_told_apart(whats: tuple[tuple[What
 
 
 @pytest.mark.parametrize("whats", [*itertools.combinations(PAIRS, 2)], ids=str)
-def test_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What, str], ...]) -> None:
+def test_interleavings_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What, str], ...]) -> None:
     """Wherever a reset falls, what started before it is never visible after it."""
     for events in schedules(len(whats)):
         for mutations in assignments(whats):
@@ -369,7 +371,7 @@ def test_after_a_reset_nothing_shows_that_started_before(whats: tuple[tuple[What
                 run(mutations, [*events[:place], ("reset", 0), *events[place:]])
 
 
-def test_after_a_reset_among_three_mutations_nothing_shows_that_started_before() -> None:
+def test_interleavings_after_a_reset_among_three_mutations_nothing_shows_that_started_before() -> None:
     """The same for a sample of three overlapping mutations, with a clock that may stand still."""
     choose = random.Random(3)
     for whats in TRIPLES:

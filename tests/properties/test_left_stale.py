@@ -118,7 +118,7 @@ def call(client: Any, step: str, slug: str, number: int) -> Any:
 
 
 @pytest.mark.parametrize("world", ["sync", "async"])
-def test_call_gives_what_the_server_has_after_changes_that_say_little(package: Any, world: str) -> None:
+def test_left_stale_call_gives_what_the_server_has_after_changes_that_say_little(package: Any, world: str) -> None:
     """Each note and the list, read once when nothing is under way, are those of the server (rules 1.1 and 3.3)."""
 
     @settings(deadline=None)

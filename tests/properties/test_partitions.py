@@ -299,14 +299,14 @@ def same_in_both(steps: list[Step], asynchronous: bool = False) -> None:
 
 @given(STEPS)
 @settings(max_examples=examples(37, 5))
-def test_views_show_what_clients_apart_show(steps: list[Step]) -> None:
+def test_partitions_views_show_what_clients_apart_show(steps: list[Step]) -> None:
     """Short histories, as many as a test run can wait for."""
     same_in_both(steps)
 
 
 @given(PLAIN_STEPS)
 @settings(max_examples=examples(12, 5))
-def test_awaited_views_show_what_clients_apart_show(steps: list[Step]) -> None:
+def test_partitions_awaited_views_show_what_clients_apart_show(steps: list[Step]) -> None:
     """The same for asyncio, where what crosses a request would have to be awaited within its answer."""
     same_in_both(steps, asynchronous=True)
 
@@ -314,6 +314,6 @@ def test_awaited_views_show_what_clients_apart_show(steps: list[Step]) -> None:
 @pytest.mark.slow
 @given(STEPS)
 @settings(max_examples=20_000)
-def test_views_show_what_clients_apart_show_in_many_histories(steps: list[Step]) -> None:
+def test_partitions_views_show_what_clients_apart_show_in_many_histories(steps: list[Step]) -> None:
     """As many as a night can wait for."""
     same_in_both(steps)

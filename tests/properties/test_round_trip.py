@@ -196,7 +196,7 @@ _SETTINGS = settings(
 
 @_SETTINGS
 @given(cases())
-def test_what_was_stored_is_what_is_read(case: tuple[dict[str, Kind], Shape, Json, Any]) -> None:
+def test_round_trip_what_was_stored_is_what_is_read(case: tuple[dict[str, Kind], Shape, Json, Any]) -> None:
     """A read gives the response with defaults filled in, and so does the call that got the response."""
     known, shape, response, expected = case
     endpoint: RestEndpoint[..., Any] = RestEndpoint(path="/it", schema=Schemas(known).of(shape))
@@ -209,7 +209,7 @@ def test_what_was_stored_is_what_is_read(case: tuple[dict[str, Kind], Shape, Jso
 
 @_SETTINGS
 @given(cases())
-def test_the_same_response_again_changes_no_identity(case: tuple[dict[str, Kind], Shape, Json, Any]) -> None:
+def test_round_trip_same_response_again_changes_no_identity(case: tuple[dict[str, Kind], Shape, Json, Any]) -> None:
     """Writing the same response twice, also in the form in which it was handed out, gives the identical objects."""
     known, shape, response, expected = case
     endpoint: RestEndpoint[..., Any] = RestEndpoint(path="/it", schema=Schemas(known).of(shape))

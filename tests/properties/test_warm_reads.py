@@ -314,14 +314,14 @@ def _compare(seed: int) -> None:
 
 
 @pytest.mark.parametrize("batch", range(12))
-def test_reads_show_nothing_of_earlier_reads(batch: int) -> None:
+def test_warm_reads_reads_show_nothing_of_earlier_reads(batch: int) -> None:
     """After each step a store that was read before says what one says that is read for the first time."""
     for seed in range(20 * batch, 20 * (batch + 1)):
         _compare(seed)
 
 
 @pytest.mark.slow
-def test_reads_show_nothing_of_earlier_reads_for_long() -> None:
+def test_warm_reads_reads_show_nothing_of_earlier_reads_for_long() -> None:
     """The same for many more histories."""
     for seed in range(1_000, 8_000):
         _compare(seed)

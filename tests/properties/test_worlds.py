@@ -145,14 +145,14 @@ def _compare(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_both_worlds_do_the_same(seed: int) -> None:
+def test_worlds_sync_and_async_do_the_same(seed: int) -> None:
     """Every step of a random history says the same in both worlds."""
     _compare(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-def test_both_worlds_do_the_same_for_long(part: int) -> None:
+def test_worlds_sync_and_async_do_the_same_for_long(part: int) -> None:
     """The same for a thousand histories."""
     for seed in range(1_000 + 100 * part, 1_100 + 100 * part):
         _compare(seed)

@@ -221,7 +221,7 @@ async def test_what_is_updated_shows_everywhere(suite: Suite) -> None:
     await suite.agrees()
 
 
-async def test_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
+async def test_mock_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
     """An answer without content, and the author is in no list; reading it asks and fails."""
     await suite.api.authors.get_list()
     await suite.api.authors.delete(id=2)

@@ -148,7 +148,7 @@ async def test_what_is_pinned_moves_between_lists(suite: Suite) -> None:
     await suite.agrees()
 
 
-async def test_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
+async def test_mock_what_is_deleted_is_gone_everywhere(suite: Suite) -> None:
     """Fastify refuses a DELETE that says it is JSON and has none."""
     await suite.api.notes.get_list(is_pinned=True)
     gone = await suite.api.notes.delete(id=pk(3))

@@ -159,7 +159,7 @@ async def test_a_read_is_redirected(suite: Suite, status: int) -> None:
 
 @pytest.mark.parametrize("status", [301, 302, 303])
 @pytest.mark.parametrize("call", ["post_to", "put_to", "remove_to"])
-async def test_a_change_never_becomes_a_read(suite: Suite, call: str, status: int) -> None:
+async def test_transport_change_never_becomes_a_read(suite: Suite, call: str, status: int) -> None:
     """The error has the status, and says that the change may not have happened."""
     body: dict[str, Any] = {} if call == "remove_to" else {"body": {"a": 1}}
     with pytest.raises(restencil.NetworkError, match="may not have happened") as caught:

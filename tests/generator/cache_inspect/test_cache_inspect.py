@@ -40,7 +40,7 @@ def namespace(folder: Path) -> StoredNamespace:
     return namespace
 
 
-def test_a_namespace_says_how_much_it_holds(folder: Path, namespace: StoredNamespace) -> None:
+def test_cache_inspect_namespace_says_how_much_it_holds(folder: Path, namespace: StoredNamespace) -> None:
     """By table; with the place of the API, the log and the leases."""
     with closing(namespace):
         summary = namespace.summary()
@@ -57,7 +57,7 @@ def test_a_namespace_says_how_much_it_holds(folder: Path, namespace: StoredNames
     assert abs(summary.begun - now()) < 20_000
 
 
-def test_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace) -> None:
+def test_cache_inspect_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace) -> None:
     """Rows by arrival, results by key, each with its last use."""
     with closing(namespace):
         assert [held.pk for held, _ in namespace.rows("A")] == [*map(str, range(1, 1203)), "gone"]
@@ -71,7 +71,7 @@ def test_rows_and_results_are_read_one_by_one_or_all(namespace: StoredNamespace)
         assert namespace.damage() == []
 
 
-def test_looking_changes_nothing(folder: Path) -> None:
+def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
     """Neither bytes nor files, also of an epoch that a reset left empty and of a format that is newer."""
 
     def state() -> dict[str, bytes]:
@@ -105,7 +105,7 @@ def test_looking_changes_nothing(folder: Path) -> None:
     assert state() == before
 
 
-def test_a_look_while_somebody_writes(folder: Path, namespace: StoredNamespace) -> None:
+def test_cache_inspect_read_while_somebody_writes(folder: Path, namespace: StoredNamespace) -> None:
     """Each look is of one moment, and holds nobody up."""
     with closing(SQLiteStorage(folder, principal="a")) as storage, closing(namespace):
         epoch = storage.open(PLACE, now).epoch
@@ -114,7 +114,7 @@ def test_a_look_while_somebody_writes(folder: Path, namespace: StoredNamespace) 
         assert namespace.summary().last == 3
 
 
-def test_a_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredNamespace) -> None:
+def test_cache_inspect_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredNamespace) -> None:
     """Whoever has the namespace open hears of it."""
     with closing(SQLiteStorage(folder, principal="a")) as storage:
         before = storage.open(PLACE, now).epoch
@@ -127,7 +127,7 @@ def test_a_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredName
     assert len(list(folder.glob("*/*.db"))) == 1
 
 
-def test_a_damaged_file_says_so(folder: Path, namespace: StoredNamespace) -> None:
+def test_cache_inspect_damaged_file_is_reported(folder: Path, namespace: StoredNamespace) -> None:
     """What SQLite finds wrong is told, and what is no database raises; nothing is moved."""
     (file,) = folder.glob("*/*.db")
     whole = file.read_bytes()
@@ -142,7 +142,7 @@ def test_a_damaged_file_says_so(folder: Path, namespace: StoredNamespace) -> Non
     assert file.exists()
 
 
-def test_a_path_that_is_no_folder(tmp_path: Path) -> None:
+def test_cache_inspect_path_that_is_no_folder(tmp_path: Path) -> None:
     """The text says what is there and what was expected; a folder of something else holds nothing."""
     (tmp_path / "file").write_text("")
     for name, what in (("file", "a file"), ("nowhere", "not there")):
@@ -153,7 +153,7 @@ def test_a_path_that_is_no_folder(tmp_path: Path) -> None:
 
 
 @needs_server
-def test_a_server_is_looked_into_as_a_folder_is() -> None:
+def test_cache_inspect_server_is_looked_into_as_a_folder_is() -> None:
     """By its URL: places, tables, rows, results, leases, the log; looking changes nothing, a reset is one for all."""
     with ValkeyServer() as server, closing(ValkeyStorage(server.url, namespace="n", principal="a")) as storage:
         epoch = storage.open(PLACE, now).epoch
@@ -182,7 +182,7 @@ def test_a_server_is_looked_into_as_a_folder_is() -> None:
         assert storage.load([("A", "1")]).rows == []
 
 
-def test_a_server_that_is_not_there_says_so() -> None:
+def test_cache_inspect_server_that_is_not_there_is_reported() -> None:
     """And a URL of something else."""
     with pytest.raises(StorageDown, match=r"the server at valkey://127\.0\.0\.1:1.* does not answer"):
         namespaces("valkey://user:secret@127.0.0.1:1")

@@ -55,7 +55,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_ls_prints_what_there_is_by_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_ls_prints_what_there_is_by_table(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each namespace with its place, size and last commit; one for each table, and one for results."""
     cache("ls", folder)
     name = next(folder.iterdir()).name
@@ -69,7 +69,7 @@ def test_ls_prints_what_there_is_by_table(folder: Path, capsys: pytest.CaptureFi
     ]
 
 
-def test_ls_prints_the_same_members_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_ls_prints_the_same_members_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Times are in ms since 1970."""
     cache("ls", folder, "--format", "json")
     (found,) = printed(capsys)
@@ -82,7 +82,7 @@ def test_ls_prints_the_same_members_as_json(folder: Path, capsys: pytest.Capture
     assert orders["table"] == "[Order]"
 
 
-def test_show_prints_results_and_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_show_prints_results_and_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A result with the cells that it leads to; a row with its value; of a table all rows."""
     cache("show", folder, KEY, "Order/2", "[Order]")
     lines = capsys.readouterr().out.splitlines()
@@ -104,13 +104,13 @@ def test_show_prints_results_and_rows(folder: Path, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_show_without_names_prints_all_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_show_without_names_prints_all_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One a line."""
     cache("show", folder)
     assert capsys.readouterr().out == f"{KEY}\n"
 
 
-def test_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there is printed all the same; the rest is named on stderr."""
     cache("show", folder, "Order/7", "Order/1", "nothing", code=1)
     told = capsys.readouterr()
@@ -121,7 +121,9 @@ def test_show_of_what_is_not_there_is_a_no(folder: Path, capsys: pytest.CaptureF
     ]
 
 
-def test_stats_prints_counts_and_finds_nothing_unless_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_stats_prints_counts_and_finds_nothing_unless_asked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The log by its first and last number, leases that are held, free pages."""
     with closing(SQLiteStorage(folder, principal=None)) as storage:
         storage.open(PLACE, now)
@@ -132,7 +134,9 @@ def test_stats_prints_counts_and_finds_nothing_unless_asked(folder: Path, capsys
     assert lines[1:] == ["  log 1 … 1", "  leases: 0f3a for 1 min", "  free pages: 0"]
 
 
-def test_check_finds_what_is_damaged_and_what_leads_nowhere(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_check_finds_what_is_damaged_and_what_leads_nowhere(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 1 where anything was found; names in a table that is not whole may lead nowhere."""
     cache("stats", folder, "--check", code=1)
     lost = '[Order]/{"tag":"x"} names Order/99, which is not there'
@@ -156,7 +160,7 @@ def test_check_finds_what_is_damaged_and_what_leads_nowhere(folder: Path, capsys
     assert "is damaged" in capsys.readouterr().err
 
 
-def test_clear_begins_anew_for_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_clear_begins_again_for_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A reset of each namespace in the folder, which programs that run see as any other."""
     fill(folder, "another")
     with closing(SQLiteStorage(folder, principal=None)) as storage:
@@ -170,7 +174,7 @@ def test_clear_begins_anew_for_all(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 0), ("n\n", 1, 1), ("", 2, 1)])
-def test_clear_asks(folder: Path, answer: str, code: int, left: int) -> None:
+def test_cache_command_clear_asks(folder: Path, answer: str, code: int, left: int) -> None:
     """A no is a no; where nobody can be asked, it says how not to be."""
     command = [sys.executable, "-m", "restencil_generator", "cache", "clear", str(folder)]
     ran = subprocess.run(command, input=answer, capture_output=True, text=True, timeout=PATIENCE)
@@ -181,7 +185,9 @@ def test_clear_asks(folder: Path, answer: str, code: int, left: int) -> None:
         assert storage.open(PLACE, now).number == left
 
 
-def test_one_namespace_is_chosen_by_the_beginning_of_its_hash(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_one_namespace_is_chosen_by_the_beginning_of_its_hash(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As `ls` prints it; one that is none of them, or several, is no answer."""
     fill(folder, "another")
     first, second = sorted(path.name for path in folder.iterdir())
@@ -194,7 +200,7 @@ def test_one_namespace_is_chosen_by_the_beginning_of_its_hash(folder: Path, caps
 
 
 @pytest.mark.parametrize("command", ["ls", "show", "stats", "clear"])
-def test_a_path_that_is_no_storage_is_no_answer(
+def test_cache_command_path_that_is_no_storage_is_no_response(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     """Exit code 2 where nothing is there, or a newer format; an empty folder is empty."""
@@ -211,7 +217,9 @@ def test_a_path_that_is_no_storage_is_no_answer(
         assert "has format 3, and this version of restencil knows 2" in capsys.readouterr().err
 
 
-def test_what_an_api_said_reaches_no_terminal_unseen(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_what_an_api_said_reaches_no_terminal_unseen(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Escape sequences in keys, names and values are shown as text."""
     with closing(SQLiteStorage(folder, principal=None)) as storage:
         epoch = storage.open(PLACE, now).epoch
@@ -226,7 +234,7 @@ def test_what_an_api_said_reaches_no_terminal_unseen(folder: Path, capsys: pytes
     assert "k\\x1b[2J\\x9b" in told.out and "no\\x1b[2J\\x9b was not found" in told.err
 
 
-def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) -> None:
+def test_cache_command_whichever_caller_reads_the_first_line_only_has_what_they_wanted(folder: Path) -> None:
     """A pipe that is closed is no mistake."""
     with closing(SQLiteStorage(folder, principal=None)) as storage:
         epoch = storage.open(PLACE, now).epoch
@@ -237,7 +245,7 @@ def test_whoever_reads_the_first_line_only_has_what_they_wanted(folder: Path) ->
 
 
 @needs_server
-def test_a_server_is_named_by_its_url(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cache_command_server_is_named_by_its_url(capsys: pytest.CaptureFixture[str]) -> None:
     """As a folder is by its path; nothing of the URL but the address is shown."""
     with ValkeyServer("--requirepass", "s3cret") as server:
         url = server.url.replace("://", "://:s3cret@")

@@ -58,7 +58,7 @@ def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 # ------------------------------------------------------------------------------------------------------------- generate
 
 
-def test_generate_writes_the_package_below_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_generate_writes_the_package_below_out(capsys: pytest.CaptureFixture[str]) -> None:
     """`generate SPEC --out DIR` writes DIR/<package>/ and says how many files."""
     assert run(["generate", "specs/blog.yaml", "--out", "src"]) == 0
     assert capsys.readouterr().out == "src/blog: 5 written, 0 unchanged\n"
@@ -73,7 +73,7 @@ def test_generate_writes_the_package_below_out(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("form", ["json", "sarif"])
 @pytest.mark.parametrize("cache", ["", "cache"])
-def test_generate_prints_one_document_in_formats_that_are_documents(
+def test_cli_generate_prints_one_document_in_formats_that_are_documents(
     form: str, cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever parses the output gets a document without findings, the first time and the second."""
@@ -85,13 +85,13 @@ def test_generate_prints_one_document_in_formats_that_are_documents(
     assert Path("blog/posts.py").is_file()
 
 
-def test_without_out_the_package_goes_to_the_working_directory() -> None:
+def test_cli_without_out_the_package_goes_to_the_working_directory() -> None:
     """`--out` is `.` by default."""
     assert run(["generate", "specs/blog.yaml"]) == 0
     assert Path("blog/posts.py").is_file()
 
 
-def test_generate_twice_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_generate_twice_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """The second run gives the same bytes and touches no file."""
     run(["generate", "specs/blog.yaml"])
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("blog").iterdir()}
@@ -101,7 +101,7 @@ def test_generate_twice_changes_nothing(capsys: pytest.CaptureFixture[str]) -> N
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("blog").iterdir()} == before
 
 
-def test_what_was_made_before_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_what_was_made_before_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a cache the second run says the same; a change of the spec or of a file is seen all the same."""
     monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
     assert run(["generate", "specs/blog.yaml"]) == 0
@@ -119,7 +119,7 @@ def test_what_was_made_before_is_remembered(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "--diff"])
-def test_dry_run_and_diff_write_nothing(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_dry_run_and_diff_write_nothing(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 1 where something would change, 0 where nothing would, and no file either way."""
     assert run(["generate", "specs/blog.yaml", option]) == 1
     assert not Path("blog").exists()
@@ -129,7 +129,7 @@ def test_dry_run_and_diff_write_nothing(option: str, capsys: pytest.CaptureFixtu
     assert run(["generate", "specs/blog.yaml", option]) == 0
 
 
-def test_an_edited_file_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_edited_file_is_rejected_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, nothing written, and `--force` named; with it, 0."""
     run(["generate", "specs/blog.yaml"])
     with Path("blog/posts.py").open("a") as file:
@@ -144,7 +144,7 @@ def test_an_edited_file_is_refused_with_the_way_out(capsys: pytest.CaptureFixtur
     assert "mine" not in Path("blog/posts.py").read_text()
 
 
-def test_one_refusal_stops_all_specs() -> None:
+def test_cli_one_refusal_stops_all_specs() -> None:
     """Where one package is rejected, none is written."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
     run(["generate", "specs/shop.yaml"])
@@ -153,14 +153,14 @@ def test_one_refusal_stops_all_specs() -> None:
     assert not Path("blog").exists()
 
 
-def test_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_two_specs_of_one_package_are_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     """Two specs may not write one package."""
     shutil.copy("specs/blog.yaml", "specs/copy.yaml")
     assert run(["generate", "specs/blog.yaml", "specs/copy.yaml"]) == 2
     assert "the package 'blog' is also that of specs/blog.yaml" in capsys.readouterr().err
 
 
-def test_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up_to_date(
+def test_cli_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up_to_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What earlier runs remembered of one spec does not let another one write its package."""
@@ -174,7 +174,7 @@ def test_two_specs_of_one_package_are_a_mistake_also_where_one_is_known_to_be_up
 
 @pytest.mark.parametrize("cache", ["", "cache"])
 @pytest.mark.parametrize("command", ["generate", "check"])
-def test_a_spec_named_twice_counts_once(
+def test_cli_spec_named_twice_counts_once(
     command: str, cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """However it is spelled, and whether or not an earlier run is remembered."""
@@ -185,7 +185,7 @@ def test_a_spec_named_twice_counts_once(
     assert capsys.readouterr().out == "blog: up to date (5 files)\n"
 
 
-def test_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixture[str]) -> None:
     """Of a configuration too each spec counts once."""
     configure('specs = ["specs/*.yaml", "./specs/blog.yaml"]')
     assert run(["generate"]) == 0
@@ -193,7 +193,7 @@ def test_patterns_that_overlap_name_a_spec_once(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("out", ["taken", "taken/below/it"])
-def test_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A file where `--out` needs a folder: no package can be written there, for `generate` and for `check`."""
     Path("taken").write_text("a file")
     for command in ("generate", "check"):
@@ -201,7 +201,7 @@ def test_out_below_a_file_is_said_to_be_one(out: str, capsys: pytest.CaptureFixt
         assert "taken is a file; the package 'blog' needs a folder there" in capsys.readouterr().err
 
 
-def test_closed_streams_change_no_exit_code() -> None:
+def test_cli_closed_streams_change_no_exit_code() -> None:
     """Who closes stdout or stderr wants the exit code alone."""
     command = " ".join([*COMMAND, "check", "specs/blog.yaml"])
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -218,7 +218,7 @@ def test_closed_streams_change_no_exit_code() -> None:
 # ---------------------------------------------------------------------------------------------------------------- check
 
 
-def test_a_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.CaptureFixture[str]) -> None:
     """The code is the same, and still it was edited by hand: both are said."""
     run(["generate", "specs/blog.yaml"])
     capsys.readouterr()
@@ -228,7 +228,7 @@ def test_a_comment_added_by_hand_is_said_to_be_of_a_hand(capsys: pytest.CaptureF
     assert "blog/posts.py: formatting only: edited by hand: same code" in capsys.readouterr().out
 
 
-def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     """0 where the package is what the spec gives; 1 after an edit or a change of the spec, each with its cause."""
     run(["generate", "specs/blog.yaml"])
     capsys.readouterr()
@@ -247,7 +247,7 @@ def test_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     assert "blog/posts.py: spec changed: the spec changed since it was generated\n" in capsys.readouterr().out
 
 
-def test_a_renamed_spec_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_renamed_spec_is_reported_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     """The same spec under another name differs in the headers alone, and `generate` brings them up to date."""
     run(["generate", "specs/blog.yaml"])
     shutil.move("specs/blog.yaml", "specs/news.yaml")
@@ -264,7 +264,7 @@ def test_a_renamed_spec_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> N
     assert run(["check", "specs/news.yaml"]) == 0
 
 
-def test_a_spec_that_was_renamed_and_changed_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_spec_that_was_renamed_and_changed_has_changed(capsys: pytest.CaptureFixture[str]) -> None:
     """Another name is no cause where the content differs as well."""
     run(["generate", "specs/blog.yaml"])
     Path("specs/news.yaml").write_text(SPEC.replace("title: string", "title: string?"))
@@ -273,7 +273,7 @@ def test_a_spec_that_was_renamed_and_changed_has_changed(capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("name", ["a\nimport os #.yaml", "\u202ea.yaml", "a\x1b[31m.yaml", "a\\n.yaml"])
-def test_the_name_of_a_spec_stays_in_the_comment_that_tells_it(name: str) -> None:
+def test_cli_name_of_a_spec_stays_in_the_comment_that_reports_it(name: str) -> None:
     """Whatever a file is called, the header is one line of characters that show."""
     Path(name).write_text(SPEC)
     assert run(["generate", name]) == 0
@@ -285,7 +285,7 @@ def test_the_name_of_a_spec_stays_in_the_comment_that_tells_it(name: str) -> Non
     assert run(["check", name]) == 0
 
 
-def test_comments_and_line_ends_of_a_spec_do_not_count() -> None:
+def test_cli_comments_and_line_ends_of_a_spec_do_not_count() -> None:
     """A spec with comments, CRLF or another layout is the same spec."""
     run(["generate", "specs/blog.yaml"])
     Path("specs/blog.yaml").write_bytes(
@@ -294,13 +294,13 @@ def test_comments_and_line_ends_of_a_spec_do_not_count() -> None:
     assert run(["check", "specs/blog.yaml"]) == 0
 
 
-def test_check_writes_nothing() -> None:
+def test_cli_check_writes_nothing() -> None:
     """Not even where nothing is there yet."""
     assert run(["check", "specs/blog.yaml", "--out", "src"]) == 1
     assert not Path("src").exists()
 
 
-def test_check_shows_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_check_shows_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     """`--diff` goes from what is there to what the spec gives."""
     run(["generate", "specs/blog.yaml"])
     Path("blog/posts.py").write_text(Path("blog/posts.py").read_text().replace("title: str", "heading: str", 1))
@@ -311,7 +311,7 @@ def test_check_shows_the_difference(capsys: pytest.CaptureFixture[str]) -> None:
     assert "+    title: str" in out
 
 
-def test_check_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_check_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
     """json, github and sarif name file and cause."""
     run(["generate", "specs/blog.yaml"])
     Path("blog/posts.py").unlink()
@@ -324,7 +324,7 @@ def test_check_in_other_formats(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["version"] == "2.1.0"
 
 
-def test_github_is_the_format_under_github_actions(
+def test_cli_github_is_the_format_under_github_actions(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a workflow findings are annotations without being asked for."""
@@ -347,7 +347,7 @@ def test_github_is_the_format_under_github_actions(
         ("a mistake", "unknown type 'strng'"),
     ],
 )
-def test_a_spec_that_cannot_be_used_is_told(
+def test_cli_spec_that_cannot_be_used_is_reported(
     command: str, prepare: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2, a message that names the file, and nothing is written."""
@@ -368,7 +368,7 @@ def test_a_spec_that_cannot_be_used_is_told(
     assert sorted(path.name for path in Path().iterdir()) == ["specs"]
 
 
-def test_an_output_path_that_is_a_file_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_output_path_that_is_a_file_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """OUT or OUT/<package> that is a file: exit code 2, one message, the file stays."""
     Path("src").write_text("a file")
     assert run(["generate", "specs/blog.yaml", "--out", "src"]) == 2
@@ -379,7 +379,7 @@ def test_an_output_path_that_is_a_file_is_told(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "restencil: blog is a file; the package 'blog' needs a folder there\n"
 
 
-def test_a_foreign_file_of_the_same_name_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_foreign_file_of_the_same_name_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """A file of somebody else in the place of a generated one: exit code 2, nothing changed, also with --force."""
     Path("blog").mkdir()
     Path("blog/posts.py").write_text("mine = 1\n")
@@ -388,7 +388,7 @@ def test_a_foreign_file_of_the_same_name_is_told(capsys: pytest.CaptureFixture[s
     assert [path.name for path in Path("blog").iterdir()] == ["posts.py"]
 
 
-def test_no_spec_and_no_configuration_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_no_spec_and_no_configuration_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """Without configuration a SPEC is required."""
     for command in ("generate", "check", "lint", "mock"):
         assert run([command]) == 2
@@ -399,7 +399,7 @@ def test_no_spec_and_no_configuration_is_told(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("arguments", [["zz"], ["generate", "--zz"], ["check", "--format", "xml"], []])
-def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Unknown commands, options and values are usage errors on stderr."""
     assert run(arguments) == 2
     shown = capsys.readouterr()
@@ -407,7 +407,7 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.Capture
     assert "Usage: restencil" in shown.err
 
 
-def test_watch_does_not_go_with_dry_run() -> None:
+def test_cli_watch_does_not_go_with_dry_run() -> None:
     """Options that contradict each other are a usage error."""
     assert run(["generate", "specs/blog.yaml", "--watch", "--dry-run"]) == 2
 
@@ -415,7 +415,7 @@ def test_watch_does_not_go_with_dry_run() -> None:
 # -------------------------------------------------------------------------------------------------------- configuration
 
 
-def test_specs_and_out_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_specs_and_out_come_from_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """Paths of the configuration are relative to its file, whatever the working directory."""
     configure('specs = ["specs/*.yaml"]\nout = "src"')
     Path("deep/er").mkdir(parents=True)
@@ -425,7 +425,7 @@ def test_specs_and_out_come_from_the_configuration(monkeypatch: pytest.MonkeyPat
     assert Path("../../src/blog/posts.py").is_file()
 
 
-def test_patterns_pass_over_names_that_begin_with_a_dot() -> None:
+def test_cli_patterns_pass_over_names_that_begin_with_a_dot() -> None:
     """What an import keeps beside a spec is no spec."""
     Path("specs/.imported").mkdir()
     Path("specs/.imported/blog.yaml").write_text("no spec at all")
@@ -434,7 +434,7 @@ def test_patterns_pass_over_names_that_begin_with_a_dot() -> None:
     assert run(["generate"]) == 0
 
 
-def test_the_search_for_a_configuration_ends_at_a_repository(
+def test_cli_search_for_a_configuration_ends_at_a_repository(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A pyproject.toml above a folder with `.git` is another project's."""
@@ -445,7 +445,7 @@ def test_the_search_for_a_configuration_ends_at_a_repository(
     assert "no spec" in capsys.readouterr().err
 
 
-def test_the_command_line_goes_over_the_configuration() -> None:
+def test_cli_command_line_goes_over_the_configuration() -> None:
     """SPEC and --out of the command line are relative to the working directory."""
     configure('specs = ["nowhere/*.yaml"]\nout = "src"')
     assert run(["generate", "specs/blog.yaml", "--out", "lib"]) == 0
@@ -454,7 +454,7 @@ def test_the_command_line_goes_over_the_configuration() -> None:
     assert Path("src/blog").is_dir()
 
 
-def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     """`--config FILE` takes that file; one without the table is told."""
     Path("sub").mkdir()
     Path("sub/pyproject.toml").write_text('[tool.restencil]\nspecs = ["../specs/blog.yaml"]\nout = "gen"\n')
@@ -482,7 +482,7 @@ def test_a_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> Non
         ('out = "src"', "names no `specs`, and none is given on the command line"),
     ],
 )
-def test_a_configuration_that_is_not_understood_is_told(
+def test_cli_configuration_that_is_not_understood_is_reported(
     text: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2 and a message that names file and key."""
@@ -496,7 +496,7 @@ def test_a_configuration_that_is_not_understood_is_told(
 # ------------------------------------------------------------------------------------------------------- other commands
 
 
-def test_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) -> None:
     """Configuration, example, .gitattributes and snippets; what it writes generates and checks at once."""
     assert run(["init", "app"]) == 0
     os.chdir("app")
@@ -512,7 +512,7 @@ def test_init_writes_what_a_project_needs(capsys: pytest.CaptureFixture[str]) ->
     assert run(["lint"]) == 0, capsys.readouterr().out
 
 
-def test_the_package_of_init_repeats_what_may_be_repeated() -> None:
+def test_cli_package_of_init_repeats_what_may_be_repeated() -> None:
     """New specs ask for two retries; by hand there are none."""
     assert run(["init", "app"]) == 0
     os.chdir("app")
@@ -521,7 +521,7 @@ def test_the_package_of_init_repeats_what_may_be_repeated() -> None:
     assert "SQLiteStorage" in Path("specs/todo.yaml").read_text("utf-8")
 
 
-def test_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """What is there stays, byte for byte; the configuration is added to a pyproject.toml that has none."""
     Path("pyproject.toml").write_text('[project]\nname = "x"')
     Path(".gitattributes").write_text("* text")
@@ -537,13 +537,13 @@ def test_init_overwrites_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert "kept pyproject.toml: has [tool.restencil] already" in capsys.readouterr().out
 
 
-def test_schema_prints_a_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_schema_prints_a_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     """`schema` prints JSON Schema 2020-12."""
     assert run(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-def test_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> None:
     """The rule, what kind of finding it is, and what to do; a code that is none is told with one that is near."""
     assert run(["explain", "glued-path"]) == 0
     assert capsys.readouterr().out == (
@@ -557,7 +557,7 @@ def test_explain_says_what_a_code_means(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err == "restencil: there is no code 'glued-pat'; did you mean 'glued-path'?\n"
 
 
-def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
     """`--help` is exit code 0 and shows how the command is used."""
     for command in sorted(cli.commands):
         assert run([command, "--help"]) == 0
@@ -566,7 +566,7 @@ def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]
     assert "Examples:" in capsys.readouterr().out
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """`--version` prints name and version."""
     assert run(["--version"]) == 0
     assert re.fullmatch(r"restencil \S.*\n", capsys.readouterr().out)
@@ -575,7 +575,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 # ------------------------------------------------------------------------------------------------------ manners
 
 
-def test_a_mistake_of_restencil_is_exit_code_3_and_asks_for_a_report(
+def test_cli_mistake_of_restencil_is_exit_code_3_and_requests_a_report(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What nobody foresaw is an internal error, told apart from drift and from bad input."""
@@ -610,7 +610,7 @@ def test_a_mistake_of_restencil_is_exit_code_3_and_asks_for_a_report(
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_each_kind_of_error_has_its_exit_code(
+def test_cli_each_kind_of_error_has_its_exit_code(
     error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a command raises, click's own errors among it: never 1, which says that something differs."""
@@ -631,7 +631,7 @@ def test_each_kind_of_error_has_its_exit_code(
     "command",
     [["generate"], ["generate", "--dry-run"], ["generate", "--diff"], ["check"], ["check", "--diff"], ["lint"]],
 )
-def test_several_specs_are_one_document(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_several_specs_are_one_document(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever parses the output of a command gets one JSON document, however many packages there are."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
     code = run([*command, "specs/blog.yaml", "specs/shop.yaml", "--format", "json"])
@@ -640,7 +640,7 @@ def test_several_specs_are_one_document(command: list[str], capsys: pytest.Captu
     assert document["total"] == (10 if code else 0)
 
 
-def test_the_mistakes_of_all_specs_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_mistakes_of_all_specs_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     """One run tells everything, in the format that was asked for."""
     for name in ("blog", "shop"):
         Path(f"specs/{name}.yaml").write_text(SPEC.replace("string", "strng").replace("blog\n", f"{name}\n"))
@@ -650,7 +650,7 @@ def test_the_mistakes_of_all_specs_are_told_at_once(capsys: pytest.CaptureFixtur
         assert files == ["specs/blog.yaml", "specs/shop.yaml"]
 
 
-def test_interruption_is_exit_code_130() -> None:
+def test_cli_interruption_is_exit_code_130() -> None:
     """Ctrl-C ends the command with 130 and one line."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
@@ -668,7 +668,7 @@ def save(text: str) -> None:
     Path("specs/blog.new").replace("specs/blog.yaml")
 
 
-def test_watch_generates_again_after_a_change() -> None:
+def test_cli_watch_generates_again_after_a_change() -> None:
     """A change of the spec is in the package a moment later; a broken spec in between is told and survived."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [*COMMAND, "generate", "specs/blog.yaml", "--watch"]
@@ -688,7 +688,7 @@ def test_watch_generates_again_after_a_change() -> None:
         started.communicate(timeout=PATIENCE)
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_cli_reader_that_leaves_early_is_no_error() -> None:
     """`restencil schema | head -1` says nothing on stderr."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -701,7 +701,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         assert started.wait(timeout=PATIENCE) == 0
 
 
-def test_results_go_to_stdout_without_colours_where_nobody_watches() -> None:
+def test_cli_results_go_to_stdout_without_colours_where_no_one_watches() -> None:
     """Piped output holds no escape sequences; progress and errors are not in it."""
     done = process("generate", "specs/blog.yaml")
     assert (done.returncode, done.stdout, done.stderr) == (0, "blog: 5 written, 0 unchanged\n", "")
@@ -723,20 +723,20 @@ def on_a_terminal(*arguments: str, **environment: str) -> str:
     return shown.decode()
 
 
-def test_colours_where_a_terminal_is() -> None:
+def test_cli_colours_where_a_terminal_is() -> None:
     """A terminal shows colours, unless NO_COLOR says no."""
     assert "\x1b[32m5 written\x1b[0m" in on_a_terminal("generate", "specs/blog.yaml")
     assert "\x1b" not in on_a_terminal("check", "specs/blog.yaml", NO_COLOR="1")
     assert "\x1b[32mup to date" in on_a_terminal("check", "specs/blog.yaml")
 
 
-def test_the_exit_code_of_the_process_is_that_of_the_command() -> None:
+def test_cli_exit_code_of_the_process_is_that_of_the_command() -> None:
     """What `run` returns is what the shell sees."""
     assert process("check", "specs/blog.yaml").returncode == 1
     assert process("check").returncode == 2
 
 
-def test_help_needs_nothing_but_click() -> None:
+def test_cli_help_needs_nothing_but_click() -> None:
     """`--help` imports neither yaml nor jinja2 nor black nor httpx."""
     code = (
         "import sys; from restencil_generator.__main__ import main; code = main(['--help']); "
@@ -747,7 +747,7 @@ def test_help_needs_nothing_but_click() -> None:
     assert done.stdout.endswith("\n[]\n")
 
 
-def test_the_help_names_each_command_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cli_help_names_each_command_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing in the list of commands is cut off."""
     assert run(["--help"]) == 0
     listed = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
@@ -755,7 +755,7 @@ def test_the_help_names_each_command_in_one_line(capsys: pytest.CaptureFixture[s
     assert all(line.endswith((".", "?")) and not line.endswith("...") for line in listed)
 
 
-def test_an_interruption_of_the_start_is_told_in_one_line() -> None:
+def test_cli_interruption_of_the_start_is_reported_in_one_line() -> None:
     """Ctrl-C while the command is still being imported shows no traceback either."""
     code = (
         "import sys\n"
@@ -770,7 +770,7 @@ def test_an_interruption_of_the_start_is_told_in_one_line() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "restencil: interrupted\n")
 
 
-def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
+def test_cli_without_the_extra_the_pip_command_is_reported(tmp_path: Path) -> None:
     """Where click and the like are not installed, the command says what to install and exits with 2."""
     generator = Path(__main__.__file__).parents[1]
     code = (
@@ -787,7 +787,7 @@ def test_without_the_extra_the_pip_command_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_shell_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cli_shell_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     """With `_RESTENCIL_COMPLETE` the command prints the script for the shell."""
     done = process(_RESTENCIL_COMPLETE="bash_source")
     assert done.returncode == 0

@@ -26,7 +26,7 @@ class Terminal(io.StringIO):
         return count
 
 
-def test_a_terminal_shows_the_step_that_goes_on() -> None:
+def test_progress_terminal_shows_the_step_that_goes_on() -> None:
     """From some time on, each in place of the one before; the line is empty in the end."""
     terminal = Terminal()
     with steps(terminal, after=0) as step:
@@ -38,7 +38,7 @@ def test_a_terminal_shows_the_step_that_goes_on() -> None:
     assert lines[-4:] == ["making the spec of a", "x" * 78 + "…", "", ""]
 
 
-def test_what_ends_soon_shows_nothing() -> None:
+def test_progress_what_ends_soon_shows_nothing() -> None:
     """Nothing is written before the time has come."""
     terminal = Terminal()
     with steps(terminal, after=3600) as step:
@@ -46,7 +46,7 @@ def test_what_ends_soon_shows_nothing() -> None:
     assert terminal.getvalue() == ""
 
 
-def test_no_terminal_shows_nothing() -> None:
+def test_progress_no_terminal_shows_nothing() -> None:
     """A file and a log hold results and errors, and no progress."""
     stream = io.StringIO()
     with steps(stream, after=0) as step:
@@ -54,7 +54,7 @@ def test_no_terminal_shows_nothing() -> None:
     assert stream.getvalue() == ""
 
 
-def test_a_terminal_that_is_gone_ends_nothing() -> None:
+def test_progress_terminal_that_is_gone_ends_nothing() -> None:
     """Whoever closes it does not hear of the rest."""
     terminal = Terminal()
     with steps(terminal, after=0) as step:

@@ -62,13 +62,13 @@ BODIES: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("type", "line"), FIELDS, ids=[type for type, _ in FIELDS])
-def test_a_field_has_the_annotation_of_its_type(type: str, line: str) -> None:
+def test_annotations_field_has_the_annotation_of_its_type(type: str, line: str) -> None:
     """What a read gives, with the default that follows from the type."""
     has_line(rendered(SPEC.format(type=type))["things.py"], line)
 
 
 @pytest.mark.parametrize(("type", "line"), BODIES, ids=[type for type, _ in BODIES])
-def test_a_body_takes_what_can_be_sent_for_a_field(type: str, line: str) -> None:
+def test_annotations_body_takes_what_can_be_sent_for_a_field(type: str, line: str) -> None:
     """TypedDicts and instances of objects and entities, and the keys of entities."""
     has_line(rendered(SPEC.format(type=type))["things.py"], line)
 
@@ -91,7 +91,7 @@ RESULTS: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("settings", "line"), RESULTS, ids=[settings for settings, _ in RESULTS])
-def test_a_call_has_the_type_of_its_result(settings: str, line: str) -> None:
+def test_annotations_call_has_the_type_of_its_result(settings: str, line: str) -> None:
     """That of its schema, of `returns`, or of its content."""
     endpoint = "{path: /a, " + settings.strip("{").removesuffix("}" if settings.startswith("{") else "") + "}"
     more = f"\n    endpoints: {{a: {endpoint}}}\n"
@@ -115,7 +115,7 @@ PARAMETERS: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("params", "line"), PARAMETERS, ids=[params for params, _ in PARAMETERS])
-def test_a_search_parameter_is_a_keyword(params: str, line: str) -> None:
+def test_annotations_search_parameter_is_a_keyword(params: str, line: str) -> None:
     """What must be given first, then what has a default."""
     spec = SPEC.format(type="string").replace("schema: Thing}", f"schema: Thing, search_params: {{{params}}}}}")
     has_line(rendered(spec)["things.py"], line)

@@ -19,19 +19,19 @@ API: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("settings", "line"), API, ids=[settings for settings, _ in API])
-def test_the_api_has_what_the_spec_says(settings: str, line: str) -> None:
+def test_client_classes_api_has_what_the_spec_says(settings: str, line: str) -> None:
     """Nothing is written that the spec does not say."""
     has_line(rendered(f"{settings}\n{RESOURCES}")["_client.py"], line)
 
 
-def test_a_client_without_arguments_of_its_own_is_two_lines() -> None:
+def test_client_without_arguments_of_its_own_is_two_lines() -> None:
     """The synchronous and the asynchronous one."""
     text = rendered(RESOURCES)["_client.py"]
     has_lines(text, "class Made(_Resources[restencil.Controller], restencil.Controller):", "_api = _API")
     has_lines(text, "class AsyncMade(_Resources[restencil.AsyncController], restencil.AsyncController):", "_api = _API")
 
 
-def test_arguments_of_the_spec_are_keywords_of_the_client() -> None:
+def test_client_classes_arguments_of_the_spec_are_keywords_of_the_client() -> None:
     """Between `store` and the options of all clients, for type checkers alone."""
     text = rendered(f"header_params: {{x_tenant: {{type: string, wire: X-Tenant}}}}\n{RESOURCES}")["_client.py"]
     has_line(text, "if typing.TYPE_CHECKING:")
@@ -39,7 +39,7 @@ def test_arguments_of_the_spec_are_keywords_of_the_client() -> None:
     has_part(text, 'params={"x_tenant": restencil.ClientParam.header("X-Tenant", required=True)}')
 
 
-def test_a_resource_of_a_client_is_imported_when_it_is_used() -> None:
+def test_client_classes_resource_of_a_client_is_imported_when_it_is_used() -> None:
     """The attribute has the type of the resource for the client's controller."""
     text = rendered(RESOURCES)["_client.py"]
     has_line(text, 'things: Things[restencil.ControllerType] = restencil.lazy_resource(".things:Things")')

@@ -63,7 +63,7 @@ def generated(
     return files(out)
 
 
-def test_the_environment_changes_nothing(tmp_path: Path) -> None:
+def test_determinism_environment_changes_nothing(tmp_path: Path) -> None:
     """Hash seed, time zone, locale, umask, working directory, terminal and colours leave the bytes alone."""
     spec = tmp_path / "awkward.yaml"
     shutil.copy(SPECS / "awkward.yaml", spec)
@@ -86,7 +86,7 @@ def test_the_environment_changes_nothing(tmp_path: Path) -> None:
         os.umask(before)
 
 
-def test_the_folder_of_a_spec_changes_nothing(tmp_path: Path) -> None:
+def test_determinism_folder_of_a_spec_changes_nothing(tmp_path: Path) -> None:
     """The output names the file of the spec alone, so a copy elsewhere gives the same."""
     (tmp_path / "deep" / "down").mkdir(parents=True)
     for name in EXAMPLES:
@@ -96,7 +96,7 @@ def test_the_folder_of_a_spec_changes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_line_ends_and_comments_change_nothing(name: str, tmp_path: Path) -> None:
+def test_determinism_line_ends_and_comments_change_nothing(name: str, tmp_path: Path) -> None:
     """A spec with CRLF, or with comments between its lines, gives the same bytes."""
     text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
     expected = package(SPECS / f"{name}.yaml").files
@@ -138,7 +138,7 @@ _ORDERED = {
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_order_of_keys_changes_nothing_where_it_has_no_meaning(name: str) -> None:
+def test_determinism_order_of_keys_changes_nothing_where_it_has_no_meaning(name: str) -> None:
     """Top-level keys, entities, resources and the settings of endpoints in any order give the same bytes."""
     text = (SPECS / f"{name}.yaml").read_text(encoding="utf-8")
     data = yaml.load(text, Loader=yaml.CBaseLoader)
@@ -170,7 +170,7 @@ def _reordered(node: yaml.Node, data: Any) -> yaml.Node:
     return node
 
 
-def test_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path) -> None:
+def test_determinism_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path) -> None:
     """A spec spread over files gives the same bytes, whatever the files are called."""
     text = (SPECS / "feed.yaml").read_text(encoding="utf-8")
     parts = re.split(r"^(?=enums:|entities:|resources:)", text, flags=re.MULTILINE)
@@ -186,7 +186,7 @@ def test_files_of_a_folder_in_any_order_are_one_spec(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> None:
+def test_determinism_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> None:
     """Generating over what was generated changes nothing, with the memory of the manifest and without."""
     spec = load_spec(SPECS / f"{name}.yaml").declaration
     assert spec is not None
@@ -199,7 +199,7 @@ def test_generation_is_a_fixed_point_of_itself(name: str, tmp_path: Path) -> Non
     assert files(target) == first
 
 
-def test_a_digest_is_of_the_spec_and_not_of_its_spelling() -> None:
+def test_determinism_digest_is_of_the_spec_and_not_of_its_spelling() -> None:
     """`30s` and `30000`, `{type: string}` and `string` are one spec: same digest, same bytes."""
     text = (
         "restencil: 1\npackage: made\n"
@@ -234,7 +234,7 @@ def pythons() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_every_python_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_determinism_every_python_gives_the_same_bytes(tmp_path: Path) -> None:
     """The packages that are checked in are what each other Python from 3.11 on gives, in an environment of its own."""
     others = list(pythons())
     if not others:

@@ -40,12 +40,12 @@ TYPED_DICTS: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("settings", "head", "doc"), TYPED_DICTS, ids=[head for _, head, _ in TYPED_DICTS])
-def test_a_typed_dict_says_what_it_is_for(settings: str, head: str, doc: str) -> None:
+def test_docstrings_typed_dict_says_what_it_is_for(settings: str, head: str, doc: str) -> None:
     """The endpoint that writes a body or a schema is named; others inherit it."""
     has_lines(of_resource(settings), head, doc)
 
 
-def test_the_body_of_an_entity_says_which_keys_are_mandatory() -> None:
+def test_docstrings_body_of_an_entity_says_which_keys_are_mandatory() -> None:
     """All keys are optional, unless the spec says that bodies must hold some."""
     modules = rendered("""
         entities:
@@ -59,7 +59,7 @@ def test_the_body_of_an_entity_says_which_keys_are_mandatory() -> None:
     has_lines(modules["bounds.py"], f"class Bound{head}", mandatory)
 
 
-def test_members_of_bodies_keep_their_descriptions() -> None:
+def test_docstrings_members_of_bodies_keep_their_descriptions() -> None:
     """The docstring is below the key."""
     text = of_resource(
         "endpoints: {s: {method: POST, path: /s, body: {to: {type: string, description: Who gets it.}}}}"
@@ -95,12 +95,12 @@ def test_members_of_bodies_keep_their_descriptions() -> None:
         ),
     ],
 )
-def test_an_endpoint_says_what_it_does(settings: str, lines: list[str]) -> None:
+def test_docstrings_endpoint_says_what_it_does(settings: str, lines: list[str]) -> None:
     """The description and then the route; deprecation, parameters and examples are paragraphs of their own."""
     has_lines(of_resource(settings), "def get(self, *, id: int) -> Thing:", *lines)
 
 
-def test_search_parameters_are_described_with_their_deprecation() -> None:
+def test_docstrings_search_parameters_are_described_with_their_deprecation() -> None:
     """Only those that the spec describes."""
     text = of_resource(
         "search_params: {from: {type: string?, description: First one., deprecated: No.}, plain: string?}"
@@ -108,7 +108,7 @@ def test_search_parameters_are_described_with_their_deprecation() -> None:
     has_lines(text, '"""`GET /t`', "`from_`: First one. Deprecated: No.", '"""')
 
 
-def test_list_operations_have_a_docstring_if_they_are_described() -> None:
+def test_docstrings_list_operations_have_a_docstring_if_they_are_described() -> None:
     """`push` and `create` are what the list and `push` are, unless the spec says something of them."""
     text = of_resource("""
         members: [get_list, push]
@@ -119,7 +119,7 @@ def test_list_operations_have_a_docstring_if_they_are_described() -> None:
     has_line(of_resource("members: [get_list, push]"), "def _push(self, *, body: ThingBody) -> Thing: ...")
 
 
-def test_modules_say_what_they_contain() -> None:
+def test_docstrings_modules_say_what_they_contain() -> None:
     """One sentence each; the package has the title and description of the API."""
     modules = rendered("""
         title: Things
@@ -143,7 +143,7 @@ def test_modules_say_what_they_contain() -> None:
     has_lines(modules["__init__.py"], '"""Things', "All of them.", '"""')
 
 
-def test_error_classes_name_their_status() -> None:
+def test_docstrings_error_classes_name_their_status() -> None:
     """The status with its phrase, or a range of them."""
     spec = """
         errors: {404: Missing}
@@ -155,7 +155,7 @@ def test_error_classes_name_their_status() -> None:
     has_line(text, '"""The server responded with 404 Not Found."""')
 
 
-def test_classes_without_a_description_have_no_docstring() -> None:
+def test_docstrings_classes_without_a_description_have_no_docstring() -> None:
     """Nothing repeats a name."""
     modules = rendered("""
         objects: {Point: {x: integer}}

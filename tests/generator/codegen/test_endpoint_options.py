@@ -109,7 +109,7 @@ LINES: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("settings", "line"), LINES, ids=[f"{number}" for number in range(len(LINES))])
-def test_a_decorator_writes_method_path_and_options(settings: str, line: str) -> None:
+def test_endpoint_options_decorator_writes_method_path_and_options(settings: str, line: str) -> None:
     """The line that settings of a resource give."""
     has_line(of_resource(settings), line)
 
@@ -126,7 +126,7 @@ def test_a_decorator_writes_method_path_and_options(settings: str, line: str) ->
         ("collection: python:my.lists:Sorted", "collection=my.lists.Sorted"),
     ],
 )
-def test_a_class_line_has_what_all_members_share(settings: str, part: str) -> None:
+def test_endpoint_options_class_line_has_what_all_members_share(settings: str, part: str) -> None:
     """Path, schema and the options of the resource."""
     entity = "entities: {Thing: {fields: {id: integer, name: string}}}\n"
     more = f"\n    {settings}" if settings else ""
@@ -135,12 +135,12 @@ def test_a_class_line_has_what_all_members_share(settings: str, part: str) -> No
     has_part(text, part)
 
 
-def test_no_body_is_in_the_class_line_of_a_resource_that_only_reads() -> None:
+def test_endpoint_options_no_body_is_in_the_class_line_of_a_resource_that_only_reads() -> None:
     """Without a call that sends one, nothing says what bodies are."""
     lacks(of_resource("members: [get, get_list]\n"), "body=")
 
 
-def test_an_unknown_body_of_another_entity_is_written() -> None:
+def test_endpoint_options_unknown_body_of_another_entity_is_written() -> None:
     """The JSON names of a body are those of its own type, whatever the schema of the endpoint is."""
     text = rendered("""
         entities:
@@ -172,12 +172,12 @@ def test_an_unknown_body_of_another_entity_is_written() -> None:
     assert text.count('body=schema.Object({"name": None})') == 1
 
 
-def test_members_that_do_not_exist_are_not_in_the_types() -> None:
+def test_endpoint_options_members_that_do_not_exist_are_not_in_the_types() -> None:
     """Without `push` there is no `create`."""
     lacks(of_resource("members: [get_list, unshift]\n"), "create")
 
 
-def test_an_extended_list_has_its_own_operations() -> None:
+def test_endpoint_options_extended_list_has_its_own_operations() -> None:
     """What types `push` and `get_page` of another list is a function of its own."""
     text = of_resource("""
         pagination_field: page
@@ -191,7 +191,7 @@ def test_an_extended_list_has_its_own_operations() -> None:
     has_part(text, 'path="/more", push=_more_push, get_page=_more_get_page, extends="get_list"')
 
 
-def test_class_and_decorator_are_on_lines_before_the_signature() -> None:
+def test_endpoint_options_class_and_decorator_are_on_lines_before_the_signature() -> None:
     """A decorator directly precedes its function."""
     text = of_resource("members: [get]\n")
     has_lines(text, f"@restencil.rest({GET})", "def get(self, *, id: int) -> Thing:", '"""`GET /t/:id`"""', "...")

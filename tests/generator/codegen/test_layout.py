@@ -61,13 +61,13 @@ def is_laid_out(flat: str) -> None:
 
 
 @given(expressions, st.sampled_from(["value = ", "name: dict[str, int] = "]))
-def test_a_statement_is_laid_out_as_black_leaves_it(expression: str, before: str) -> None:
+def test_layout_statement_is_laid_out_as_black_leaves_it(expression: str, before: str) -> None:
     """An assignment whose lines fit is not changed by black."""
     is_laid_out(f"{before}{expression}\n")
 
 
 @given(expressions)
-def test_a_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: str) -> None:
+def test_layout_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: str) -> None:
     """The head of a class, a member and a decorator."""
     is_laid_out(
         f"class Thing(Base, keyword={expression}):\n    x = {expression}\n\n"
@@ -76,7 +76,7 @@ def test_a_statement_in_a_class_is_laid_out_as_black_leaves_it(expression: str) 
 
 
 @given(st.lists(st.tuples(names, words, st.one_of(st.none(), words)), max_size=6, unique_by=lambda one: one[0]))
-def test_a_signature_is_laid_out_as_black_leaves_it(parameters: list[tuple[str, str, str | None]]) -> None:
+def test_layout_signature_is_laid_out_as_black_leaves_it(parameters: list[tuple[str, str, str | None]]) -> None:
     """The head of a method, with any number of keywords."""
     found = [f"{name}: {type}" + (f" = {value}" if value else "") for name, type, value in parameters]
     head = f"def method(self{', *, ' if found else ''}{', '.join(found)}) -> dict[str, int] | None:"
@@ -84,13 +84,13 @@ def test_a_signature_is_laid_out_as_black_leaves_it(parameters: list[tuple[str, 
 
 
 @given(st.lists(names, min_size=1, max_size=8, unique=True))
-def test_an_import_is_laid_out_as_black_leaves_it(found: list[str]) -> None:
+def test_layout_import_is_laid_out_as_black_leaves_it(found: list[str]) -> None:
     """`from … import …`, in brackets if it must be."""
     is_laid_out(f"if x:\n    from .module import {', '.join(found)}\n")
 
 
 @given(hostile, hostile)
-def test_no_string_is_broken(text: str, other: str) -> None:
+def test_layout_no_string_is_broken(text: str, other: str) -> None:
     """Brackets and commas in strings, docstrings and comments are no places to break a line."""
     doc = docstring(f"{text} {other}", 4) if text.strip() or other.strip() else '"""x"""'
     is_laid_out(f"class Thing:\n    {doc}\n\n    value = f({string(text * 3)}, {string(other * 3)})\n")
@@ -109,13 +109,13 @@ def test_no_string_is_broken(text: str, other: str) -> None:
         (f"x: Literal[{'a' * 100}] = y", None),
     ],
 )
-def test_lines_are_broken_at_their_brackets(line: str, lines: list[str] | None) -> None:
+def test_layout_lines_are_broken_at_their_brackets(line: str, lines: list[str] | None) -> None:
     """One item per line with a comma behind it. What cannot be broken without changing its meaning stays (None)."""
     assert break_line(line) == (lines or [line])
 
 
 @given(hostile)
-def test_a_docstring_is_laid_out_as_black_leaves_it(text: str) -> None:
+def test_layout_docstring_is_laid_out_as_black_leaves_it(text: str) -> None:
     """A docstring keeps its words and black's layout, whatever it says."""
     assume(text.strip())
     code = f"class Thing:\n    {docstring(text, 4)}\n"
@@ -136,7 +136,7 @@ def test_a_docstring_is_laid_out_as_black_leaves_it(text: str) -> None:
         ('"""', '"""\\"\\"\\" """'),
     ],
 )
-def test_docstrings_by_example(text: str, expected: str) -> None:
+def test_layout_docstrings_by_example(text: str, expected: str) -> None:
     """Quotes at the ends get a space, what would end the literal or hide is escaped, margins go."""
     assert docstring(text) == expected
 
@@ -149,7 +149,7 @@ def laid_out(flat: str) -> str:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_what_the_templates_give_needs_no_formatting(path: Path) -> None:
+def test_layout_what_the_templates_give_needs_no_formatting(path: Path) -> None:
     """Every module of every example spec is as black wants it right from its template."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -162,7 +162,7 @@ def test_what_the_templates_give_needs_no_formatting(path: Path) -> None:
 
 @settings(max_examples=examples(2, 5))
 @given(specs(), st.text("abcdefgh", min_size=70, max_size=90))
-def test_statements_are_formatted_as_their_files_are(data: dict[str, Any], word: str) -> None:
+def test_layout_statements_are_formatted_as_their_files_are(data: dict[str, Any], word: str) -> None:
     """Formatting the statements alone that hold a line which does not fit gives what black makes of the whole."""
     for section in ("objects", "enums"):
         data[section] = {
@@ -176,7 +176,7 @@ def test_statements_are_formatted_as_their_files_are(data: dict[str, Any], word:
     assert format_statements(rendered) == format_all(rendered)
 
 
-def test_only_what_does_not_fit_is_formatted() -> None:
+def test_layout_only_what_does_not_fit_is_formatted() -> None:
     """A line that no layout makes short enough sends its statement through black; the manifest has the text before."""
     long = "x" * 100
     data = {

@@ -41,7 +41,7 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> None:
+def test_plan_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> None:
     """Method, path, prefix, body, headers, side effect, options, schema: what is not written is inherited rightly."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -70,7 +70,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @settings(max_examples=examples(7, 5))
 @given(specs())
-def test_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[str, Any]) -> None:
+def test_plan_every_endpoint_of_any_spec_is_what_it_declares(place: Path, data: dict[str, Any]) -> None:
     """For specs at random, the imported endpoints have the declared settings and names of body members."""
     spec = loaded({**data, "package": f"random{next(_numbers)}"})
     assume(spec is not None)
@@ -200,7 +200,7 @@ _OPTIONS = [field.name for field in dataclasses.fields(d.Options) if field.name 
 # ------------------------------------------------------------------------------------------------------------- modules
 
 
-def test_entities_and_fields_say_what_a_storage_keeps() -> None:
+def test_plan_entities_and_fields_say_what_a_storage_keeps() -> None:
     """Where the spec says it, and not again in an entity that inherits it; fields of bodies alone are in no storage."""
     files = rendered("""
         objects: {Card: {number: {type: string, persist: false}}}
@@ -225,7 +225,7 @@ def test_entities_and_fields_say_what_a_storage_keeps() -> None:
     has_line(files["_objects.py"], 'number: str = restencil.field(default="", persist=False)')
 
 
-def test_an_entity_stands_beside_its_one_resource() -> None:
+def test_plan_entity_stands_next_to_its_one_resource() -> None:
     """An entity of one resource is in that resource's module; of none or several, or of a family, in `_entities`."""
     files = rendered("""
         entities:
@@ -252,7 +252,7 @@ def test_an_entity_stands_beside_its_one_resource() -> None:
     ]
 
 
-def test_only_what_is_needed_is_there() -> None:
+def test_plan_only_what_is_needed_is_there() -> None:
     """No module for enums, objects, lazy names or shared entities where there are none; no import without a use."""
     files = rendered(
         "resources: {things: {path: /t/:id, schema: {entity: Thing, fields: {id: integer}}, members: [get]}}\n"
@@ -262,7 +262,7 @@ def test_only_what_is_needed_is_there() -> None:
     assert "from restencil import schema" not in files["things.py"]
 
 
-def test_names_of_the_spec_go_before_those_of_modules() -> None:
+def test_plan_names_of_the_spec_go_before_those_of_modules() -> None:
     """A field called like an imported module or a built-in type makes the import, not the field, step aside."""
     files = rendered("""
         resources:
@@ -280,7 +280,7 @@ def test_names_of_the_spec_go_before_those_of_modules() -> None:
     has_line(text, "class Thing(_restencil.Entity):")
 
 
-def test_names_of_the_spec_go_before_those_of_types() -> None:
+def test_plan_names_of_the_spec_go_before_those_of_types() -> None:
     """An entity called as the type of lists is called makes that import step aside."""
     text = rendered("""
         resources:
@@ -305,7 +305,7 @@ def test_names_of_the_spec_go_before_those_of_types() -> None:
         ),
     ],
 )
-def test_a_resource_shares_its_module_with_nothing(resources: str, said: str) -> None:
+def test_plan_resource_shares_its_module_with_nothing(resources: str, said: str) -> None:
     """A resource's module has its name in lower case: no exported name and no other resource may have it."""
     loaded = load_text(f"{HEAD}enums: {{status: [a]}}\nresources: {resources}\n", "made.yaml")
     if loaded.declaration is None:
@@ -318,7 +318,7 @@ def test_a_resource_shares_its_module_with_nothing(resources: str, said: str) ->
 # ------------------------------------------------------------------------------------------------------------ entities
 
 
-def test_a_key_is_written_where_it_is_not_the_name() -> None:
+def test_plan_key_is_written_where_it_is_not_the_name() -> None:
     """The class name is the key by itself; a key of a parent is inherited; another one is written."""
     text = rendered("""
         entities:
@@ -338,7 +338,7 @@ def test_a_key_is_written_where_it_is_not_the_name() -> None:
     ]
 
 
-def test_relations_are_fields_with_a_schema() -> None:
+def test_plan_relations_are_fields_with_a_schema() -> None:
     """Required where there is no `?`; lists with the collection's identity; looked up when first needed."""
     text = rendered("""
         entities:
@@ -362,7 +362,7 @@ def test_relations_are_fields_with_a_schema() -> None:
     has_lines(text, "if typing.TYPE_CHECKING:", "from .leaves import Leaf")
 
 
-def test_maps_of_objects_name_their_schema() -> None:
+def test_plan_maps_of_objects_name_their_schema() -> None:
     """`Values` takes a bare mapping for a choice of schemas, so an object in it is written as one."""
     text = rendered("""
         resources:
@@ -375,7 +375,7 @@ def test_maps_of_objects_name_their_schema() -> None:
     assert 'schema.Values(schema.Object({"count":None,"newest":Node})' in "".join(text.split()).replace(",)", ")")
 
 
-def test_defaults_are_python_values() -> None:
+def test_plan_defaults_are_python_values() -> None:
     """Dates, decimals, UUIDs and objects are made; what a list or dict is by default belongs to each instance."""
     text = rendered("""
         objects: {Point: {x: integer, y: {type: number, default: 2}}}
@@ -409,7 +409,7 @@ def test_defaults_are_python_values() -> None:
     has_line(text, "nothing: typing.Any = None")
 
 
-def test_objects_stand_behind_those_their_defaults_are_made_of() -> None:
+def test_plan_objects_stand_behind_those_their_defaults_are_made_of() -> None:
     """A default that makes another object needs its class to be there."""
     text = rendered("absent: zero\nobjects: {A: {b: B}, B: {c: C, n: integer}, C: {n: integer}}\n")["_objects.py"]
     assert [line for line in text.splitlines() if line.startswith("class ") and "Record" in line] == [
@@ -422,7 +422,7 @@ def test_objects_stand_behind_those_their_defaults_are_made_of() -> None:
 # ----------------------------------------------------------------------------------------------------------- resources
 
 
-def test_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
+def test_plan_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
     """The default body is an item of the endpoint's own collection, not the resource's entity; a written one stays."""
     own = """
         entities: {A: {fields: {id: integer}}, B: {fields: {id: integer, text: string}}}
@@ -442,7 +442,7 @@ def test_what_is_added_to_a_list_of_another_entity_is_one_of_it() -> None:
     has_line(written, "def _notes_push(self, *, id: int, body: ThingsBody) -> B: ...")
 
 
-def test_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
+def test_plan_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
     """The list of the kind is that of the shortest path; others say their place, whatever resource they are of."""
     files = rendered("""
         entities: {Task: {fields: {id: integer, title: string}}}
@@ -471,7 +471,7 @@ def test_lists_of_one_entity_at_several_places_are_kept_apart() -> None:
     }
 
 
-def test_the_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind() -> None:
+def test_plan_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind() -> None:
     """Also where another path is shorter."""
     files = rendered("""
         resources:
@@ -481,7 +481,7 @@ def test_the_list_in_whose_resource_the_entity_stands_is_the_list_of_its_kind() 
     assert ["apart=" in files[name] for name in ("all.py", "tasks.py")] == [True, False]
 
 
-def test_a_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
+def test_plan_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
     """`unshift` is typed apart from `push` where the spec gives one of them another body."""
     text = of_resource("endpoints: {push: {body: {only: string}}}\n")
     has_line(text, "def _push(self, *, body: ThingsPushBody) -> Thing: ...")
@@ -490,7 +490,7 @@ def test_a_member_with_a_body_of_its_own_has_a_signature_of_its_own() -> None:
     has_part(text, "unshift=_unshift")
 
 
-def test_defaults_that_calls_would_share_have_a_name() -> None:
+def test_plan_defaults_that_calls_would_share_have_a_name() -> None:
     """A list or UUID stands before the class, once for all that have it; another one of that name says whose it is."""
     text = of_resource("""
         search_params: {tags: {type: [string], default: [a]}, day: {type: date, default: "2020-01-01"}}
@@ -503,7 +503,7 @@ def test_defaults_that_calls_would_share_have_a_name() -> None:
     has_part(text, "day: datetime.date = datetime.date(2020, 1, 1)")
 
 
-def test_a_default_inside_of_a_default_comes_first() -> None:
+def test_plan_default_inside_of_a_default_comes_first() -> None:
     """Objects stand below all that their defaults are made of."""
     text = rendered("""
         objects:
@@ -517,7 +517,7 @@ def test_a_default_inside_of_a_default_comes_first() -> None:
     has_line(text, "b: B = B(c=C(x=1))")
 
 
-def test_bodies_are_typed_and_described() -> None:
+def test_plan_bodies_are_typed_and_described() -> None:
     """Form, multipart, bytes, any, lists, objects and entities of other resources."""
     text = rendered("""
         wire_names: camelCase
@@ -553,7 +553,7 @@ def test_bodies_are_typed_and_described() -> None:
     has_line(text, "def g(self, *, id: int, body: Sequence[OtherBody | Other | int]) -> typing.Any:")
 
 
-def test_a_body_names_the_entities_in_it() -> None:
+def test_plan_body_names_the_entities_in_it() -> None:
     """By what can be sent of them, by an instance, or by the type of their key; in rings too."""
     text = rendered("""
         entities:
@@ -576,7 +576,7 @@ def test_a_body_names_the_entities_in_it() -> None:
     has_line(text["rings.py"], "next: RingBody | Ring | str | None")
 
 
-def test_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
+def test_plan_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
     """Type checkers give up on tangles of them."""
     entities = {f"E{n}": {"fields": {"id": "integer", "next": f"E{n + 1}?"}} for n in range(99)}
     entities["E99"] = {"fields": {"id": "integer", "next": "E0?"}}
@@ -608,7 +608,7 @@ def test_bodies_that_lead_to_hundreds_of_others_take_any_mapping() -> None:
         ("pagination_field: page, search_params: {page: 'string?'}", "page: str"),
     ],
 )
-def test_a_page_is_named_by_what_it_is(paging: str, type: str) -> None:
+def test_plan_page_is_named_by_what_it_is(paging: str, type: str) -> None:
     """Page numbers and offsets are numbers; a cursor is text, or has the type of the field that it is taken from."""
     text = rendered(f"""
         entities:
@@ -620,7 +620,7 @@ def test_a_page_is_named_by_what_it_is(paging: str, type: str) -> None:
     assert f"def _get_page(self, *, {type}) -> Sequence[Thing]" in text
 
 
-def test_a_cursor_in_the_answer_has_its_type_there() -> None:
+def test_plan_cursor_in_the_response_has_its_type_there() -> None:
     """Where the answer is an object, the cursor's member says what it is."""
     text = rendered("""
         resources:
@@ -636,7 +636,7 @@ def test_a_cursor_in_the_answer_has_its_type_there() -> None:
     has_line(text, "def _get_page(self, *, at: int) -> ThingsGetListResult: ...")
 
 
-def test_a_path_parameter_has_the_type_of_its_field() -> None:
+def test_plan_path_parameter_has_the_type_of_its_field() -> None:
     """Of `params`, else of the field of its name, at endpoints of one's own too; where neither is known, of both."""
     text = rendered("""
         resources:
@@ -654,7 +654,7 @@ def test_a_path_parameter_has_the_type_of_its_field() -> None:
     has_part(text, "day: datetime.date, parts: int | str, other: int | str")
 
 
-def test_returns_of_a_list_is_that_of_the_list_alone() -> None:
+def test_plan_returns_of_a_list_is_that_of_the_list_alone() -> None:
     """What `process` makes of a list is no item, so what hangs on the list keeps its own types."""
     text = rendered("""
         entities: {A: {fields: {id: integer}}}
@@ -670,7 +670,7 @@ def test_returns_of_a_list_is_that_of_the_list_alone() -> None:
     has_line(text, "def _get_page(self, *, page: int) -> Sequence[A]: ...")
 
 
-def test_examples_are_python_that_can_be_pasted() -> None:
+def test_plan_examples_are_python_that_can_be_pasted() -> None:
     """Calls under Python names and literals of Python, in lines of code; of a long list the first item is shown."""
     text = rendered("""
         wire_names: camelCase
@@ -701,7 +701,7 @@ def test_examples_are_python_that_can_be_pasted() -> None:
     ]
 
 
-def test_endpoints_stand_in_the_order_of_the_spec() -> None:
+def test_plan_endpoints_stand_in_the_order_of_the_spec() -> None:
     """Behind the standard members, and each behind the one that it extends."""
     text = of_resource("""
         endpoints:
@@ -714,7 +714,7 @@ def test_endpoints_stand_in_the_order_of_the_spec() -> None:
     assert names == ["get", "get_list", "update", "partial_update", "delete", "apple", "middle", "zebra"]
 
 
-def test_hand_written_code_is_named_and_not_imported() -> None:
+def test_plan_hand_written_code_is_named_and_not_imported() -> None:
     """Functions are looked up at their first call; classes are imported with the module that is built on them."""
     text = rendered("""
         resources:
@@ -735,7 +735,7 @@ def test_hand_written_code_is_named_and_not_imported() -> None:
     lacks(text, "import my.hooks")
 
 
-def test_what_changes_a_list_asks_for_nothing_by_default() -> None:
+def test_plan_what_changes_a_list_requests_nothing_by_default() -> None:
     """Defaults, the page and what does not filter are the list's; non-filter arguments are named by Python name."""
     text = of_resource("""
         search_params:
@@ -753,7 +753,7 @@ def test_what_changes_a_list_asks_for_nothing_by_default() -> None:
 
 
 @pytest.mark.parametrize("level", ["url_prefix: api.shop.example\n", "url_prefix: /api\n"])
-def test_a_prefix_without_scheme_is_a_mistake(level: str) -> None:
+def test_plan_prefix_without_scheme_is_a_mistake(level: str) -> None:
     """No request could be sent."""
     with pytest.raises(Exception, match="which has no scheme"):
         rendered(level + 'resources: {things: {path: "/t/:id", schema: {entity: Thing, fields: {id: integer}}}}')
@@ -762,7 +762,7 @@ def test_a_prefix_without_scheme_is_a_mistake(level: str) -> None:
 # ------------------------------------------------------------------------------------------------------ the whole API
 
 
-def test_what_a_spec_says_of_the_whole_api_is_told_to_the_client() -> None:
+def test_plan_what_a_spec_says_of_the_whole_api_is_reported_to_the_client() -> None:
     """Version, user agent, the header of request ids and inert headers are fields of the API, where they are given."""
     given = """
     version: 1.2.0
@@ -780,7 +780,7 @@ def test_what_a_spec_says_of_the_whole_api_is_told_to_the_client() -> None:
 # ------------------------------------------------------------------------------------------------------------- send: pk
 
 
-def test_an_entity_is_sent_as_its_key_where_the_spec_says_so() -> None:
+def test_plan_entity_is_sent_as_its_key_where_the_spec_is_reported() -> None:
     """The field says so to the runtime, and bodies take the entity or its key, not what is in it."""
     files = rendered("""
         entities:
@@ -805,7 +805,7 @@ def test_an_entity_is_sent_as_its_key_where_the_spec_says_so() -> None:
     assert "UserBody" not in files["__init__.py"]
 
 
-def test_only_an_entity_with_a_single_key_is_sent_as_it() -> None:
+def test_plan_only_an_entity_with_a_single_key_is_sent_as_it() -> None:
     """Of what holds no entity, or one whose key has several parts, no key can be sent."""
     text = """restencil: 1
 package: made
@@ -826,7 +826,7 @@ resources: {notes: {path: /notes/:id, schema: Note}}
     ]
 
 
-def test_the_items_of_a_list_in_an_object_are_typed() -> None:
+def test_plan_items_of_a_list_in_an_object_are_typed() -> None:
     """A function that no one runs says what they are; a plain list says it itself."""
     text = rendered("""
         resources:
@@ -853,7 +853,7 @@ resources:
 """
 
 
-def test_a_module_imports_nothing_that_it_does_not_use() -> None:
+def test_plan_module_imports_nothing_that_it_does_not_use() -> None:
     """Each module that is imported by its own line is named in the text below."""
     for files in (rendered(OPTIONAL_ALONE), *(dict(build(load(spec), spec.name).files) for spec in SPECS)):
         for name, text in files.items():

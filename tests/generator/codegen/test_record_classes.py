@@ -50,18 +50,18 @@ def entities(text: str) -> str:
 
 
 @pytest.mark.parametrize(("text", "line"), HEADS, ids=[line for _, line in HEADS])
-def test_the_head_of_an_entity_has_its_options(text: str, line: str) -> None:
+def test_record_classes_head_of_an_entity_has_its_options(text: str, line: str) -> None:
     """Only what is not inherited and not the usual."""
     has_line(entities(text), line)
 
 
 @pytest.mark.parametrize(("field", "line"), FIELDS, ids=[field for field, _ in FIELDS])
-def test_a_field_has_its_options_and_its_default(field: str, line: str) -> None:
+def test_record_classes_field_has_its_options_and_its_default(field: str, line: str) -> None:
     """A plain default is written as it is; options, lists and dicts are those of `restencil.field`."""
     has_line(entities(f"Thing: {{fields: {{id: integer, field: {field}}}}}"), line)
 
 
-def test_the_docstring_of_a_field_is_below_it() -> None:
+def test_record_classes_docstring_of_a_field_is_below_it() -> None:
     """With the note that it is deprecated."""
     text = entities("Thing: {fields: {id: integer, a: {type: string, description: First., deprecated: Use b.}}}")
     has_lines(text, 'a: str = ""', '"""First.', "Deprecated: Use b.", '"""')

@@ -87,7 +87,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @example('\\"')
 @example('"' * 10_000)
 @example("\u202e\u2066 # {} {{ }} {% %} \x00\x1b[31m\n\r\n\t")
-def test_a_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
+def test_safety_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
     """Wherever a text stands in a spec, the imported package has that text there and nothing else happened."""
     name = f"hostile{next(_numbers)}"
     spec = loaded(hostile_spec(name, text))
@@ -129,7 +129,7 @@ def words(text: str | None) -> list[str]:
     st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20),
 )
 @settings(max_examples=examples(15))
-def test_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
+def test_safety_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire: str) -> None:
     """What goes into URLs, headers and JSON names is one string constant in the code."""
     spec = loaded(
         {
@@ -153,7 +153,7 @@ def test_hostile_headers_prefixes_and_wire_names_stay_literals(header: str, wire
     assert {header, wire, f"https://x.example/{wire}", "X-Odd"} <= constants
 
 
-def test_a_path_with_quotes_stays_a_literal() -> None:
+def test_safety_path_with_quotes_stays_a_literal() -> None:
     """Literal text of a path is text, whatever it looks like."""
     spec = loaded(
         {
@@ -173,7 +173,7 @@ def test_a_path_with_quotes_stays_a_literal() -> None:
     ast.parse(text)
 
 
-def test_the_header_names_the_file_alone(tmp_path: Path) -> None:
+def test_safety_header_names_the_file_alone(tmp_path: Path) -> None:
     """No folder, host, time or version of anything is in the output."""
     spec = loaded(hostile_spec("made", "x"))
     assert spec is not None

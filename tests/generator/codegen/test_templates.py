@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
-def test_a_block_can_be_extended(folder: Path) -> None:
+def test_templates_block_can_be_extended(folder: Path) -> None:
     """`{% extends "builtin/…" %}` keeps the built-in template but for the blocks that are written."""
     (folder / "base.py.jinja").write_text(
         FIRST + '{% extends "builtin/base.py.jinja" %}\n{% block header %}\n# Ours.\n{{ super() -}}\n{% endblock %}\n'
@@ -75,7 +75,7 @@ def test_one_template_can_be_replaced(folder: Path) -> None:
     assert files["_client.py"] == plain["_client.py"]
 
 
-def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path) -> None:
+def test_templates_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path) -> None:
     """The manifest keeps the digest of a text before black changed it; while it is that, the file on disk is taken."""
     (folder / "resource.py.jinja").write_text(with_line("X=  1"))
     target = tmp_path / "blog"
@@ -97,7 +97,7 @@ def test_what_was_formatted_is_not_formatted_again(folder: Path, tmp_path: Path)
     assert changed.files["posts.py"].endswith("\nX = 2\n")
 
 
-def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path) -> None:
+def test_templates_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path) -> None:
     """What was published with templates is what they give the next time."""
     (folder / "resource.py.jinja").write_text(with_line("X=  1"))
     target = tmp_path / "blog"
@@ -120,7 +120,7 @@ def test_generation_with_templates_is_a_fixed_point(folder: Path, tmp_path: Path
         ),
     ],
 )
-def test_the_version_is_checked_before_anything_is_rendered(folder: Path, first: str, said: str) -> None:
+def test_templates_version_is_checked_before_anything_is_rendered(folder: Path, first: str, said: str) -> None:
     """A template without a version, or with another one, is refused, with its file."""
     (folder / "enums.py.jinja").write_text(first + "{{ broken")
     with pytest.raises(Failure, match=re.escape(f"{folder / 'enums.py.jinja'}:1: {said}")):
@@ -140,7 +140,7 @@ def test_the_version_is_checked_before_anything_is_rendered(folder: Path, first:
         ("{% include 'nowhere.jinja' %}\n", "nowhere.jinja"),
     ],
 )
-def test_an_error_in_a_template_shows_its_line(folder: Path, text: str, said: str) -> None:
+def test_templates_error_in_a_template_shows_its_line(folder: Path, text: str, said: str) -> None:
     """What fails in a template is told with file, line and the line itself."""
     (folder / "resource.py.jinja").write_text(FIRST + text)
     with pytest.raises(Failure) as failed:
@@ -148,7 +148,7 @@ def test_an_error_in_a_template_shows_its_line(folder: Path, text: str, said: st
     assert said in str(failed.value)
 
 
-def test_a_template_that_gives_no_python_is_told(folder: Path) -> None:
+def test_template_that_gives_no_python_is_reported(folder: Path) -> None:
     """Nothing is written when a template gives no Python; the message names template, module and line."""
     (folder / "resource.py.jinja").write_text(FIRST + "x = = 1\n")
     with pytest.raises(
@@ -157,7 +157,7 @@ def test_a_template_that_gives_no_python_is_told(folder: Path) -> None:
         build(SPEC, "blog.yaml", templates=folder)
 
 
-def test_a_folder_that_replaces_nothing_is_told(folder: Path) -> None:
+def test_templates_folder_that_replaces_nothing_is_reported(folder: Path) -> None:
     """A folder without a template that has the name of a built-in one is a slip."""
     (folder / "ressource.py.jinja").write_text(FIRST)
     with pytest.raises(Failure, match=r"has no template with the name of a built-in one: base\.py\.jinja"):
@@ -166,7 +166,7 @@ def test_a_folder_that_replaces_nothing_is_told(folder: Path) -> None:
         build(SPEC, "blog.yaml", templates=folder / "nowhere")
 
 
-def test_the_built_in_templates_say_their_version() -> None:
+def test_templates_built_in_templates_say_their_version() -> None:
     """They are examples for a user's own, and the documentation names each of them and each of their blocks."""
     documented = (TEMPLATES / "CONTEXT.md").read_text()
     for path in TEMPLATES.glob("*.jinja"):
@@ -177,7 +177,7 @@ def test_the_built_in_templates_say_their_version() -> None:
             assert f"`{block}`" in documented, (path.name, block)
 
 
-def test_the_documentation_names_every_member_of_the_context() -> None:
+def test_templates_documentation_names_every_member_of_the_context() -> None:
     """CONTEXT.md names all members of a module and of what it is made of."""
     documented = (TEMPLATES / "CONTEXT.md").read_text()
     kinds = [kind for kind in vars(context).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
@@ -187,14 +187,14 @@ def test_the_documentation_names_every_member_of_the_context() -> None:
             assert f"`{field.name}`" in documented, (kind.__name__, field.name)
 
 
-def test_the_templates_package_is_one_line() -> None:
+def test_templates_package_is_one_line() -> None:
     """`__init__.py` makes the folder a package for editable installs and holds nothing else."""
     text = (TEMPLATES / "__init__.py").read_text()
     assert text.count("\n") == 1
     assert ast.get_docstring(ast.parse(text)) is not None
 
 
-def test_black_has_the_last_word_on_templates(folder: Path) -> None:
+def test_templates_black_has_the_last_word_on_templates(folder: Path) -> None:
     """Everything that a user's templates give is as black wants it."""
     text = (TEMPLATES / "resource.py.jinja").read_text()
     (folder / "resource.py.jinja").write_text(FIRST + text.replace("\n\n\n", "\n").replace("    def", "    def  "))
@@ -205,7 +205,7 @@ def test_black_has_the_last_word_on_templates(folder: Path) -> None:
 # ----------------------------------------------------------------------------------------------- what must be kept
 
 
-def test_a_template_may_add_bases_decorators_methods_and_docstrings(folder: Path) -> None:
+def test_template_may_add_bases_decorators_methods_and_docstrings(folder: Path) -> None:
     """The template of the page on custom templates changes what it says, and nothing else of the class."""
     page = (ROOT / "docs" / "how-to" / "templates.md").read_text("utf-8")
     found = re.search(r"{# templates/resource\.py\.jinja #}\n(.*?)```", page, re.DOTALL)
@@ -243,7 +243,7 @@ def test_a_template_may_add_bases_decorators_methods_and_docstrings(folder: Path
         ("init.py.jinja", "{% block exports %}{% endblock %}", "__init__.py lacks `AsyncBlog` in `__all__`"),
     ],
 )
-def test_a_template_that_loses_or_changes_something_is_rejected(
+def test_template_that_loses_or_changes_something_is_rejected(
     folder: Path, tmp_path: Path, name: str, block: str, finding: str
 ) -> None:
     """The error names the template, the module and what is missing, and nothing is written."""
@@ -255,7 +255,7 @@ def test_a_template_that_loses_or_changes_something_is_rejected(
 
 @settings(max_examples=examples(5, 5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hostile)
-def test_no_text_of_a_spec_leaves_a_docstring_of_a_user(folder: Path, text: str) -> None:
+def test_templates_no_string_of_a_spec_leaves_a_docstring_of_a_user(folder: Path, text: str) -> None:
     """Descriptions in another docstring style stay in their docstrings, whatever they contain."""
     (folder / "resource.py.jinja").write_text(
         FIRST + '{% extends "builtin/resource.py.jinja" %}\n{% block resource_doc %}\n'

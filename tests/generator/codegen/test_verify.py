@@ -91,7 +91,7 @@ CHANGES: list[tuple[str, str, str, str]] = [
 @pytest.mark.parametrize(
     ("old", "new", "finding", "where"), CHANGES, ids=[f"{number}" for number in range(len(CHANGES))]
 )
-def test_a_change_of_a_module_is_found(old: str, new: str, finding: str, where: str) -> None:
+def test_verify_change_of_a_module_is_found(old: str, new: str, finding: str, where: str) -> None:
     """Losses and changes are errors of every template; an addition is one of a built-in template alone."""
     module, text = USERS
     changed = text.replace(old, new)
@@ -109,13 +109,13 @@ def test_a_change_of_a_module_is_found(old: str, new: str, finding: str, where: 
             verify(module, changed)
 
 
-def test_another_layout_is_the_same_code() -> None:
+def test_verify_another_layout_is_the_same_code() -> None:
     """Quotes, line breaks and commas do not matter."""
     module, text = USERS
     verify(module, format_text(lay_out(text, ast.parse(text))).replace('"PUT"', "'PUT'"), user_template="own")
 
 
-def test_text_that_is_no_python_is_an_error_with_its_line() -> None:
+def test_verify_text_that_is_no_python_is_an_error_with_its_line() -> None:
     """The message shows template, module and line."""
     module, text = USERS
     message = r"own\.jinja gives text for users\.py that is no Python: invalid syntax.*\n    class User = 1"
@@ -125,7 +125,7 @@ def test_text_that_is_no_python_is_an_error_with_its_line() -> None:
 
 @settings(max_examples=examples(6, 5))
 @given(specs())
-def test_modules_of_any_spec_are_as_planned(data: dict[str, Any]) -> None:
+def test_verify_modules_of_any_spec_are_as_planned(data: dict[str, Any]) -> None:
     """For specs at random: modules are as planned before and after they are laid out, and black leaves what fits."""
     spec = loaded(data)
     assume(spec is not None)

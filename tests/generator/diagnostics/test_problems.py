@@ -63,21 +63,21 @@ def test_problems_are_sorted_by_file_line_and_column() -> None:
     ]
 
 
-def test_at_most_fifty_problems_are_shown_and_the_rest_is_counted() -> None:
+def test_problems_at_most_fifty_problems_are_shown_and_the_rest_is_counted() -> None:
     """The first in order are shown."""
     selection = select([at(line) for line in range(1, 73)])
     assert [problem.place.line for problem in selection.shown] == list(range(1, LIMIT + 1))
     assert (selection.omitted, selection.total) == (22, 72)
 
 
-def test_errors_are_shown_before_advice_where_not_all_fit() -> None:
+def test_problems_errors_are_shown_before_advice_where_not_all_fit() -> None:
     """No error is left out for a warning."""
     problems = [at(line, severity="warning") for line in range(1, 50)] + [at(line) for line in range(60, 63)]
     shown = select(problems, 5).shown
     assert [problem.place.line for problem in shown] == [1, 2, 60, 61, 62]
 
 
-def test_errors_are_told_from_advice() -> None:
+def test_problems_errors_are_reported_from_advice() -> None:
     """Warnings and notes keep nothing from being generated."""
     assert has_errors([at(1, severity="warning"), at(2)])
     assert not has_errors([at(1, severity="warning"), at(2, severity="note")])
@@ -100,19 +100,19 @@ def test_errors_are_told_from_advice() -> None:
         ("", [], None),
     ],
 )
-def test_the_nearest_right_word_is_found(word: str, known: list[str], found: str | None) -> None:
+def test_problems_nearest_right_word_is_found(word: str, known: list[str], found: str | None) -> None:
     """Case and separators first, then similarity; ties go to the first in order."""
     assert nearest(word, known) == found
     assert did_you_mean(word, known) == (f"did you mean '{found}'?" if found else "")
 
 
 @given(st.lists(st.text(max_size=8), max_size=8), st.text(max_size=8))
-def test_the_nearest_word_does_not_depend_on_the_order_of_the_known_ones(known: list[str], word: str) -> None:
+def test_problems_nearest_word_does_not_depend_on_the_order_of_the_known_ones(known: list[str], word: str) -> None:
     """The same hint on every run."""
     assert nearest(word, known) == nearest(word, reversed(known))
 
 
-def test_words_are_listed_as_a_phrase() -> None:
+def test_problems_words_are_listed_as_a_phrase() -> None:
     """One, two, and more words."""
     assert listed(["a"]) == "'a'"
     assert listed(["a", "b"]) == "'a' or 'b'"
@@ -120,7 +120,7 @@ def test_words_are_listed_as_a_phrase() -> None:
     assert listed([]) == ""
 
 
-def test_texts_of_a_spec_cannot_disturb_a_terminal() -> None:
+def test_problems_strings_of_a_spec_cannot_disturb_a_terminal() -> None:
     """Control and bidirectional characters show as escapes, and long texts are cut."""
     assert visible("a\x1b[31mb\u202ec\n") == "a\\x1b[31mb\\u202ec\\n"
     assert quoted("x" * 100) == "'" + "x" * 59 + "…'"
@@ -129,7 +129,7 @@ def test_texts_of_a_spec_cannot_disturb_a_terminal() -> None:
 # ---------------------------------------------------------------------------------------------------------------- text
 
 
-def test_a_problem_shows_its_line_with_the_place_marked() -> None:
+def test_problem_shows_its_line_with_the_place_marked() -> None:
     """The text of the contract, to the letter."""
     assert render([PROBLEM], SOURCES) == (
         "specs/blog.yaml:5:16: error[unknown-type]: unknown type 'strng' for field 'title' of entity 'Article'\n"
@@ -139,7 +139,7 @@ def test_a_problem_shows_its_line_with_the_place_marked() -> None:
     )
 
 
-def test_a_related_place_is_shown_with_its_own_line() -> None:
+def test_problems_related_place_is_shown_with_its_own_line() -> None:
     """Both places of a name given twice are seen."""
     assert render([RELATED], SOURCES) == (
         "specs/blog.yaml:4:5: error[duplicate-key]: the key 'a' is given twice\n"
@@ -152,20 +152,20 @@ def test_a_related_place_is_shown_with_its_own_line() -> None:
     )
 
 
-def test_what_is_not_shown_is_counted() -> None:
+def test_problems_what_is_not_shown_is_counted() -> None:
     """The last line counts what is shown by severity, and the rest."""
     problems = [at(1), at(2), at(3, severity="warning"), at(4, severity="note")]
     assert render(problems, {}, limit=3).splitlines()[-1] == "2 errors, 1 warning; 1 more not shown"
     assert summary(problems) == "2 errors, 1 warning, 1 note"
 
 
-def test_nothing_is_said_where_there_is_nothing_to_say() -> None:
+def test_problems_nothing_is_said_where_there_is_nothing_to_say() -> None:
     """No problems, no text."""
     assert render([], {}) == ""
     assert render([], {}, "github") == ""
 
 
-def test_a_problem_of_a_whole_file_shows_its_hint_alone() -> None:
+def test_problem_of_a_whole_file_shows_its_hint_alone() -> None:
     """Line 0 is the file itself."""
     problem = Problem("empty-spec", "the file is empty", Place(FILE), "write something")
     assert render([problem], SOURCES) == (
@@ -173,7 +173,7 @@ def test_a_problem_of_a_whole_file_shows_its_hint_alone() -> None:
     )
 
 
-def test_colors_mark_severity_and_place() -> None:
+def test_problems_colors_mark_severity_and_place() -> None:
     """Escapes surround the head and the carets, and nothing else changes."""
     colored = render([PROBLEM], SOURCES, color=True)
     assert "\x1b[1;31merror[unknown-type]\x1b[0m" in colored
@@ -195,7 +195,7 @@ def test_colors_mark_severity_and_place() -> None:
         ("a: x", 4, 4, "a: x", "   ^"),
     ],
 )
-def test_carets_stand_under_what_they_mark(line: str, column: int, end: int, shown: str, marks: str) -> None:
+def test_problems_carets_stand_under_what_they_mark(line: str, column: int, end: int, shown: str, marks: str) -> None:
     """Tabs, escapes, wide and combining characters take the room that they have in a terminal."""
     problem = Problem("wrong-type", "m", Place("f", 1, column, 1, end))
     _, excerpt, carets, _ = render([problem], {"f": Source("f", (line,))}).split("\n")[:4]
@@ -203,13 +203,13 @@ def test_carets_stand_under_what_they_mark(line: str, column: int, end: int, sho
     assert carets.rstrip() == f"      | {marks}".rstrip()
 
 
-def test_a_place_over_several_lines_is_marked_to_the_end_of_its_first() -> None:
+def test_problems_place_over_several_lines_is_marked_to_the_end_of_its_first() -> None:
     """A block shows its first line."""
     problem = Problem("wrong-type", "m", Place("f", 1, 4, 3, 2))
     assert "      |    ^^^\n" in render([problem], {"f": Source("f", ("a: [x,  ", "y", "]"))})
 
 
-def test_a_long_line_is_cut_around_the_place() -> None:
+def test_problems_long_line_is_cut_around_the_place() -> None:
     """Ten thousand characters do not flood the terminal, and the place is still seen."""
     line = "x" * 5000 + "HERE" + "y" * 5000
     problem = Problem("wrong-type", "m", Place("f", 1, 5001, 1, 5005), "hint")
@@ -224,7 +224,7 @@ def test_a_long_line_is_cut_around_the_place() -> None:
 # ------------------------------------------------------------------------------------------------- JSON, GitHub, SARIF
 
 
-def test_json_holds_places_and_counts() -> None:
+def test_problems_json_holds_places_and_counts() -> None:
     """A document with a version, for tools."""
     document = json.loads(render([PROBLEM, RELATED], SOURCES, "json", limit=1))
     assert document["version"] == 1
@@ -248,7 +248,7 @@ def test_json_holds_places_and_counts() -> None:
     assert json.loads(render([], {}, "json")) == {"version": 1, "total": 0, "omitted": 0, "problems": []}
 
 
-def test_github_gets_one_command_a_problem() -> None:
+def test_problems_github_gets_one_command_a_problem() -> None:
     """Annotations stand at the line; the related place is part of the text."""
     assert render([PROBLEM, RELATED], SOURCES, "github") == (
         "::error file=specs/blog.yaml,line=4,col=5,endLine=4,endColumn=11,title=restencil duplicate-key"
@@ -258,7 +258,7 @@ def test_github_gets_one_command_a_problem() -> None:
     )
 
 
-def test_github_commands_cannot_be_broken_out_of() -> None:
+def test_problems_github_commands_cannot_be_broken_out_of() -> None:
     """Line ends, percent signs, colons and commas are escaped as the workflow commands ask."""
     problem = Problem("unused", "a\n::error::b\r100%", Place("a,b:c%\n.yaml", 1, 1, 2, 1), severity="note")
     line, rest = render([problem], {}, "github").split("\n")
@@ -268,7 +268,7 @@ def test_github_commands_cannot_be_broken_out_of() -> None:
     )
 
 
-def test_github_logs_show_no_raw_control_characters() -> None:
+def test_problems_github_logs_show_no_raw_control_characters() -> None:
     """A log is read in a terminal too: escapes and characters that turn the direction are written out."""
     problem = Problem("unused", "a\x1b[31m", Place("\u202ea.yaml", 1, 1, 1, 2), "b\u202e")
     text = render([problem], {}, "github")
@@ -276,7 +276,7 @@ def test_github_logs_show_no_raw_control_characters() -> None:
     assert "::a\\x1b[31m (b\\u202e)" in text
 
 
-def test_github_counts_what_is_not_shown() -> None:
+def test_problems_github_counts_what_is_not_shown() -> None:
     """The rest is one notice."""
     text = render([at(1), at(2), at(3)], {}, "github", limit=1)
     assert text.splitlines()[-1] == "::notice title=restencil::2 more problems not shown"
@@ -387,7 +387,7 @@ SARIF = {
 }
 
 
-def test_sarif_has_the_shape_of_version_2_1_0() -> None:
+def test_problems_sarif_has_the_shape_of_version_2_1_0() -> None:
     """Rules, results and regions validate; a rule is described by the sentence of its code."""
     whole = Problem("empty-spec", "the file is empty", Place("a b/ü.yaml"), severity="warning")
     document = json.loads(render([PROBLEM, RELATED, whole], SOURCES, "sarif", limit=2))
@@ -400,7 +400,7 @@ def test_sarif_has_the_shape_of_version_2_1_0() -> None:
     assert run["properties"] == {"omitted": 1}
 
 
-def test_sarif_names_files_as_uris() -> None:
+def test_problems_sarif_names_files_as_uris() -> None:
     """Spaces and other letters of a path are percent-encoded."""
     document = json.loads(render([Problem("unused", "m", Place("a b/ü.yaml"))], {}, "sarif"))
     location = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]

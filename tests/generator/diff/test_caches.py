@@ -173,7 +173,7 @@ HARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("finding", HARMS)
-def test_what_is_misread(finding: str, folder: Path) -> None:
+def test_caches_what_is_misread(finding: str, folder: Path) -> None:
     """The old package's store gives the new one a value that the server does not have."""
     call, answers = HARMS[finding]
     old, new = package(Edit((), ()), folder, "shop_old"), package(find(EDITS, finding), folder, "shop_new")
@@ -206,7 +206,7 @@ HARMS_WIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("finding", HARMS_WIDE)
-def test_what_came_later_is_misread(finding: str, folder: Path) -> None:
+def test_caches_what_came_later_is_misread(finding: str, folder: Path) -> None:
     """So it does where a moment is written another way, or an alternative is told by another value."""
     call, answers = HARMS_WIDE[finding]
     edit = [edit for edit in WIDE if edit.findings == (finding,)][-1]
@@ -221,7 +221,7 @@ def test_what_came_later_is_misread(finding: str, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_key_keeps_two_copies_of_one_record(folder: Path) -> None:
+def test_caches_another_key_keeps_two_copies_of_one_record(folder: Path) -> None:
     """What the new package learns of a record does not reach the lists that the old one filled."""
     edit = find(EDITS, "pk-changed entities.Item.pk")
     old, new = package(Edit((), ()), folder, "shop_old"), package(edit, folder, "shop_new")
@@ -237,7 +237,7 @@ def test_another_key_keeps_two_copies_of_one_record(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_left_the_key_shares_an_answer(folder: Path) -> None:
+def test_caches_what_left_the_key_shares_a_response(folder: Path) -> None:
     """A header that told answers apart is no part of the key: the new package gives one for the other."""
     edit = find(EDITS, "argument-left-key resources.items.find.scope")
     old, new = package(Edit((), ()), folder, "shop_old"), package(edit, folder, "shop_new")
@@ -276,7 +276,7 @@ def _agree(found: Any, fresh: Any) -> bool:
 
 
 @pytest.mark.slow
-def test_what_is_not_misread(folder: Path) -> None:
+def test_caches_what_is_not_misread(folder: Path) -> None:
     """Where the table says nothing, the new package knows what the old one was told; with R, that or nothing."""
     old = package(Edit((), ()), folder, "shop_old")
     wrong: dict[str, dict[str, Any]] = {}

@@ -212,7 +212,7 @@ def _write(edits: Mapping[str, Edit], before: str, program: str, folder: Path) -
     [(BEFORE, EDITS, PROGRAM), (BEFORE_WIDE, WIDE, PROGRAM_WIDE)],
     ids=["first words", "later words"],
 )
-def test_callers_break_where_the_table_says_so_and_nowhere_else(
+def test_callers_break_where_the_table_is_reported_and_nowhere_else(
     before: str, edits: tuple[Edit, ...], program: str, tmp_path: Path
 ) -> None:
     """The program passes with the old package, stops passing for each B, and goes on for each other letter."""
@@ -231,7 +231,7 @@ def test_callers_break_where_the_table_says_so_and_nowhere_else(
     assert {rule: lines for rule, lines in said.items() if lines and rule not in breaks} == {}
 
 
-def test_an_entity_that_became_abstract_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callers_entity_that_became_abstract_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A type checker passes code that makes one; making one is a TypeError."""
     edit = next(one for one in EDITS if one.findings == ("abstract-changed entities.Gift",))
     _write({"abstract": edit}, BEFORE, PROGRAM, tmp_path)
@@ -241,7 +241,7 @@ def test_an_entity_that_became_abstract_raises(tmp_path: Path, monkeypatch: pyte
         package.Gift.from_dict({"id": 1})
 
 
-def test_a_server_without_its_variable_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_callers_server_without_its_variable_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which variables count depends on the server, so a client that lacks one of them is a ValueError."""
     monkeypatch.delenv("WIDE_REGION", raising=False)
     edit = next(one for one in WIDE if one.findings == ("server-variable-required servers.region.region",))

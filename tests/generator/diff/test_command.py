@@ -56,26 +56,26 @@ def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------- what is compared
 
 
-def test_a_revision_is_compared_with_the_working_tree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_revision_is_compared_with_the_working_tree(capsys: pytest.CaptureFixture[str]) -> None:
     """Each finding has its columns and both places, worst first; the last line proposes the next version."""
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 1
     assert capsys.readouterr().out == f"{BREAKING}{ADDITIVE}1 breaking, 1 additive; next version: major\n"
 
 
-def test_two_files_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_two_files_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     """OLD and NEW are files; the places say which."""
     Path("old.yaml").write_text(BEFORE, "utf-8")
     assert run(["diff", "old.yaml", "specs/shop.yaml"]) == 1
     assert "old.yaml:32:14: note: was decimal here\n" in capsys.readouterr().out
 
 
-def test_both_sides_may_be_revisions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_both_sides_may_be_revisions(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing changed between a tag and the commit that it names."""
     assert run(["diff", "v1.2:specs/shop.yaml", "HEAD:specs/shop.yaml"]) == 0
     assert capsys.readouterr().out == "No changes.\n"
 
 
-def test_a_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[str]) -> None:
     """Its files are merged, and the places name them; splitting a spec is no change."""
     assert run(["diff", "HEAD:specs", "specs"]) == 1
     assert "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_a_folder_is_one_spec_at_a_revision_too(capsys: pytest.CaptureFixture[st
     assert run(["diff", "HEAD:split"]) == 0
 
 
-def test_a_path_counts_from_the_top_or_from_here(
+def test_command_path_counts_from_the_top_or_from_here(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As for git: from the top of the repository, and with `./` from the working directory."""
@@ -106,14 +106,14 @@ def test_a_path_counts_from_the_top_or_from_here(
         assert f"{old}:32:14: note: was decimal here\n" in out
 
 
-def test_a_file_of_that_very_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_file_of_that_very_name_wins(capsys: pytest.CaptureFixture[str]) -> None:
     """A name with a colon is a file where there is one."""
     Path("HEAD:specs").mkdir()
     Path("HEAD:specs/shop.yaml").write_text(AFTER, "utf-8")
     assert run(["diff", "HEAD:specs/shop.yaml", "specs/shop.yaml"]) == 0
 
 
-def test_a_link_is_followed_at_its_revision() -> None:
+def test_command_link_is_followed_at_its_revision() -> None:
     """What a link leads to counts as it was."""
     os.symlink("specs/shop.yaml", "link.yaml")
     git("add", "link.yaml")
@@ -122,13 +122,13 @@ def test_a_link_is_followed_at_its_revision() -> None:
 
 
 @pytest.mark.parametrize("old", ["HEAD~3:specs/shop.yaml", "HEAD:specs/other.yaml", "no:specs/shop.yaml", "--all:x"])
-def test_no_such_revision_or_path(old: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_no_such_revision_or_path(old: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2 and a text that names what was asked for."""
     assert run(["diff", "--", old, "specs/shop.yaml"]) == 2
     assert f"{old}: error[diff-revision]: no such revision, or path at it: '{old}'\n" in capsys.readouterr().err
 
 
-def test_outside_of_a_repository_git_says_why(
+def test_command_outside_of_a_repository_git_says_why(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Exit code 2 with the words of git."""
@@ -137,7 +137,9 @@ def test_outside_of_a_repository_git_says_why(
     assert capsys.readouterr().err.startswith("restencil: HEAD:shop.yaml: git says: fatal: not a git repository")
 
 
-def test_without_git_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_without_git_it_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2 and the way out."""
     monkeypatch.setenv("PATH", "")
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 2
@@ -145,7 +147,7 @@ def test_without_git_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert capsys.readouterr().err == said
 
 
-def test_an_invalid_spec_is_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_invalid_spec_is_no_response(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2 and the mistakes of both sides, also of what a revision has."""
     Path("specs/shop.yaml").write_text(BEFORE.replace("price: decimal", "price: decimel"), "utf-8")
     git("commit", "-aqm", "broken")
@@ -155,7 +157,7 @@ def test_an_invalid_spec_is_no_answer(capsys: pytest.CaptureFixture[str]) -> Non
     assert "\nspecs/shop.yaml:32:14: error[unknown-type]" in error
 
 
-def test_new_is_needed_beside_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_new_is_needed_next_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     """A file has no other form of itself."""
     assert run(["diff", "specs/shop.yaml"]) == 2
     assert "specs/shop.yaml is not REV:PATH, so NEW is required" in capsys.readouterr().err
@@ -177,7 +179,7 @@ def test_new_is_needed_beside_a_file(capsys: pytest.CaptureFixture[str]) -> None
         ("price: decimal", "documentation", 0),
     ],
 )
-def test_fail_on_says_from_which_class_on(edit: str, fail_on: str, code: int) -> None:
+def test_command_fail_on_says_from_which_class_on(edit: str, fail_on: str, code: int) -> None:
     """Findings at or above the class give exit code 1; on the command line and in the configuration."""
     Path("specs/shop.yaml").write_text(BEFORE.replace("price: decimal", edit), "utf-8")
     assert run(["diff", "HEAD:specs/shop.yaml", "--fail-on", fail_on]) == code
@@ -185,7 +187,7 @@ def test_fail_on_says_from_which_class_on(edit: str, fail_on: str, code: int) ->
     assert run(["diff", "HEAD:specs/shop.yaml"]) == code
 
 
-def test_only_looks_at_some_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_only_looks_at_some_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """What means nothing there is left out, and does not count."""
     Path("specs/shop.yaml").write_text(BEFORE.replace("value: 20", "value: 30"), "utf-8")
     assert run(["diff", "HEAD:specs/shop.yaml", "--fail-on", "risky", "--only", "callers,cache"]) == 0
@@ -204,7 +206,7 @@ def test_only_looks_at_some_columns(capsys: pytest.CaptureFixture[str]) -> None:
         ("note: {type: string?, description: x}", "patch"),
     ],
 )
-def test_the_version_follows_what_callers_see(edit: str, version: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_version_follows_what_callers_see(edit: str, version: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Major for what breaks callers, minor for what is new to them, else patch."""
     Path("specs/shop.yaml").write_text(BEFORE.replace("note: string?", edit), "utf-8")
     run(["diff", "HEAD:specs/shop.yaml", "--only", "wire"])
@@ -214,7 +216,7 @@ def test_the_version_follows_what_callers_see(edit: str, version: str, capsys: p
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     """As `lint` prints it, with node and columns for each, and the version."""
     assert run(["diff", "HEAD:specs/shop.yaml", "--format", "json"]) == 1
     found = document(capsys)
@@ -227,7 +229,7 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert first["related"][0]["file"] == "HEAD:specs/shop.yaml"
 
 
-def test_sarif_has_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_sarif_has_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     """Each result names its rule, whose text says what it is about."""
     assert run(["diff", "HEAD:specs/shop.yaml", "--format", "sarif"]) == 1
     found = document(capsys)["runs"][0]
@@ -239,7 +241,9 @@ def test_sarif_has_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert texts["field-type-changed"] == "A field has another type."
 
 
-def test_github_has_a_command_for_each(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_github_has_a_command_for_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is the default under GitHub Actions; the last line is a notice."""
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 1
@@ -257,7 +261,7 @@ IGNORE = 'ignore = [{rule = "field-type-changed", at = "entities.Item.*", reason
 
 
 @pytest.mark.parametrize("at", ["entities.Item.*", "Item.price", "entities.*", "*"])
-def test_ignored_findings_are_counted(at: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_ignored_findings_are_counted(at: str, capsys: pytest.CaptureFixture[str]) -> None:
     """They do not fail a run and ask for no version; `--verbose` lists them with the reason."""
     configure(IGNORE.replace("entities.Item.*", at))
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 0
@@ -268,7 +272,7 @@ def test_ignored_findings_are_counted(at: str, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == f"{said}1 additive; 1 ignored; next version: minor\n"
 
 
-def test_an_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
     """It does not fail the run."""
     configure(IGNORE.replace("Item", "Itm"))
     assert run(["diff", "HEAD:specs/shop.yaml", "HEAD:specs/shop.yaml"]) == 0
@@ -299,7 +303,7 @@ def test_an_entry_that_fits_nothing_is_a_warning(capsys: pytest.CaptureFixture[s
         ('fail_no = "risky"', "unknown key `fail_no` in [tool.restencil.diff] (known: fail_on, ignore); did you mean"),
     ],
 )
-def test_a_configuration_that_is_not_understood(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_configuration_that_is_not_understood(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2 and a message that names file and key."""
     configure(text)
     assert run(["diff", "HEAD:specs/shop.yaml"]) == 2
@@ -308,7 +312,7 @@ def test_a_configuration_that_is_not_understood(text: str, said: str, capsys: py
     assert said in error
 
 
-def test_the_configuration_has_no_say_in_the_others() -> None:
+def test_command_configuration_has_no_say_in_the_others() -> None:
     """A table of `diff` names no specs, and other commands go on as they were."""
     configure('fail_on = "risky"')
     assert run(["generate", "specs/shop.yaml", "--dry-run"]) == 1
@@ -330,7 +334,7 @@ def test_the_configuration_has_no_say_in_the_others() -> None:
         ("price: decimal", "price: number", ("32:14", "32:14")),
     ],
 )
-def test_a_finding_stands_where_its_value_does(
+def test_command_finding_is_where_its_value_does(
     old: str, new: str, places: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the new spec and in the old one; what is not written in one of them is told of what would hold it."""

@@ -21,7 +21,7 @@ BEFORE_SPEC = spec(BEFORE)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: " ".join(edit.findings[:1]) or "nothing")
-def test_an_edit_gives_exactly_its_findings(edit: Edit) -> None:
+def test_compare_edit_gives_exactly_its_findings(edit: Edit) -> None:
     """Each change is found under its rule, once, at the node where it is written."""
     found = compare(BEFORE_SPEC, spec(edit.of(BEFORE)))
     assert sorted(f"{one.rule} {one.node}" for one in found) == sorted(edit.findings)
@@ -31,7 +31,7 @@ WIDE_SPEC = spec(BEFORE_WIDE)
 
 
 @pytest.mark.parametrize("edit", WIDE, ids=lambda edit: " ".join(edit.findings[:1]))
-def test_an_edit_of_what_came_later_gives_exactly_its_findings(edit: Edit) -> None:
+def test_compare_edit_of_what_came_later_gives_exactly_its_findings(edit: Edit) -> None:
     """So do servers, arguments of the client, schemes, unions and what else the language has besides."""
     found = compare(WIDE_SPEC, spec(edit.of(BEFORE_WIDE)))
     assert sorted(f"{one.rule} {one.node}" for one in found) == sorted(edit.findings)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 
 @settings(max_examples=examples(6, 5))
 @given(specs())
-def test_a_spec_is_no_change_of_itself(data: dict[str, Any]) -> None:
+def test_laws_spec_is_no_change_of_itself(data: dict[str, Any]) -> None:
     """Whatever a spec holds, nothing is found between it and itself."""
     spec, again = loaded(data), loaded(data)
     if spec is not None and again is not None:
@@ -33,7 +33,7 @@ def test_a_spec_is_no_change_of_itself(data: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "specs").glob("*.yaml")), ids=lambda path: path.stem)
-def test_none_of_our_specs_is_a_change_of_itself(path: Path) -> None:
+def test_laws_none_of_our_specs_is_a_change_of_itself(path: Path) -> None:
     """The specs of the examples, which use every word of the language."""
     first, second = load_spec(path).declaration, load_spec(path).declaration
     assert first is not None
@@ -43,7 +43,7 @@ def test_none_of_our_specs_is_a_change_of_itself(path: Path) -> None:
 
 @settings(max_examples=examples(3, 5))
 @given(specs(), specs())
-def test_any_two_specs_can_be_compared(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_laws_any_two_specs_can_be_compared(one: dict[str, Any], other: dict[str, Any]) -> None:
     """Never an error, and the same findings every time, each once."""
     old, new = loaded(one), loaded(other)
     if old is not None and new is not None:
@@ -53,7 +53,7 @@ def test_any_two_specs_can_be_compared(one: dict[str, Any], other: dict[str, Any
         assert all(finding.rule in RULES for finding in found)
 
 
-def test_each_rule_has_an_edit() -> None:
+def test_laws_each_rule_has_an_edit() -> None:
     """The edits are at least 120, and each rule is reported of one of them: a rule that nothing can emit goes."""
     assert len(EDITS) + len(WIDE) >= 120
     reported = {finding.partition(" ")[0] for edit in (*EDITS, *WIDE) for finding in edit.findings}
@@ -198,7 +198,7 @@ TABLES: Mapping[type, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("table", TABLES.items(), ids=lambda table: table[0].__name__)
-def test_diff_table_has_a_row_for_each_attribute_of_its_class(table: tuple[type, Mapping[str, Any]]) -> None:
+def test_laws_diff_table_has_a_row_for_each_attribute_of_its_class(table: tuple[type, Mapping[str, Any]]) -> None:
     """Whoever adds an attribute to a class decides what its change means: a rule, a function, or a reason for none."""
     of, rows = table
     attributes = {field.name for field in dataclasses.fields(of) if field.init and field.compare}
@@ -298,7 +298,7 @@ MOST = 25
 _HINTS: dict[type, dict[str, Any]] = {}
 
 
-def test_diff_sees_each_attribute_at_each_position() -> None:
+def test_laws_diff_sees_each_attribute_at_each_position() -> None:
     """A change of any attribute is found wherever the attribute is, or `UNSEEN` has the reason why it need not be.
 
     A position is the way from the spec to a part: `entities.all_fields` is one, `resources.endpoints.search_params` is
@@ -325,7 +325,7 @@ def test_diff_sees_each_attribute_at_each_position() -> None:
     assert sorted(" at ".join(reversed(known)) for known in tries.keys() - seen) == []
 
 
-def test_page_size_parameter_is_compared_by_its_name_alone() -> None:
+def test_laws_page_size_parameter_is_compared_by_its_name_alone() -> None:
     """No change is reported whose texts are the same on both sides."""
     old = load_text(BEFORE_PAGES).declaration
     new = load_text(

@@ -55,7 +55,7 @@ def again(made: Any) -> Spec | None:
     ("path", "version"),
     [pytest.param(path, version, id=f"{path.stem}-{version}") for path in SPECS for version in VERSIONS],
 )
-def test_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: Version) -> None:
+def test_openapi_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: Version) -> None:
     """In both versions, with `x-restencil` and without; what is read back has the digest of the spec."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -71,7 +71,7 @@ def test_every_spec_gives_a_valid_document_and_comes_back(path: Path, version: V
 
 
 @pytest.mark.parametrize("path", IMPORTED, ids=lambda path: path.stem)
-def test_every_imported_spec_gives_a_valid_document_and_comes_back(path: Path) -> None:
+def test_openapi_every_imported_spec_gives_a_valid_document_and_comes_back(path: Path) -> None:
     """What an import wrote is exported like any other spec."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -84,7 +84,7 @@ def test_every_imported_spec_gives_a_valid_document_and_comes_back(path: Path) -
 
 @settings(max_examples=examples(1))
 @given(specs())
-def test_specs_at_random_give_valid_documents_and_come_back(data: Any) -> None:
+def test_openapi_specs_at_random_give_valid_documents_and_come_back(data: Any) -> None:
     """Whatever a spec says, its document is valid, and the spec is in it."""
     text = yaml_text(data)
     spec = load_text(text).declaration
@@ -142,7 +142,7 @@ resources:
 """
 
 
-def test_an_endpoint_is_an_operation() -> None:
+def test_openapi_endpoint_is_an_operation() -> None:
     """With its names, parameters by place and name, and what two members of one request have together."""
     paths = document(SHOP)["paths"]
     listed = paths["/items"]["get"]
@@ -169,13 +169,13 @@ def test_an_endpoint_is_an_operation() -> None:
     assert paths["/kinds"]["get"]["operationId"] == "items_by_kind_without_kind"
 
 
-def test_members_of_one_request_are_told_beside_it() -> None:
+def test_openapi_members_of_one_request_are_reported_next_to_it() -> None:
     """The operation is that of `create`; the others stand under `x-restencil`."""
     made = document(SHOP, plain=False)
     assert made["paths"]["/items"]["post"]["x-restencil"]["members"] == ["items.create", "items.push", "items.unshift"]
 
 
-def test_types_are_schemas() -> None:
+def test_openapi_types_are_schemas() -> None:
     """Entities and their bodies, what may be null, nested entities in bodies, envelopes of answers."""
     made = document(SHOP)
     schemas = made["components"]["schemas"]
@@ -201,7 +201,7 @@ def test_types_are_schemas() -> None:
     assert old["Item"]["properties"]["state"] == {"allOf": [{"$ref": "#/components/schemas/State"}], "nullable": True}
 
 
-def test_auth_servers_errors_and_arguments_of_the_client_have_their_places() -> None:
+def test_openapi_auth_servers_errors_and_arguments_of_the_client_have_their_places() -> None:
     """Security schemes and requirements, servers, answers by status, and parameters that are referred to."""
     made = document(SHOP)
     assert made["info"] == {"title": "Shop", "version": "1.2.0", "description": "What we sell."}
@@ -221,7 +221,9 @@ def test_auth_servers_errors_and_arguments_of_the_client_have_their_places() -> 
     assert made["components"]["parameters"]["api_version"]["schema"]["default"] == "2024-06"
 
 
-def test_no_secret_and_no_path_of_the_machine_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_openapi_no_secret_and_no_path_of_the_machine_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Names of variables may stand there, their values do not."""
     for name in ("SHOP_TOKEN", "SHOP_KEY", "SHOP_ID", "SHOP_SECRET", "SHOP_TENANT"):
         monkeypatch.setenv(name, "canary")
@@ -233,7 +235,7 @@ def test_no_secret_and_no_path_of_the_machine_is_told(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", ["openapi.json", "openapi.yaml"])
-def test_the_command_writes_a_document_that_is_imported_as_the_spec(name: str, tmp_path: Path) -> None:
+def test_openapi_command_writes_a_document_that_is_imported_as_the_spec(name: str, tmp_path: Path) -> None:
     """`restencil export openapi` and `restencil import` are the way there and back, a folder's spec too."""
     folder = tmp_path / "shop"
     folder.mkdir()
@@ -251,7 +253,7 @@ def test_the_command_writes_a_document_that_is_imported_as_the_spec(name: str, t
     assert found.digest == declared(SHOP).digest
 
 
-def test_an_export_that_was_broken_by_hand_is_read_as_any_document(tmp_path: Path) -> None:
+def test_openapi_export_that_was_broken_by_hand_is_read_as_any_document(tmp_path: Path) -> None:
     """What `x-restencil` says must be a spec; else that is said, and the rest of the document counts."""
     made = document(SHOP, plain=False)
     made["x-restencil"]["package"] = 7
@@ -281,7 +283,7 @@ def asked(app: Any, path: str) -> httpx.Response:
     return asyncio.run(send())
 
 
-def test_the_mock_serves_its_documents_and_a_page() -> None:
+def test_openapi_mock_serves_its_documents_and_a_page() -> None:
     """Without a credential; the servers are its own address, and the page needs nothing from elsewhere."""
     app = create_app(declared(SHOP), auth_server=True)
     for path, version in (("/openapi.json", "3.1.1"), ("/openapi-3.0.json", "3.0.4")):
@@ -310,7 +312,7 @@ def test_the_mock_serves_its_documents_and_a_page() -> None:
     assert asked(app, "/docs/../app.py").status_code == 404
 
 
-def test_the_paths_of_the_api_come_first() -> None:
+def test_openapi_paths_of_the_api_come_first() -> None:
     """Where it has such a path itself, its own endpoint answers, and the documents stand under `/_restencil/`."""
     pages = "{path: '/:id', schema: {entity: Page, fields: {id: string}}}"
     text = f"restencil: 1\npackage: wiki\nresources: {{pages: {pages}}}\n"
@@ -320,14 +322,14 @@ def test_the_paths_of_the_api_come_first() -> None:
     assert asked(app, "/_restencil/openapi.json").json()["info"]["title"] == "wiki"
 
 
-def test_each_of_several_apis_has_documents_of_its_own() -> None:
+def test_openapi_each_of_several_apis_has_documents_of_its_own() -> None:
     """Below the name of its package."""
     app = create_app(declared(SHOP), declared("restencil: 1\npackage: other\n"))
     assert asked(app, "/shop/openapi.json").json()["servers"] == [{"url": "http://mock.test:81/shop"}]
     assert asked(app, "/other/docs").status_code == 200
 
 
-def test_reading_back_counts_every_operation(tmp_path: Path) -> None:
+def test_openapi_reading_back_counts_every_operation(tmp_path: Path) -> None:
     """What hangs on a list of one's own, and paths that leave out a parameter, are operations of the spec as well."""
     text = """
 restencil: 1

@@ -41,23 +41,23 @@ def of_resource(keys: str, head: str = HEAD, entities: str = ITEM) -> list[tuple
     return advice(text + textwrap.indent(textwrap.dedent(keys), "    "), head)
 
 
-def test_registry_every_code_of_advice_has_a_check() -> None:
+def test_lint_registry_every_code_of_advice_has_a_check() -> None:
     """The registry names a check for each code of advice; those of hand-written code need its import."""
     of_hooks = {"hook-missing", "hook-kind", "hook-arity"}
     assert {check.code for check in CHECKS} == set(ADVICE) - of_hooks
 
 
-def test_the_example_of_the_project_is_as_advised() -> None:
+def test_lint_example_of_the_project_is_as_advised() -> None:
     """Nothing is to be said about specs/blog.yaml."""
     assert lint(load_spec(ROOT / "specs" / "blog.yaml")) == ()
 
 
-def test_a_spec_with_mistakes_gets_no_advice() -> None:
+def test_lint_spec_with_mistakes_gets_no_advice() -> None:
     """The mistakes come first."""
     assert lint(load_text("restencil: 1\n")) == ()
 
 
-def test_advice_is_a_warning_with_a_place_and_a_known_code() -> None:
+def test_lint_advice_is_a_warning_with_a_place_and_a_known_code() -> None:
     """It keeps nothing from being generated."""
     (problem,) = lint(loaded("enums: {Lost: [a]}\n"))
     assert (problem.severity, problem.place.line, problem.code in ADVICE) == ("warning", 3, True)
@@ -75,19 +75,19 @@ def test_advice_is_a_warning_with_a_place_and_a_known_code() -> None:
         ),
     ],
 )
-def test_what_nothing_uses_is_left_over(text: str, expected: list[tuple[str, str]]) -> None:
+def test_lint_what_nothing_uses_is_left_over(text: str, expected: list[tuple[str, str]]) -> None:
     """An enum, object or entity that no type names."""
     assert advice(text) == expected
 
 
-def test_a_package_should_not_hide_the_standard_library() -> None:
+def test_lint_package_should_not_hide_the_standard_library() -> None:
     """`import calendar` would then find the wrong one."""
     assert advice("", "restencil: 1\npackage: calendar\n") == [
         ("stdlib-package", "the package 'calendar' hides the module of Python's standard library")
     ]
 
 
-def test_a_secret_should_travel_encrypted() -> None:
+def test_lint_secret_should_travel_encrypted() -> None:
     """Plain http is for loopback."""
     assert advice("auth: {bearer: true}\nurl_prefix: http://shop.example\n") == [
         ("plain-http", "the secret of the spec travels in the clear: http://shop.example")
@@ -99,7 +99,7 @@ def test_a_secret_should_travel_encrypted() -> None:
     assert advice("url_prefix: http://shop.example\n") == []
 
 
-def test_a_url_that_is_not_encrypted_is_marked_where_it_stands() -> None:
+def test_lint_url_that_is_not_encrypted_is_marked_where_it_stands() -> None:
     """The spec's and a resource's own, each at the line that is to be changed."""
     text = "auth: {bearer: true}\nurl_prefix: http://shop.example\n" + ITEM + "resources:\n"
     text += "  items:\n    path: /items/:id\n    schema: Item\n    url_prefix: http://items.example\n"
@@ -110,7 +110,7 @@ def test_a_url_that_is_not_encrypted_is_marked_where_it_stands() -> None:
     ]
 
 
-def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
+def test_lint_prefix_and_a_path_should_have_a_slash_between_them() -> None:
     """Else they are one word in the URL; told once for a resource, and for each endpoint with a path of its own."""
     resources = "resources: {items: {path: items/:id, schema: Item, endpoints: {hot: {path: hot, schema: [Item]}}}}\n"
     assert advice("url_prefix: https://shop.example/api\n" + ITEM + resources) == [
@@ -127,14 +127,14 @@ def test_a_prefix_and_a_path_should_have_a_slash_between_them() -> None:
     assert advice(ITEM + resources) == []
 
 
-def test_a_header_should_not_look_like_a_secret() -> None:
+def test_lint_header_should_not_look_like_a_secret() -> None:
     """Names such as X-Api-Key belong to `auth`."""
     assert advice("headers: {X-Api-Key: abc, X-Part: shop}\n") == [
         ("secret-looking", "the header 'X-Api-Key' of the spec looks like a secret, which is never written in a spec")
     ]
 
 
-def test_entities_that_share_a_table_should_extend_one_another() -> None:
+def test_lint_entities_that_share_a_table_should_extend_one_another() -> None:
     """Else their records are merged by accident."""
     text = """
         entities:
@@ -146,7 +146,7 @@ def test_entities_that_share_a_table_should_extend_one_another() -> None:
     ]
 
 
-def test_a_nested_collection_should_say_whose_it_is() -> None:
+def test_lint_nested_collection_should_say_whose_it_is() -> None:
     """Without `nest` all lists of one response are one."""
     entities = "entities:\n  Item: {fields: {id: integer, parts: {collection: [Item]}}}\n"
     assert of_resource("", entities=entities) == [
@@ -157,7 +157,7 @@ def test_a_nested_collection_should_say_whose_it_is() -> None:
     ]
 
 
-def test_what_others_need_should_be_fetched_alone() -> None:
+def test_lint_what_others_need_should_be_fetched_alone() -> None:
     """An invalid required relation makes its holder unusable, so something must bring it back."""
     entities = "entities:\n  Item: {fields: {id: integer, maker: Maker}}\n  Maker: {fields: {id: integer}}\n"
     assert of_resource("", entities=entities) == [
@@ -171,7 +171,7 @@ def test_what_others_need_should_be_fetched_alone() -> None:
     assert of_resource("", entities=entities.replace("maker: Maker", "maker: Maker?")) == []
 
 
-def test_an_entity_in_an_object_is_a_copy() -> None:
+def test_lint_entity_in_an_object_is_a_copy() -> None:
     """It is decoded and no more; what only bodies hold is no copy of anything."""
     entities = "objects: {Line: {maker: Maker?, n: integer}}\nentities:\n  Maker: {fields: {id: integer}}\n"
     told = [
@@ -194,7 +194,7 @@ def test_an_entity_in_an_object_is_a_copy() -> None:
     assert of_resource(in_place, entities=plain.replace("objects: {Line: {maker: Maker?, n: integer}}\n", "")) == []
 
 
-def test_every_entity_of_a_union_should_have_its_discriminator() -> None:
+def test_lint_every_entity_of_a_union_should_have_its_discriminator() -> None:
     """One that has not is known by its place alone."""
     text = """
         entities:
@@ -223,17 +223,17 @@ def test_every_entity_of_a_union_should_have_its_discriminator() -> None:
         ),
     ],
 )
-def test_what_is_written_should_have_an_effect(keys: str, message: str) -> None:
+def test_lint_what_is_written_should_have_an_effect(keys: str, message: str) -> None:
     """An option at an endpoint that cannot use it is a misunderstanding."""
     assert of_resource(keys) == [("no-effect", message)]
 
 
-def test_an_inherited_option_is_no_misunderstanding() -> None:
+def test_lint_inherited_option_is_no_misunderstanding() -> None:
     """The resource's polling reaches its mutations, where it simply does nothing."""
     assert of_resource("options: {poll_frequency: 1m}") == []
 
 
-def test_key_not_in_path_ambiguous_path_names_the_field() -> None:
+def test_lint_key_not_in_path_ambiguous_path_names_the_field() -> None:
     """An outer parameter with the key's name is never the key of what the path leads to."""
     text = """
         entities: {Export: {fields: {id: integer, title: string}}}
@@ -264,7 +264,7 @@ def test_key_not_in_path_ambiguous_path_names_the_field() -> None:
         ("/items/by-name/:name", "params: {name: {field: name}}", False),
     ],
 )
-def test_key_not_in_path_last_parameter_counts(path: str, keys: str, found: bool) -> None:
+def test_lint_key_not_in_path_last_parameter_counts(path: str, keys: str, found: bool) -> None:
     """It is the key, or `field` says which field it is; a path that ends otherwise says nothing about records."""
     text = f"""
         entities: {{Item: {{fields: {{id: integer, name: string}}}}}}
@@ -278,7 +278,7 @@ def test_key_not_in_path_last_parameter_counts(path: str, keys: str, found: bool
     assert [code for code, _ in advice(text)] == ["key-not-in-path"] * found
 
 
-def test_key_not_in_path_compound_key() -> None:
+def test_lint_key_not_in_path_compound_key() -> None:
     """The last parameter is a part of the key; what the others are not is another matter."""
     text = """
         entities: {Line: {pk: [order, number], fields: {order: integer, number: integer}}}
@@ -309,7 +309,7 @@ def test_key_not_in_path_compound_key() -> None:
         ("login: {type: string, field: owner}", False),
     ],
 )
-def test_body_member_misfit_compares_json_kinds(member: str, fits: bool) -> None:
+def test_lint_body_member_misfit_compares_json_kinds(member: str, fits: bool) -> None:
     """A member is compared with the field of its name; a reference may be sent as its key."""
     text = f"""
         enums: {{State: [open, closed]}}
@@ -329,7 +329,7 @@ def test_body_member_misfit_compares_json_kinds(member: str, fits: bool) -> None
     assert [code for code, _ in found] == ([] if fits else ["body-member-misfit"])
 
 
-def test_body_member_misfit_names_member_and_field() -> None:
+def test_lint_body_member_misfit_names_member_and_field() -> None:
     """The message says what does not fit and what follows."""
     text = """
         entities: {Item: {fields: {id: integer, tags: [integer]}}}
@@ -343,7 +343,7 @@ def test_body_member_misfit_names_member_and_field() -> None:
     assert advice(text % "false") == []
 
 
-def test_a_whole_list_should_not_be_polled_often() -> None:
+def test_lint_whole_list_should_not_be_polled_often() -> None:
     """Pages are for that."""
     assert of_resource("endpoints: {get_list: {options: {poll_frequency: 5s}}}") == [
         (
@@ -355,7 +355,7 @@ def test_a_whole_list_should_not_be_polled_often() -> None:
     assert of_resource("endpoints: {get_list: {options: {poll_frequency: 5m}}}") == []
 
 
-def test_where_there_are_pages_the_next_one_should_be_found() -> None:
+def test_lint_where_there_are_pages_the_next_one_should_be_found() -> None:
     """`page`, `offset` and `skip` explain themselves; other fields need `pagination`."""
     assert of_resource("pagination_field: cursor") == [
         ("no-iterate", "'get_list' of resource 'items' has pages, but nothing says how 'iterate()' finds the next one")
@@ -364,7 +364,7 @@ def test_where_there_are_pages_the_next_one_should_be_found() -> None:
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
-def test_start_has_an_effect_where_pages_are_counted(style: PageStyle) -> None:
+def test_lint_start_has_an_effect_where_pages_are_counted(style: PageStyle) -> None:
     """`start` is the first number; styles that send none have no use for it."""
     following = ", next: next" if style.needs_next else ""
     keys = f"pagination_field: p\npagination: {{style: {style.name}, start: 0{following}}}\n"
@@ -374,7 +374,7 @@ def test_start_has_an_effect_where_pages_are_counted(style: PageStyle) -> None:
     assert found == ([] if style.is_counted else ["no-effect"])
 
 
-def test_a_search_parameter_should_have_a_text() -> None:
+def test_lint_search_parameter_should_have_a_string() -> None:
     """A mapping has none, unless an endpoint class encodes it."""
     keys = "search_params: {where: {values: string}}\nmembers: [get_list]\n"
     assert of_resource(keys) == [
@@ -383,7 +383,7 @@ def test_a_search_parameter_should_have_a_text() -> None:
     assert of_resource(keys + "endpoint: python:m:Base\n") == []
 
 
-def test_a_post_is_not_sent_again() -> None:
+def test_lint_post_is_not_sent_again() -> None:
     """Retries of one endpoint that may not be repeated say nothing; those of a whole resource speak of its reads."""
     assert of_resource("endpoints: {create: {options: {retries: 2}}, partial_update: {options: {retries: 1}}}") == [
         (
@@ -403,7 +403,7 @@ def test_a_post_is_not_sent_again() -> None:
     assert of_resource("endpoints: {create: {options: {retries: 0}}, update: {options: {retries: 2}}}") == []
 
 
-def test_a_search_parameter_should_be_none_of_the_path() -> None:
+def test_lint_search_parameter_should_be_none_of_the_path() -> None:
     """That of a resource which its list's path has as well is never sent."""
     text = (
         "resources:\n  items:\n    path: /shops/:shop_id/items/:id\n    search_params: {shop_id: integer?}\n"
@@ -418,7 +418,7 @@ def test_a_search_parameter_should_be_none_of_the_path() -> None:
     ]
 
 
-def test_a_search_parameter_of_a_list_should_name_a_field() -> None:
+def test_lint_search_parameter_of_a_list_should_name_a_field() -> None:
     """By its own name or that on the wire; pages, their size and what filters nothing are no fields."""
     assert of_resource("search_params: {title: string?, heading: string?, by: {type: string?, wire: order_by}}") == [
         (
@@ -434,7 +434,7 @@ def test_a_search_parameter_of_a_list_should_name_a_field() -> None:
     assert of_resource(keys + pages + "collection: {non_filter_arguments: [sort]}\n") == []
 
 
-def test_what_is_deprecated_should_not_be_used() -> None:
+def test_lint_what_is_deprecated_should_not_be_used() -> None:
     """By entities, resources and endpoints that are not deprecated themselves."""
     text = """
         entities:
@@ -482,7 +482,7 @@ def test_what_is_deprecated_should_not_be_used() -> None:
         ("push: {body: {titel: x}}", ["body.titel: entity 'Item' has no field 'titel'"]),
     ],
 )
-def test_an_example_should_fit(examples: str, messages: list[str]) -> None:
+def test_lint_example_should_fit(examples: str, messages: list[str]) -> None:
     """Parameters, body and response, under Python or wire names, each part at its place."""
     told = "collection: {non_filter_arguments: [sort_key]}\n"
     keys = f"search_params: {{sort_key: string?}}\n{told}examples: {{{examples}}}\n"
@@ -491,7 +491,7 @@ def test_an_example_should_fit(examples: str, messages: list[str]) -> None:
     assert [message.partition("does not fit: ")[2] for _, message in found] == messages
 
 
-def test_a_misfit_is_marked_where_it_stands() -> None:
+def test_lint_misfit_is_marked_where_it_stands() -> None:
     """The key of an unknown field, the value of another type."""
     text = ITEM + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n    examples:\n"
     text += "      get: {response: {id: 1, titel: x, title: 2}}\n"
@@ -519,7 +519,7 @@ def spec_with(text: str) -> d.Spec:
         ("rfc2822", "5", "a date such as 'Fri, 31 Jan 2020 12:00:00 GMT', or a date with a time such as "),
     ],
 )
-def test_examples_datetime_with_format_takes_both_forms(format: str, value: str, expected: str) -> None:
+def test_lint_examples_datetime_with_format_takes_both_forms(format: str, value: str, expected: str) -> None:
     """An example may have what the API sends, or RFC 3339 string."""
     item = f"entities:\n  Item:\n    fields: {{id: integer, at: {{type: datetime, format: {format}}}}}\n"
     found = of_resource(f"examples: {{get: {{response: {{id: 1, at: {value}}}}}}}\n", entities=item)
@@ -528,7 +528,7 @@ def test_examples_datetime_with_format_takes_both_forms(format: str, value: str,
     assert all(f"at: {expected}" in text for text in texts)
 
 
-def test_an_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
+def test_lint_unknown_value_of_an_enum_is_no_misfit_in_an_example() -> None:
     """Enums are open: a server may know more values."""
     spec = spec_with("enums: {Status: [a]}\n" + ITEM)
     assert list(validation_errors(spec, d.EnumRef("Status"), "zz", "example")) == []
@@ -596,7 +596,7 @@ def hooks(tmp_path: Path, keys: str, code: str = HOOKS) -> list[Problem]:
         "options: {error_policy: 'python:shop_hooks:one'}\n",
     ],
 )
-def test_hand_written_code_that_fits_is_fine(tmp_path: Path, keys: str) -> None:
+def test_lint_hand_written_code_that_fits_is_fine(tmp_path: Path, keys: str) -> None:
     """Classes of the right kind, functions that take what they are called with."""
     assert hooks(tmp_path, keys) == []
 
@@ -650,14 +650,16 @@ def test_hand_written_code_that_fits_is_fine(tmp_path: Path, keys: str) -> None:
         ),
     ],
 )
-def test_hand_written_code_that_does_not_fit_is_told(tmp_path: Path, keys: str, code: str, message: str) -> None:
+def test_lint_hand_written_code_that_does_not_fit_is_reported(
+    tmp_path: Path, keys: str, code: str, message: str
+) -> None:
     """What is missing, what is something else, what takes another number of arguments."""
     (problem,) = hooks(tmp_path, keys)
     assert (problem.code, problem.message) == (code, message)
     assert problem.place.line > 0
 
 
-def test_what_many_name_and_is_missing_is_told_once(tmp_path: Path) -> None:
+def test_lint_what_many_name_and_is_missing_is_reported_once(tmp_path: Path) -> None:
     """A module that cannot be imported is one thing to do, with every place that names something of it."""
     keys = (
         "endpoint: python:no_such_module:Base\nendpoints:\n"
@@ -674,7 +676,7 @@ def test_what_many_name_and_is_missing_is_told_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("two", "hook-arity"), ("nothing", "hook-missing")])
-def test_what_fails_alike_in_one_endpoint_is_shown_at_each_place(tmp_path: Path, name: str, code: str) -> None:
+def test_lint_what_fails_alike_in_one_endpoint_is_shown_at_each_place(tmp_path: Path, name: str, code: str) -> None:
     """Two references that serve for the same and name the same function are two lines to correct."""
     union = f"{{union: {{x: Item}}, attribute: 'python:shop_hooks:{name}'}}"
     found = hooks(tmp_path, f"endpoints:\n  a:\n    path: /a\n    schema:\n      b: {union}\n      c: {union}\n")
@@ -683,18 +685,18 @@ def test_what_fails_alike_in_one_endpoint_is_shown_at_each_place(tmp_path: Path,
     assert [place.line for place in places] == [14, 15]
 
 
-def test_code_that_ends_the_interpreter_is_told(tmp_path: Path) -> None:
+def test_lint_code_that_ends_the_interpreter_is_reported(tmp_path: Path) -> None:
     """Importing hand-written code can end its own process only."""
     (problem,) = hooks(tmp_path, "endpoint: python:shop_hooks:Base\n", "import os\nos._exit(0)\n")
     assert problem.message == "'endpoint' of resource 'items': its import ended the interpreter"
 
 
-def test_a_reference_is_judged_once(tmp_path: Path) -> None:
+def test_lint_reference_is_judged_once(tmp_path: Path) -> None:
     """What many endpoints inherit is one problem at one place."""
     assert len(hooks(tmp_path, "options: {error_policy: 'python:shop_hooks:two'}\n")) == 1
 
 
-def test_code_is_imported_on_request_only(tmp_path: Path) -> None:
+def test_lint_code_is_imported_on_request_only(tmp_path: Path) -> None:
     """Nothing of it enters this process, and nothing at all is imported if that is not wanted."""
     before = sys.modules.get("shop_hooks")
     hooks(tmp_path, "endpoint: python:shop_hooks:Base\n")
@@ -703,7 +705,7 @@ def test_code_is_imported_on_request_only(tmp_path: Path) -> None:
     assert lint(loaded(text), import_hooks=False) == ()
 
 
-def test_an_endpoint_called_create_is_one_of_its_own() -> None:
+def test_lint_endpoint_called_create_is_one_of_its_own() -> None:
     """Without a list, or in a group, `create` inherits from its resource, and lint has nothing to look up."""
     found = load_text(
         "restencil: 1\npackage: shop\nurl_prefix: https://shop.example\nresources:\n"
@@ -739,20 +741,22 @@ resources:
         ("{one_of: [A, B], attribute: a}", []),
     ],
 )
-def test_types_of_a_union_that_cannot_be_told_apart_are_advised_against(union: str, expected: list[str]) -> None:
+def test_lint_types_of_a_union_that_cannot_be_distinguished_are_advised_against(
+    union: str, expected: list[str]
+) -> None:
     """Two lists, and an object each of whose values is taken for one that is written before it."""
     found = [message for code, message in advice(UNIONS.replace("ONE", union)) if code == "union-order"]
     tail = "of a union cannot be distinguished: the first one written is taken"
     assert found == [f"{pair} {tail}" for pair in expected]
 
 
-def test_a_type_of_a_union_has_the_field_that_tells_it_apart() -> None:
+def test_lint_type_of_a_union_has_the_field_that_reports_it_apart() -> None:
     """As the entities of the form `union` have."""
     found = [message for _, message in advice(UNIONS.replace("ONE", "{one_of: [C, A], attribute: kind}"))]
     assert "object 'A' of a union lacks 'kind', which distinguishes it" in found
 
 
-def test_an_answer_whose_path_lacks_what_a_field_comes_from_is_advised_against() -> None:
+def test_lint_response_whose_path_misses_what_a_field_comes_from_is_advised_against() -> None:
     """Once for each path, however many members it has."""
     found = advice("""
         entities:
@@ -772,7 +776,7 @@ def test_an_answer_whose_path_lacks_what_a_field_comes_from_is_advised_against()
     ]
 
 
-def test_a_path_that_names_the_pk_by_other_words_finds_what_is_deleted() -> None:
+def test_lint_path_that_names_the_pk_by_other_words_finds_what_is_deleted() -> None:
     """`field` of a parameter and `param` of a field say which field a parameter is."""
     found = advice("""
         objects: {Meta: {name: string}}
@@ -811,7 +815,7 @@ def test_a_path_that_names_the_pk_by_other_words_finds_what_is_deleted() -> None
         ("tenant: {type: string, partition: false}", []),
     ],
 )
-def test_headers_that_are_arguments_are_looked_at(param: str, expected: list[tuple[str, str]]) -> None:
+def test_lint_headers_that_are_arguments_are_looked_at(param: str, expected: list[tuple[str, str]]) -> None:
     """Those that look like secrets, that no two calls have in common, and that have a store of their own unasked."""
     found = of_resource(f"header_params: {{{param}}}\n")
     assert [
@@ -819,7 +823,7 @@ def test_headers_that_are_arguments_are_looked_at(param: str, expected: list[tup
     ] == expected
 
 
-def test_a_styled_search_parameter_has_a_text() -> None:
+def test_lint_styled_search_parameter_has_a_string() -> None:
     """An object with a style can be sent; without one it has no text."""
     entities = "objects: {Range: {a: integer}}\n" + ITEM
     keys = "search_params: {range: {type: Range, optional: true%s}}\ncollection: {non_filter_arguments: [range]}\n"
@@ -827,7 +831,7 @@ def test_a_styled_search_parameter_has_a_text() -> None:
     assert of_resource(keys % ", style: deep", entities=entities) == []
 
 
-def test_what_a_storage_leaves_out_by_its_name_is_named() -> None:
+def test_lint_what_a_storage_leaves_out_by_its_name_is_named() -> None:
     """Fields of entities and objects, keys too; not where the spec says `persist`, and not of bodies."""
     text = """
         auth: {query: app_id}
@@ -867,7 +871,7 @@ def test_what_a_storage_leaves_out_by_its_name_is_named() -> None:
         ("endpoints: {one: {path: /token, schema: any}, two: {path: /token, method: POST, schema: any}}", ["one"]),
     ],
 )
-def test_endpoints_that_seem_to_answer_with_credentials_are_named(keys: str, told: list[str]) -> None:
+def test_lint_endpoints_that_seem_to_answer_with_credentials_are_named(keys: str, told: list[str]) -> None:
     """By the words of their path or name; once for a path, and not where the spec says `persist`."""
     text = "resources:\n  things:\n    " + keys + "\n"
     found = [message.split("'")[1] for code, message in advice(text) if code == "stored-credential"]

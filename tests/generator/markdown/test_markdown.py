@@ -85,13 +85,13 @@ def page(text: str = SHOP) -> str:
         '### Status\n\nOne of `"open"`, `"sent"`; other values are kept.\n',
     ],
 )
-def test_reference_page_has_each_part(part: str) -> None:
+def test_markdown_reference_page_has_each_part(part: str) -> None:
     """Client, resources, calls with arguments and types, errors, examples, and types are on the page."""
     assert part in page()
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_reference_of_every_spec_has_each_call_and_type(path: Path) -> None:
+def test_markdown_reference_of_every_spec_has_each_call_and_type(path: Path) -> None:
     """All endpoints, entities, objects and enums have a heading, in one page or in several."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -106,7 +106,7 @@ def test_reference_of_every_spec_has_each_call_and_type(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_reference_links_lead_to_its_pages(path: Path) -> None:
+def test_markdown_reference_links_lead_to_its_pages(path: Path) -> None:
     """The first of several pages leads to all others."""
     spec = load_spec(path).declaration
     assert spec is not None
@@ -139,7 +139,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_escape_leaves_no_markup(text: str) -> None:
+def test_markdown_escape_leaves_no_markup(text: str) -> None:
     """No text of a spec begins a heading, list, quote, table, directive, role, formula, link or HTML."""
     for made in (escape(text), "- x " + inline(text)):
         for line in made.removeprefix("- x ").split("\n"):
@@ -152,18 +152,18 @@ def test_escape_leaves_no_markup(text: str) -> None:
     ("text", "made"),
     [("a", "`a`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), ("a\nb", "`a b`"), ("<b>", "`<b>`")],
 )
-def test_code_span_holds_any_text(text: str, made: str) -> None:
+def test_markdown_code_span_holds_any_text(text: str, made: str) -> None:
     """Its fence is longer than any in the text."""
     assert code(text) == made
 
 
-def test_code_block_holds_fences() -> None:
+def test_markdown_code_block_holds_fences() -> None:
     """A block with a fence in it has a longer one."""
     assert block("x = '''\n```\n'''") == "````python\nx = '''\n```\n'''\n````"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_reference_of_hostile_texts_has_the_same_outline(text: str) -> None:
+def test_markdown_reference_of_hostile_strings_has_the_same_outline(text: str) -> None:
     """Titles, descriptions and reasons change no heading but their own, and leave no tag."""
     quoted = json.dumps(text)
     made = page(
@@ -179,7 +179,7 @@ def test_reference_of_hostile_texts_has_the_same_outline(text: str) -> None:
 # ----------------------------------------------------------------------------------------------------------- templates
 
 
-def test_reference_template_of_the_user_replaces_one(tmp_path: Path) -> None:
+def test_markdown_reference_template_of_the_user_replaces_one(tmp_path: Path) -> None:
     """A template of the same name replaces the built-in one, and may extend it."""
     (tmp_path / "reference.md.jinja").write_text(
         '{# restencil-context: 3 #}\n{% extends "builtin/reference.md.jinja" %}\n'
@@ -190,7 +190,7 @@ def test_reference_template_of_the_user_replaces_one(tmp_path: Path) -> None:
     assert "### orders.get\n" in made
 
 
-def test_reference_template_error_shows_its_line(tmp_path: Path) -> None:
+def test_markdown_reference_template_error_shows_its_line(tmp_path: Path) -> None:
     """A name that does not exist is reported with file and line."""
     (tmp_path / "reference_errors.md.jinja").write_text("{# restencil-context: 3 #}\n{{ referense.title }}\n")
     with pytest.raises(Failure, match=r"reference_errors\.md\.jinja:2: 'referense' is undefined"):

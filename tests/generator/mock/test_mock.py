@@ -126,7 +126,7 @@ entities:
 """
 
 
-def test_an_example_goes_out_under_wire_names() -> None:
+def test_mock_example_goes_out_under_wire_names() -> None:
     """At every depth; unknown members and misfits stay as they are."""
     spec = parsed(NAMES)
     union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "the_kind", "theKind")
@@ -145,7 +145,7 @@ def test_an_example_goes_out_under_wire_names() -> None:
     assert to_wire(spec, d.EntityRef("A"), "1") == "1"
 
 
-def test_examples_are_the_first_data(blog: Api) -> None:
+def test_mock_examples_are_the_first_data(blog: Api) -> None:
     """What the spec shows as a response is what the server starts with, and all of it."""
     assert blog.get("/users") == [
         {"id": 1, "username": "ada", "email": "ada@blog.example", "joinedAt": "1843-07-10T09:00:00Z", "address": None},
@@ -170,7 +170,7 @@ resources:
 """
 
 
-def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
+def test_mock_example_is_where_the_arguments_of_its_call_say() -> None:
     """What only the path tells of a record comes from the `params` beside the response."""
     api = Api(parsed("""
             restencil: 1
@@ -190,7 +190,7 @@ def test_an_example_stands_where_the_arguments_of_its_call_say() -> None:
     assert api.get("/repos/bo/issues") == []
 
 
-def test_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
+def test_mock_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     """By a `nest`, by the name of the owner's pk, or by the owner's name."""
     nested = WEATHER.replace(
         "{code: string}", "{code: string, sites: {collection: [Place], nest: {station_code: code}}}"
@@ -201,7 +201,7 @@ def test_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     assert Api(nested).get("/stations/station-2")["sites"] == [{"station_code": "station-2", "number": 2}]
 
 
-def test_moments_in_a_pk_are_moments_and_new_ones_differ() -> None:
+def test_mock_datetimes_in_a_pk_are_datetimes_and_new_ones_differ() -> None:
     """They are made up by their type, like any other field."""
     api = Api(WEATHER)
     assert api.get("/stations/station-2/readings")[0]["at"] == "2024-01-02T09:00:00Z"
@@ -209,7 +209,7 @@ def test_moments_in_a_pk_are_moments_and_new_ones_differ() -> None:
     assert [reading["at"] for reading in made] == ["2024-01-06T09:00:00Z", "2024-01-07T09:00:00Z"]
 
 
-def test_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(blog: Api) -> None:
+def test_mock_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(blog: Api) -> None:
     """Made-up records have every field under its wire name, of its type, and relations to records that exist."""
     first = blog.get("/articles/1")
     assert first == Api(BLOG).get("/articles/1")
@@ -222,7 +222,7 @@ def test_without_examples_data_is_made_up_by_type_and_is_the_same_in_every_run(b
     assert {"id", "body", "author"} == {*first["comments"][0]}
 
 
-def test_made_up_objects_end() -> None:
+def test_mock_made_up_objects_end() -> None:
     """An object that may hold itself, in whatever way, is not made inside of itself."""
     api = Api("""
 restencil: 1
@@ -241,7 +241,7 @@ resources: {trees: {path: "/trees/:id", schema: {entity: Tree, fields: {id: inte
     }
 
 
-def test_no_comment_belongs_to_two_articles(blog: Api) -> None:
+def test_mock_no_comment_belongs_to_two_articles(blog: Api) -> None:
     """Lists of relations divide a table among their owners."""
     nested = [comment["id"] for article in blog.get("/articles") for comment in article["comments"]]
     assert len(nested) == len({*nested}) > 0
@@ -250,7 +250,7 @@ def test_no_comment_belongs_to_two_articles(blog: Api) -> None:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def test_a_search_parameter_filters_by_a_field(blog: Api) -> None:
+def test_mock_search_parameter_filters_by_a_field(blog: Api) -> None:
     """A parameter that is called like a field leaves the records with that value."""
     found = blog.get("/articles?status=published")
     assert found
@@ -258,12 +258,12 @@ def test_a_search_parameter_filters_by_a_field(blog: Api) -> None:
 
 
 @pytest.mark.parametrize("author", ["2", "grace"])
-def test_a_search_parameter_filters_by_a_relation(blog: Api, author: str) -> None:
+def test_mock_search_parameter_filters_by_a_relation(blog: Api, author: str) -> None:
     """A parameter that is called like a relation means its pk or one of its strings."""
     assert {article["author"]["id"] for article in blog.get(f"/articles?author={author}")} == {2}
 
 
-def test_an_ordering_sorts_and_does_not_filter(blog: Api) -> None:
+def test_mock_ordering_sorts_and_does_not_filter(blog: Api) -> None:
     """order_by names a field, with a minus for the way down; a name that is no field leaves the order alone."""
     titles = [article["title"] for article in blog.get("/articles?orderBy=title")]
     assert titles == sorted(titles)
@@ -272,7 +272,7 @@ def test_an_ordering_sorts_and_does_not_filter(blog: Api) -> None:
     assert ids(blog.get("/articles?orderBy=nothing")) == [*range(1, 11)]
 
 
-def test_a_search_endpoint_looks_for_words(blog: Api) -> None:
+def test_mock_search_endpoint_looks_for_words(blog: Api) -> None:
     """q looks into the strings of a record, and a wrapper around the list tells how many there are."""
     blog.send("PATCH", "/articles/7", {"title": "Needles in haystacks"})
     found = blog.get("/search/articles?q=needle")
@@ -281,7 +281,7 @@ def test_a_search_endpoint_looks_for_words(blog: Api) -> None:
     assert found["next"] is None
 
 
-def test_an_id_that_does_not_exist_is_a_404_in_json(blog: Api) -> None:
+def test_mock_id_that_does_not_exist_is_a_404_in_json(blog: Api) -> None:
     """Every method on a missing record answers 404 with an error that says what is missing."""
     for method in ("GET", "PUT", "PATCH", "DELETE"):
         answer = blog(method, "/articles/999")
@@ -290,7 +290,7 @@ def test_an_id_that_does_not_exist_is_a_404_in_json(blog: Api) -> None:
     assert blog("POST", "/articles/999/publish").status_code == 404
 
 
-def test_a_path_that_the_spec_does_not_have_is_a_404(blog: Api) -> None:
+def test_mock_path_that_the_spec_does_not_have_is_a_404(blog: Api) -> None:
     """An unknown path gets the way to the list of all."""
     answer = blog("GET", "/nothing/here")
     assert answer.status_code == 404
@@ -298,7 +298,7 @@ def test_a_path_that_the_spec_does_not_have_is_a_404(blog: Api) -> None:
     assert "GET /articles/:id" in blog.get("/")["endpoints"]
 
 
-def test_a_wrong_method_is_a_405_that_names_the_right_ones(blog: Api) -> None:
+def test_mock_wrong_method_is_a_405_that_names_the_right_ones(blog: Api) -> None:
     """A path that exists answers 405 with Allow to a method that it does not have."""
     answer = blog("DELETE", "/articles")
     assert answer.status_code == 405
@@ -306,12 +306,12 @@ def test_a_wrong_method_is_a_405_that_names_the_right_ones(blog: Api) -> None:
     assert answer.json()["message"] == "/articles answers GET, HEAD, POST, not DELETE"
 
 
-def test_the_path_of_url_prefix_may_be_there_or_not(blog: Api) -> None:
+def test_mock_path_of_url_prefix_may_be_there_or_not(blog: Api) -> None:
     """Clients may keep the spec's prefix and change its host, or replace it whole."""
     assert blog.get("/v1/articles/3") == blog.get("/articles/3")
 
 
-def test_head_is_get_without_a_body(blog: Api) -> None:
+def test_mock_head_is_get_without_a_body(blog: Api) -> None:
     """HEAD answers as GET does and sends nothing."""
     answer = blog("HEAD", "/articles/1")
     assert answer.status_code == 200
@@ -321,7 +321,7 @@ def test_head_is_get_without_a_body(blog: Api) -> None:
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-def test_what_is_created_shows_in_lists_and_under_its_id(blog: Api) -> None:
+def test_mock_what_is_created_shows_in_lists_and_under_its_id(blog: Api) -> None:
     """POST answers 201 with the whole record: a new id, defaults, relations filled in."""
     new = blog.send("POST", "/articles", {"title": "Hello", "tags": ["a"], "author": {"id": 2}}, 201)
     assert new["id"] == 26
@@ -332,20 +332,20 @@ def test_what_is_created_shows_in_lists_and_under_its_id(blog: Api) -> None:
     assert 26 in ids(blog.get("/articles?cursor=20"))
 
 
-def test_a_new_record_gets_what_its_list_asks_for(blog: Api) -> None:
+def test_mock_new_record_gets_what_its_list_requests(blog: Api) -> None:
     """What is posted to a filtered list is found there."""
     new = blog.send("POST", "/articles?author=2&status=archived", {"title": "Old"}, 201)
     assert new["status"] == "archived"
     assert new["id"] in ids(blog.get("/articles?author=2&status=archived&cursor=20"))
 
 
-def test_a_list_body_creates_each(blog: Api) -> None:
+def test_mock_list_body_creates_each(blog: Api) -> None:
     """Several at once are answered by several."""
     new = blog.send("POST", "/articles", [{"title": "A"}, {"title": "B"}], 201)
     assert [(one["id"], one["title"]) for one in new] == [(26, "A"), (27, "B")]
 
 
-def test_patch_changes_what_it_names_and_put_replaces(blog: Api) -> None:
+def test_mock_patch_changes_what_it_names_and_put_replaces(blog: Api) -> None:
     """PUT sets what the body lacks to its default; ids and read-only fields stay under both."""
     before = blog.get("/articles/4")
     patched = blog.send("PATCH", "/articles/4", {"title": "New", "id": 77})
@@ -355,13 +355,13 @@ def test_patch_changes_what_it_names_and_put_replaces(blog: Api) -> None:
     assert blog.get("/articles/4") == put
 
 
-def test_a_change_shows_wherever_the_record_is_nested(blog: Api) -> None:
+def test_mock_change_shows_wherever_the_record_is_nested(blog: Api) -> None:
     """There is one copy of each record."""
     blog.send("PATCH", "/users/1", {"username": "lovelace"})
     assert blog.get("/articles/1")["author"]["username"] == "lovelace"
 
 
-def test_what_is_deleted_is_gone_everywhere(blog: Api) -> None:
+def test_mock_what_is_deleted_is_gone_everywhere(blog: Api) -> None:
     """DELETE answers 204; the record leaves lists, its own path, and relations to it."""
     assert blog.send("DELETE", "/articles/3", status=204) is None
     assert blog("GET", "/articles/3").status_code == 404
@@ -370,13 +370,13 @@ def test_what_is_deleted_is_gone_everywhere(blog: Api) -> None:
     assert "author" not in blog.get("/articles/1")
 
 
-def test_an_action_without_a_body_does_what_its_name_says(blog: Api) -> None:
+def test_mock_action_without_a_body_does_what_its_name_says(blog: Api) -> None:
     """publish makes the status published, and returns the record."""
     assert blog.send("POST", "/articles/1/publish")["status"] == "published"
     assert blog.get("/articles/1")["status"] == "published"
 
 
-def test_records_below_another_one_are_those_of_its_list(blog: Api) -> None:
+def test_mock_records_below_another_one_are_those_of_its_list(blog: Api) -> None:
     """A path below a record reads and extends what belongs to the record."""
     before = blog.get("/articles/2/comments")
     assert before == blog.get("/articles/2")["comments"]
@@ -386,7 +386,7 @@ def test_records_below_another_one_are_those_of_its_list(blog: Api) -> None:
     assert blog("GET", "/articles/999/comments").status_code == 404
 
 
-def test_malformed_json_is_a_400(blog: Api) -> None:
+def test_mock_malformed_json_is_a_400(blog: Api) -> None:
     """A body that does not parse is rejected with the parser's reason, and nothing is created."""
     answer = blog("POST", "/articles", content=b'{"title": ', headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
@@ -395,7 +395,7 @@ def test_malformed_json_is_a_400(blog: Api) -> None:
     assert blog("GET", "/articles/26").status_code == 404
 
 
-def test_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
+def test_mock_values_of_a_wrong_type_are_a_422(blog: Api) -> None:
     """The refusal names each place and what is expected there, and nothing is changed."""
     answer = blog("PATCH", "/articles/1", json={"title": 5, "author": {"joinedAt": "today"}, "unknown": 1})
     assert answer.status_code == 422
@@ -448,7 +448,7 @@ resources:
         ("POST", "/maybe", None, []),
     ],
 )
-def test_a_body_without_what_it_must_hold_is_a_422(method: str, path: str, body: Any, missing: list[str]) -> None:
+def test_mock_body_without_what_it_must_hold_is_a_422(method: str, path: str, body: Any, missing: list[str]) -> None:
     """Each member that is missing is named; a change may lack those of the record itself."""
     answer = Api(NEEDY)(method, path, **({} if body is None else {"json": body}))
     assert (answer.status_code == 422) if missing else answer.is_success, answer.text
@@ -467,7 +467,7 @@ def test_a_body_without_what_it_must_hold_is_a_422(method: str, path: str, body:
         ("rfc2822", "'2023-11-14T22:13:20Z'", "Tue, 14 Nov 2023 22:13:20 GMT"),
     ],
 )
-def test_seed_example_datetime_is_served_in_its_format(format: str, written: str, sent: str | int) -> None:
+def test_mock_seed_example_datetime_is_served_in_its_format(format: str, written: str, sent: str | int) -> None:
     """Both forms that an example may have come out as the API sends them, and bodies take only this form."""
     api = Api(f"""
 restencil: 1
@@ -482,19 +482,19 @@ resources:
 
 
 @pytest.mark.parametrize("body", ["x", 5, True])
-def test_a_body_that_is_no_object_is_a_422(blog: Api, body: Any) -> None:
+def test_mock_body_that_is_no_object_is_a_422(blog: Api, body: Any) -> None:
     """A record is a JSON object."""
     answer = blog("PATCH", "/articles/1", json=body)
     assert answer.status_code == 422
     assert answer.json()["message"].endswith(("expected a JSON object", "this is true"))
 
 
-def test_what_the_spec_does_not_know_is_kept(blog: Api) -> None:
+def test_mock_what_the_spec_does_not_know_is_kept(blog: Api) -> None:
     """Members of a body that nothing declares come back, as from a server that is ahead of the spec."""
     assert blog.send("PATCH", "/articles/1", {"mood": [1]})["mood"] == [1]
 
 
-def test_what_only_a_body_declares_is_no_part_of_the_record() -> None:
+def test_mock_what_only_a_body_declares_is_no_part_of_the_record() -> None:
     """The spec says of such a member that it is sent, and of the entity that it has none: in lists and alone."""
     api = Api("""
 restencil: 1
@@ -516,7 +516,7 @@ resources:
     assert api.get("/users/6") == {"id": 6, "name": "x"}
 
 
-def test_what_tells_the_records_of_a_union_apart_is_kept() -> None:
+def test_mock_what_reports_the_records_of_a_union_apart_is_kept() -> None:
     """Also of those that do not have it as a field."""
     api = Api("""
 restencil: 1
@@ -531,7 +531,7 @@ resources:
     assert api.send("POST", "/items", {"kind": "post"}, 201)["kind"] == "post"
 
 
-def test_several_articles_at_once_are_checked_one_by_one(blog: Api) -> None:
+def test_mock_several_articles_at_once_are_checked_one_by_one(blog: Api) -> None:
     """The message says in which item the mistake is."""
     answer = blog("POST", "/articles", json=[{"title": "A"}, {"title": None}])
     assert answer.json()["message"] == "1.title: a string is expected, this is null"
@@ -565,25 +565,25 @@ def walk(api: Api, path: str, field: str) -> list[int]:
     return sizes
 
 
-def test_a_cursor_in_the_last_item_leads_through_all_pages(blog: Api) -> None:
+def test_mock_cursor_in_the_last_item_leads_through_all_pages(blog: Api) -> None:
     """Ten items a page where the spec does not say, and after the last one an empty page."""
     assert walk(blog, "/articles", "cursor") == [10, 10, 5]
 
 
-def test_a_cursor_survives_the_deletion_of_its_item(blog: Api) -> None:
+def test_mock_cursor_survives_the_deletion_of_its_item(blog: Api) -> None:
     """Ids that count up say where to go on."""
     blog.send("DELETE", "/articles/10", status=204)
     assert ids(blog.get("/articles?cursor=10"))[0] == 11
 
 
-def test_a_cursor_of_no_list_is_a_400(blog: Api) -> None:
+def test_mock_cursor_of_no_list_is_a_400(blog: Api) -> None:
     """A cursor that was never handed out is rejected."""
     answer = blog("GET", "/articles?cursor=zzz")
     assert answer.status_code == 400
     assert answer.json()["message"] == "cursor names no item of this list: 'zzz'"
 
 
-def test_a_cursor_in_the_response_is_where_the_spec_says() -> None:
+def test_mock_cursor_in_the_response_is_where_the_spec_says() -> None:
     """`next: meta.next` is filled until the last page, where it is null."""
     api = Api(PAGES.format(field="cursor", pagination="{style: cursor, next: meta.next}", schema=WRAPPER))
     seen: list[int] = []
@@ -599,7 +599,7 @@ def test_a_cursor_in_the_response_is_where_the_spec_says() -> None:
     assert seen == [*range(1, 26)]
 
 
-def test_a_cursor_in_a_header() -> None:
+def test_mock_cursor_in_a_header() -> None:
     """`next: header:X-Next` is sent until the last page."""
     api = Api(PAGES.format(field="after", pagination='{style: cursor, next: "header:X-Next"}', schema=LIST))
     answer = api("GET", "/items")
@@ -609,7 +609,7 @@ def test_a_cursor_in_a_header() -> None:
     assert "X-Next" not in last.headers
 
 
-def test_pages_by_number() -> None:
+def test_mock_pages_by_number() -> None:
     """The first page is 1, a size of the spec counts, and the client may ask for another one."""
     pagination = "{style: page, size: {param: limit, value: 4}}"
     api = Api(PAGES.format(field="page", pagination=pagination, schema=LIST))
@@ -624,7 +624,7 @@ def test_pages_by_number() -> None:
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "1.5"])
-def test_a_page_that_is_no_whole_number_is_a_400(page: str) -> None:
+def test_mock_page_that_is_no_integer_is_a_400(page: str) -> None:
     """The refusal names the parameter and what it takes."""
     api = Api(PAGES.format(field="page", pagination="{style: page}", schema=LIST))
     answer = api("GET", f"/items?page={page}")
@@ -632,14 +632,14 @@ def test_a_page_that_is_no_whole_number_is_a_400(page: str) -> None:
     assert answer.json()["message"] == f"page is an integer from 1 on, not {page!r}"
 
 
-def test_pages_by_offset() -> None:
+def test_mock_pages_by_offset() -> None:
     """An offset counts items from 0."""
     api = Api(PAGES.format(field="offset", pagination="{style: offset}", schema=LIST))
     assert ids(api.get("/items?offset=20")) == [*range(21, 26)]
     assert api.get("/items?offset=25") == []
 
 
-def test_pages_by_link() -> None:
+def test_mock_pages_by_link() -> None:
     """A Link header leads on, with the query that was asked for, until the last page."""
     api = Api(PAGES.format(field="page", pagination="{style: link}", schema=LIST))
     answer = api("GET", "/items?name=&x=1")
@@ -715,7 +715,7 @@ def shapes() -> Api:
     return Api(SHAPES)
 
 
-def test_a_union_lists_all_kinds_and_creates_the_one_that_a_body_names(shapes: Api) -> None:
+def test_mock_union_lists_all_kinds_and_creates_the_one_that_a_body_names(shapes: Api) -> None:
     """Records of a union have one numbering, so that an id names one of them."""
     feed = shapes.get("/feed")
     assert {item["kind"] for item in feed} == {"link", "post"}
@@ -727,7 +727,7 @@ def test_a_union_lists_all_kinds_and_creates_the_one_that_a_body_names(shapes: A
     assert 'one of "link", "post", not \'zz\'' in answer.json()["message"]
 
 
-def test_a_nested_collection_is_the_list_that_its_nest_describes(shapes: Api) -> None:
+def test_mock_nested_collection_is_the_list_that_its_nest_describes(shapes: Api) -> None:
     """What is added under the one is seen under the other."""
     new = shapes.send("POST", "/owners/2/tasks", {"done": False}, 201)
     assert new["ownerId"] == 2
@@ -736,14 +736,14 @@ def test_a_nested_collection_is_the_list_that_its_nest_describes(shapes: Api) ->
     assert shapes("GET", f"/owners/1/tasks/{new['id']}").status_code == 404
 
 
-def test_an_action_sets_the_flag_of_its_name(shapes: Api) -> None:
+def test_mock_action_sets_the_flag_of_its_name(shapes: Api) -> None:
     """An action on a record below another one finds it by both ids."""
     task = shapes.get("/owners/1/tasks")[0]
     assert shapes.send("POST", f"/owners/1/tasks/{task['id']}/complete")["id"] == task["id"]
     assert shapes("POST", f"/owners/4/tasks/{task['id']}/complete").status_code == 404
 
 
-def test_a_pk_of_several_fields(shapes: Api) -> None:
+def test_mock_pk_of_several_fields(shapes: Api) -> None:
     """Every part is a parameter of the path; what is posted below a part gets it."""
     new = shapes.send("POST", "/repos/h.example", {"name": "a/b"}, 201)
     assert new["host"] == "h.example"
@@ -753,13 +753,13 @@ def test_a_pk_of_several_fields(shapes: Api) -> None:
     assert answer.json()["message"] == 'a record of Repo with the pk \'["h.example","a/b"]\' exists already'
 
 
-def test_a_cycle_ends(shapes: Api) -> None:
+def test_mock_cycle_ends(shapes: Api) -> None:
     """A record inside itself shows its plain fields only."""
     shapes.send("PATCH", "/nodes/1", {"parent": {"id": 1}, "children": []})
     assert shapes.get("/nodes/1") == {"id": 1, "parent": {"id": 1}, "children": []}
 
 
-def test_a_uuid_pk(shapes: Api) -> None:
+def test_mock_uuid_pk(shapes: Api) -> None:
     """New ids are of the type of the pk, and not used yet."""
     before = [pref["code"] for pref in shapes.get("/prefs")]
     new = shapes.send("POST", "/prefs", {"value": {"deep": [1]}}, 201)
@@ -768,26 +768,26 @@ def test_a_uuid_pk(shapes: Api) -> None:
     assert shapes.get(f"/prefs/{new['code']}")["value"] == {"deep": [1]}
 
 
-def test_a_path_without_parameters_answers_with_one_record(shapes: Api) -> None:
+def test_mock_path_without_parameters_answers_with_one_record(shapes: Api) -> None:
     """/me is the first one."""
     assert shapes.get("/me") == shapes.get("/prefs")[0]
 
 
-def test_an_answer_without_entities_is_its_example_or_made_up(shapes: Api) -> None:
+def test_mock_response_without_entities_is_its_example_or_made_up(shapes: Api) -> None:
     """Members of the body that the response has too come back."""
     assert shapes.get("/stats") == {"count": 3, "since": "2020-01-01T00:00:00Z"}
     answer = shapes.send("POST", "/login", {"name": "ada"})
     assert answer == {"token": "Token 1", "name": "ada"}
 
 
-def test_forms_are_read_by_the_types_of_their_fields(shapes: Api) -> None:
+def test_mock_forms_are_read_by_the_types_of_their_fields(shapes: Api) -> None:
     """A urlencoded form gives numbers where the spec says so; of a file the name is kept."""
     assert shapes("POST", "/form", data={"name": "ada", "age": "36"}).json() == {"name": "ada", "age": 36}
     sent = shapes("POST", "/upload", data={"name": "ada"}, files={"file": ("a.txt", b"x")})
     assert sent.json() == {"name": "ada", "file": "a.txt"}
 
 
-def test_text_bytes_and_nothing(shapes: Api) -> None:
+def test_mock_text_bytes_and_nothing(shapes: Api) -> None:
     """`content` decides the type of the response; a mutation without schema answers 204."""
     text = shapes("GET", "/motd")
     assert (text.text, text.headers["Content-Type"]) == ("hello", "text/plain; charset=utf-8")
@@ -806,7 +806,7 @@ resources:
 """
 
 
-def test_a_collection_of_values_is_a_mapping() -> None:
+def test_mock_collection_of_values_is_a_mapping() -> None:
     """assign takes and returns new entries; a record that came without a key is under its pk."""
     api = Api(VALUES)
     assert [*api.get("/settings")] == ["1", "2", "3", "4", "5"]
@@ -833,7 +833,7 @@ resources:
 """
 
 
-def test_a_list_of_summaries_shows_their_fields_only() -> None:
+def test_mock_list_of_summaries_shows_their_fields_only() -> None:
     """Partial entities share a table: the list has the part, the record the whole."""
     api = Api(PARTS)
     assert api.get("/papers")[0] == {"id": 1, "title": "Title 1"}
@@ -842,7 +842,7 @@ def test_a_list_of_summaries_shows_their_fields_only() -> None:
     assert api.get("/papers")[0] == {"id": 1, "title": "Title 1"}
 
 
-def test_an_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
+def test_mock_endpoint_that_invalidates_answers_with_what_it_removed() -> None:
     """Only the standard delete returns nothing: others need the id in their answer."""
     api = Api(PARTS)
     assert api.send("POST", "/papers/2/archive") == {"id": 2, "title": "Title 2", "text": "Text 2"}
@@ -877,30 +877,30 @@ def plain() -> Api:
     return Api(PLAIN_BODIES)
 
 
-def test_a_list_of_texts_goes_into_the_field_that_the_path_ends_with(plain: Api) -> None:
+def test_mock_list_of_strings_goes_into_the_field_that_the_path_ends_with(plain: Api) -> None:
     """POST adds to the list, PUT replaces it; the record that the schema names is the response."""
     assert plain.send("POST", "/articles/1/tags", ["new"])["tags"] == ["Tag 1", "Tag 2", "new"]
     assert plain.send("PUT", "/articles/1/tags", ["only"])["tags"] == ["only"]
     assert plain.get("/articles/1")["tags"] == ["only"]
 
 
-def test_a_body_that_is_no_record_and_fits_no_field_changes_nothing(plain: Api) -> None:
+def test_mock_body_that_is_no_record_and_fits_no_field_changes_nothing(plain: Api) -> None:
     """What it means nobody has declared, so it is accepted as it is."""
     before = plain.get("/articles/1")
     assert plain.send("POST", "/articles/1/touch", [1, "two"]) == before
 
 
-def test_a_list_of_pks_is_answered_with_their_records(plain: Api) -> None:
+def test_mock_list_of_pks_gets_a_response_with_their_records(plain: Api) -> None:
     """What is posted to a list as bare pks of records that exist are these, not new ones."""
     assert ids(plain.send("POST", "/articles/pick", [2, 1])) == [2, 1]
 
 
-def test_a_list_of_other_values_makes_as_many_records(plain: Api) -> None:
+def test_mock_list_of_other_values_makes_as_many_records(plain: Api) -> None:
     """The records are made of defaults: the values are no fields."""
     assert ids(plain.send("POST", "/articles/titles", ["a", "b"], 201)) == [26, 27]
 
 
-def test_bytes_are_remembered_at_their_address(plain: Api) -> None:
+def test_mock_bytes_are_remembered_at_their_address(plain: Api) -> None:
     """What was sent is what is answered from then on, until it is deleted."""
     made_up = plain("GET", "/articles/1/cover").content
     assert plain("PUT", "/articles/1/cover", content=b"\x00cover").status_code == 204
@@ -910,7 +910,7 @@ def test_bytes_are_remembered_at_their_address(plain: Api) -> None:
     assert plain("GET", "/articles/1/cover").content == made_up
 
 
-def test_a_cursor_deep_in_the_response_stands_there_alone(plain: Api) -> None:
+def test_mock_cursor_deep_in_the_response_stands_there_alone(plain: Api) -> None:
     """The path of `next` begins at the response, not at each object inside of it."""
     page = plain.get("/articles")
     assert {*page} == {"items", "meta"}
@@ -940,7 +940,7 @@ resources: {{items: {{path: /items/:id, schema: {{entity: Item, fields: {{id: in
         ("{query: api_key}", {"params": {"api_key": "x"}}),
     ],
 )
-def test_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[str, Any]) -> None:
+def test_mock_any_credential_of_the_specs_kind_will_do(auth: str, options: dict[str, Any]) -> None:
     """Without one the response is a 401 that says what is missing; create_app(auth=False) asks for none."""
     api = Api(MINIMAL.format(package="api", auth=auth))
     refused = api("GET", "/items")
@@ -971,7 +971,7 @@ resources:
 """
 
 
-def test_any_alternative_with_all_its_credentials_will_do() -> None:
+def test_mock_any_alternative_with_all_its_credentials_will_do() -> None:
     """The schemes of an inner list are needed together, a prefix belongs to it; `none` needs nothing."""
     api = Api(SCHEMES)
     key = {"X-Key": "Key x"}
@@ -988,7 +988,7 @@ def test_any_alternative_with_all_its_credentials_will_do() -> None:
     assert api("GET", "/nowhere").status_code == 401
 
 
-def test_the_token_url_gives_tokens_where_that_is_asked_for() -> None:
+def test_mock_token_url_gives_tokens_where_that_is_requested() -> None:
     """With `auth_server` its path answers as RFC 6749 says, to any credentials that are not empty."""
     spec = parsed(SCHEMES)
     assert Api(spec)("POST", "/token", data={"grant_type": "client_credentials"}).status_code == 401
@@ -1005,7 +1005,7 @@ def test_the_token_url_gives_tokens_where_that_is_asked_for() -> None:
     assert api("GET", "/items", headers={"Authorization": "Bearer token-1"}).status_code == 200
 
 
-def test_a_generated_client_asks_the_mock_for_its_token() -> None:
+def test_mock_generated_client_asks_the_mock_for_its_token() -> None:
     """The requests of a package show what the token server gave, and no other request needs one."""
     import market
 
@@ -1031,7 +1031,7 @@ def test_a_generated_client_asks_the_mock_for_its_token() -> None:
 
 
 @pytest.mark.parametrize("credential", ["", "Bearer", "Bearer  ", "Basic x", "x"])
-def test_an_empty_or_foreign_credential_is_none(credential: str) -> None:
+def test_mock_empty_or_foreign_credential_is_none(credential: str) -> None:
     """The scheme must be the spec's, and something must follow it."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"))
     assert api("GET", "/items", headers={"Authorization": credential}).status_code == 401
@@ -1040,7 +1040,7 @@ def test_an_empty_or_foreign_credential_is_none(credential: str) -> None:
 @pytest.mark.parametrize(
     "origin", ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080", "http://a.localhost"]
 )
-def test_cors_pages_of_this_machine_may_call(blog: Api, origin: str) -> None:
+def test_mock_cors_pages_of_this_machine_may_call(blog: Api, origin: str) -> None:
     """Preflights are answered without a credential, and headers of responses can be read."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"))
     preflight = api("OPTIONS", "/items", headers=PREFLIGHT | {"Origin": origin})
@@ -1060,7 +1060,7 @@ PREFLIGHT = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-H
     "origin",
     ["http://page.test", "http://localhost.page.test", "http://127.0.0.1.page.test", "http://127.0.0.999", "null"],
 )
-def test_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
+def test_mock_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
     """Pages from elsewhere can read nothing, and their preflights fail."""
     preflight = blog("OPTIONS", "/articles", headers=PREFLIGHT | {"Origin": origin})
     assert preflight.status_code == 400
@@ -1074,7 +1074,7 @@ def test_cors_no_other_origin_is_reflected(blog: Api, origin: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["text/plain", "Text/Plain; charset=UTF-8", "", "application/x-www-form-urlencoded", "multipart/form-data"]
 )
-def test_content_type_json_as_text_from_a_browser_is_rejected(browser: dict[str, str], kind: str) -> None:
+def test_mock_content_type_json_as_text_from_a_browser_is_rejected(browser: dict[str, str], kind: str) -> None:
     """A page of any origin may send text without a preflight, so it is no JSON here; nothing is changed."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"), auth=False)
     before = api.get("/items")
@@ -1090,13 +1090,13 @@ def test_content_type_json_as_text_from_a_browser_is_rejected(browser: dict[str,
     "headers",
     [{"Content-Type": "text/plain"}, {"Content-Type": "application/json", "Origin": "http://localhost:3000"}, {}],
 )
-def test_content_type_other_clients_and_json_are_read(headers: dict[str, str]) -> None:
+def test_mock_content_type_other_clients_and_json_are_read(headers: dict[str, str]) -> None:
     """Programs may send what they like, and browsers JSON that says so."""
     api = Api(MINIMAL.format(package="api", auth="{bearer: true}"), auth=False)
     assert api("POST", "/items", content='{"id": 77}', headers=headers).status_code == 201
 
 
-def test_several_specs_stand_under_the_names_of_their_packages() -> None:
+def test_mock_several_specs_stand_under_the_names_of_their_packages() -> None:
     """One server, two APIs, each with its own data."""
     api = Api(MINIMAL.format(package="one", auth="{bearer: true}"), BLOG)
     assert api("GET", "/one/items").status_code == 401
@@ -1105,7 +1105,7 @@ def test_several_specs_stand_under_the_names_of_their_packages() -> None:
     assert api("GET", "/three").json()["message"] == "no API at /three; there are /one, /blog"
 
 
-def test_two_specs_of_one_package_are_refused() -> None:
+def test_mock_two_specs_of_one_package_are_rejected() -> None:
     """One would hide the other."""
     with pytest.raises(
         CannotServe, match=r"spec\.yaml: another spec has the package 'blog' too; serve them one by one"
@@ -1113,7 +1113,7 @@ def test_two_specs_of_one_package_are_refused() -> None:
         Api(BLOG, BLOG)
 
 
-def test_requests_are_logged(blog: Api) -> None:
+def test_mock_requests_are_logged(blog: Api) -> None:
     """One line each: method, path with query, status."""
     blog("GET", "/articles?status=draft")
     blog("GET", "/articles/999")
@@ -1124,7 +1124,7 @@ SPECS = sorted((Path(__file__).resolve().parents[3] / "specs").iterdir())
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
+def test_mock_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
     """Whatever is declared is served: each endpoint answers plain calls with a success or a refusal in JSON."""
     declaration = load_spec(path).declaration
     assert declaration is not None
@@ -1168,7 +1168,7 @@ resources:
 """
 
 
-def test_field_of_a_search_parameter_selects_records() -> None:
+def test_mock_field_of_a_search_parameter_selects_records() -> None:
     """Lists and single records are found by the field, whatever the parameter is called."""
     api = Api(RPC)
     assert api.get("/runs/get?run=b")["status"] == "open"
@@ -1176,7 +1176,7 @@ def test_field_of_a_search_parameter_selects_records() -> None:
     assert api("GET", "/runs/get?run=c").status_code == 404
 
 
-def test_field_of_a_body_member_names_the_record() -> None:
+def test_mock_field_of_a_body_member_names_the_record() -> None:
     """A change in RPC style is that of the record that the body names; another one is not touched."""
     api = Api(RPC)
     changed = api("POST", "/runs/update", json={"run": "b", "status": "closed"})

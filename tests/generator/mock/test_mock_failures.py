@@ -50,7 +50,7 @@ def asked(server: Api, method: str, url: str, prefer: str) -> Any:
 # ----------------------------------------------------------------------------------------------------------- in advance
 
 
-def test_an_endpoint_fails_that_is_asked_to() -> None:
+def test_mock_failures_endpoint_fails_that_is_requested_to() -> None:
     """Every call of it is answered by the status, and nothing else is."""
     server = api("GET /orders/:id=404", "post /orders = 503")
     assert server("GET", "/orders/1", headers=KEY).status_code == 404
@@ -59,14 +59,14 @@ def test_an_endpoint_fails_that_is_asked_to() -> None:
     assert server("PATCH", "/orders/1", headers=KEY, json={"name": "a"}).status_code == 200
 
 
-def test_a_call_that_fails_on_request_is_not_carried_out() -> None:
+def test_mock_failures_call_that_fails_on_request_is_not_carried_out() -> None:
     """The record is as it was, and the last of two requests for one endpoint counts."""
     server = api("DELETE /orders/:id=404", "DELETE /orders/:id=409")
     assert server("DELETE", "/orders/1", headers=KEY).status_code == 409
     assert server.get("/orders/1", headers=KEY)["id"] == 1
 
 
-def test_a_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
+def test_mock_failures_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
     """The path is written as in the spec, or with the path of the URL prefix before it."""
     server = api("GET /find\\?q=:q=500", "GET /v1/orders=502")
     assert server("GET", "/find?q=a", headers=KEY).status_code == 500
@@ -74,7 +74,7 @@ def test_a_path_with_a_query_and_one_with_the_prefix_can_fail() -> None:
     assert server("GET", "/v1/orders", headers=KEY).status_code == 502
 
 
-def test_of_several_specs_one_fails_by_its_package() -> None:
+def test_mock_failures_of_several_specs_one_fails_by_its_package() -> None:
     """Where several specs are served, the package is before the path."""
     other = parsed(SHOP.replace("package: shop", "package: market"))
     app = create_app(parsed(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
@@ -97,13 +97,13 @@ def test_of_several_specs_one_fails_by_its_package() -> None:
          "'GET /articles/:id=404'"),
     ],
 )  # fmt: skip
-def test_a_failure_that_cannot_be_read_is_refused_with_an_example(text: str, reason: str) -> None:
+def test_mock_failures_failure_that_cannot_be_read_is_rejected_with_an_example(text: str, reason: str) -> None:
     """Method, path and the status of an error are needed."""
     with pytest.raises(ValueError, match=f"^{re.escape(reason)}$"):
         failure(text)
 
 
-def test_a_failure_of_no_endpoint_is_refused_with_those_that_are_near() -> None:
+def test_mock_failures_failure_of_no_endpoint_is_rejected_with_those_that_are_near() -> None:
     """A slip in the path or a method that the path does not answer is told before the first request."""
     with pytest.raises(CannotServe) as caught:
         api("GET /order/:id=404")
@@ -113,7 +113,7 @@ def test_a_failure_of_no_endpoint_is_refused_with_those_that_are_near() -> None:
     )
 
 
-def test_the_command_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+def test_mock_failures_command_rejects_what_it_cannot_read(tmp_path: Path) -> None:
     """Bad syntax is a mistake of usage, an unknown endpoint a plain message; both end with code 2."""
     spec = tmp_path / "shop.yaml"
     spec.write_text(SHOP, "utf-8")
@@ -130,7 +130,7 @@ def test_the_command_refuses_what_it_cannot_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefer", ["status=404", 'respond-async, status="404"', "wait=5, Status = 404; foo"])
-def test_a_request_asks_for_an_error_by_a_header(prefer: str) -> None:
+def test_mock_failures_request_requests_an_error_by_a_header(prefer: str) -> None:
     """`Prefer: status=404` is answered by a 404 that says so, and by nothing else."""
     server = api()
     answer = asked(server, "DELETE", "/orders/1", prefer)
@@ -139,7 +139,7 @@ def test_a_request_asks_for_an_error_by_a_header(prefer: str) -> None:
 
 
 @pytest.mark.parametrize("prefer", ["status=200", "status=nothing", "status=99999"])
-def test_a_header_that_asks_for_no_error_is_refused(prefer: str) -> None:
+def test_mock_failures_header_that_requests_no_error_is_rejected(prefer: str) -> None:
     """A status that is no error's is answered by 400 with the reason; other preferences are not looked at."""
     answer = asked(api(), "GET", "/find?q=a", prefer)
     assert (answer.status_code, answer.json()["message"]) == (
@@ -149,7 +149,7 @@ def test_a_header_that_asks_for_no_error_is_refused(prefer: str) -> None:
     assert asked(api(), "GET", "/orders", "return=minimal").status_code == 200
 
 
-def test_a_rare_status_can_be_asked_for() -> None:
+def test_mock_failures_rare_status_can_be_requested() -> None:
     """Any status from 400 to 599, those included that no standard names."""
     answer = asked(api(text=SHOP.replace("errors: {404", "errors: {599: null, 404")), "GET", "/orders", "status=499")
     assert (answer.status_code, answer.json()) == (499, {"error": "error", "message": "499, as the header Prefer asks"})
@@ -158,7 +158,7 @@ def test_a_rare_status_can_be_asked_for() -> None:
 # ------------------------------------------------------------------------------------------------------------ the shape
 
 
-def test_an_error_has_the_declared_shape() -> None:
+def test_mock_failures_error_has_the_declared_shape() -> None:
     """Its first text is the message, wherever it is nested, and a number called status the status."""
     said = "404 Not Found, as the header Prefer asks"
     assert asked(api(), "GET", "/orders/1", "status=404").json() == {
@@ -174,7 +174,7 @@ def test_an_error_has_the_declared_shape() -> None:
     assert asked(api(), "POST", "/orders/1/cancel", "status=404").json()["why"] == said
 
 
-def test_an_error_without_a_text_or_without_a_shape_is_answered_too() -> None:
+def test_mock_failures_error_without_a_string_or_without_a_shape_gets_a_response_too() -> None:
     """An object without strings is as it is made up; what is declared as any JSON says error and message."""
     assert asked(api(), "GET", "/orders/1", "status=409").json() == {"code": 11}
     assert asked(api(), "GET", "/orders/1", "status=503").json() == {
@@ -183,7 +183,7 @@ def test_an_error_without_a_text_or_without_a_shape_is_answered_too() -> None:
     }
 
 
-def test_the_errors_of_the_server_itself_have_the_declared_shape() -> None:
+def test_mock_failures_errors_of_the_server_itself_have_the_declared_shape() -> None:
     """A record that is not there, a body that does not fit, and a missing credential."""
     text = SHOP.replace("errors: {404", "errors: {401: Gone, 422: Gone, 404")
     missing = api(text=text)("GET", "/orders/77", headers=KEY)
@@ -198,7 +198,7 @@ def test_the_errors_of_the_server_itself_have_the_declared_shape() -> None:
 # ----------------------------------------------------------------------------------------------------------- strictness
 
 
-def test_an_example_that_does_not_fit_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_mock_failures_example_that_does_not_fit_is_rejected_at_the_start(tmp_path: Path) -> None:
     """With file and line, the path in the example, what was found and what was expected."""
     example = "    examples: {get_list: {response: [{id: 1, name: a, placed_at: yesterday}]}}\n"
     text = SHOP + example
@@ -216,7 +216,7 @@ def test_an_example_that_does_not_fit_is_refused_at_the_start(tmp_path: Path) ->
     )
 
 
-def test_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
+def test_mock_failures_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
     """A value that an endpoint's own body allows and the record does not is said, and not shown."""
     text = SHOP + "      rename: {method: PUT, path: /orders/:id/rename, body: {name: any}, schema: Order}\n"
     server = api(text=text, auth=False)
@@ -224,7 +224,7 @@ def test_what_is_sent_cannot_give_a_record_that_does_not_fit() -> None:
     assert server("PUT", "/orders/1/rename", json={"name": "b"}).json()["name"] == "b"
 
 
-def test_a_created_record_is_told_by_its_place() -> None:
+def test_mock_failures_created_record_is_reported_by_its_place() -> None:
     """The header Location of the response leads to the record."""
     server = api(auth=False)
     for prefix in ("", "/v1"):
@@ -236,7 +236,7 @@ def test_a_created_record_is_told_by_its_place() -> None:
     assert "location" not in server("PATCH", "/orders/1", json={"name": "b"}).headers
 
 
-def test_the_place_of_what_is_created_keeps_the_path_above_it() -> None:
+def test_mock_failures_place_of_what_is_created_keeps_the_path_above_it() -> None:
     """Parameters of the path are those of the call, and what a key holds is encoded."""
     text = """
 restencil: 1

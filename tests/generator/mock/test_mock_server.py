@@ -45,7 +45,7 @@ def running(*arguments: str | Path) -> Generator[tuple[subprocess.Popen[str], st
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, number: signal.Signals) -> None:
+def test_mock_server_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, number: signal.Signals) -> None:
     """The first line on stdout is the address on loopback; requests are told on stderr; being stopped is no error."""
     with running(spec, "--port", "0") as (process, address):
         assert address.startswith("http://127.0.0.1:")
@@ -55,7 +55,7 @@ def test_port_0_prints_the_address_and_a_signal_ends_the_server(spec: Path, numb
         assert (process.returncode, out, err) == (0, "", "GET /items 200\n")
 
 
-def test_a_signal_right_after_the_address_ends_the_server(spec: Path) -> None:
+def test_mock_server_signal_right_after_the_address_ends_the_server(spec: Path) -> None:
     """Who is told to stop as soon as the address is known stops, whatever has been started by then."""
     with running(spec, "--port", "0") as (process, _):
         process.terminate()
@@ -78,7 +78,7 @@ LOOPBACK = [
 ]
 
 
-def test_host_loopback_names_are_answered(spec: Path) -> None:
+def test_mock_server_host_loopback_names_are_answered(spec: Path) -> None:
     """Each name of this machine leads here, with any port, in any case, and with the dot of the root."""
     with running(spec, "--port", "0") as (_, address):
         for host in LOOPBACK:
@@ -103,7 +103,7 @@ FOREIGN = [
 ]
 
 
-def test_host_names_beside_loopback_are_rejected(spec: Path) -> None:
+def test_mock_server_host_names_next_to_loopback_are_rejected(spec: Path) -> None:
     """A name that only looks like one of this machine gets 421."""
     with running(spec, "--port", "0") as (_, address):
         for host in FOREIGN:
@@ -111,7 +111,7 @@ def test_host_names_beside_loopback_are_rejected(spec: Path) -> None:
             assert answer.status_code == 421, host
 
 
-def test_host_must_be_given(spec: Path) -> None:
+def test_mock_server_host_must_be_given(spec: Path) -> None:
     """A request of HTTP/1.0 without `Host`, and an empty one, get 421."""
     with running(spec, "--port", "0") as (_, address):
         for request in (b"GET /items HTTP/1.0\r\n\r\n", b"GET /items HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n"):
@@ -123,7 +123,7 @@ def test_host_must_be_given(spec: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["page.test", "localhost.page.test:80"])
-def test_host_other_names_are_rejected(spec: Path, host: str) -> None:
+def test_mock_server_host_other_names_are_rejected(spec: Path, host: str) -> None:
     """A name that a page could let point here is answered by 421, and nothing is carried out."""
     with running(spec, "--port", "0") as (process, address):
         answer = httpx.request("DELETE", f"{address}/items/1", headers={"Host": host}, timeout=PATIENCE)
@@ -135,7 +135,7 @@ def test_host_other_names_are_rejected(spec: Path, host: str) -> None:
         assert process.communicate(timeout=PATIENCE)[1] == "GET /items/1 200\n"
 
 
-def test_host_the_address_that_was_asked_for_is_answered(spec: Path) -> None:
+def test_mock_server_host_the_address_that_was_requested_gets_a_response(spec: Path) -> None:
     """`--host NAME` is a name of the server, too."""
     with running(spec, "--port", "0", "--host", "0.0.0.0") as (_, address):
         local = address.replace("0.0.0.0", "127.0.0.1")
@@ -143,7 +143,7 @@ def test_host_the_address_that_was_asked_for_is_answered(spec: Path) -> None:
         assert httpx.get(f"{local}/items", headers={"Host": "page.test"}, timeout=PATIENCE).status_code == 421
 
 
-def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
+def test_mock_server_request_in_progress_is_finished_first(spec: Path) -> None:
     """Who is being answered when the signal comes gets the answer."""
     with running(spec, "--port", "0") as (process, address):
         host, port = address.removeprefix("http://").split(":")
@@ -156,7 +156,7 @@ def test_a_request_in_progress_is_finished_first(spec: Path) -> None:
         assert process.wait(timeout=PATIENCE) == 0
 
 
-def test_a_port_in_use_is_told_and_exit_code_2(spec: Path) -> None:
+def test_mock_server_port_in_use_is_reported_and_exit_code_2(spec: Path) -> None:
     """The message names the port and the way out."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -168,7 +168,7 @@ def test_a_port_in_use_is_told_and_exit_code_2(spec: Path) -> None:
     assert done.stdout == ""
 
 
-def test_an_address_that_is_not_ours_is_told_and_exit_code_2(spec: Path) -> None:
+def test_mock_server_address_that_is_not_ours_is_reported_and_exit_code_2(spec: Path) -> None:
     """A host that cannot be bound gives a message and no traceback."""
     done = subprocess.run(
         [*COMMAND, str(spec), "--host", "192.0.2.1", "--port", "0"],

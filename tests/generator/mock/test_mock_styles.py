@@ -73,14 +73,16 @@ TREES = st.recursive(
 
 @pytest.mark.parametrize("style", ["repeat", "brackets", "deep", "json"])
 @given(value=LISTS)
-def test_lists_are_read_as_they_were_written(style: str, value: list[str]) -> None:
+def test_mock_styles_lists_are_read_as_they_were_written(style: str, value: list[str]) -> None:
     """Whatever the texts hold, their order stays."""
     assert _read(d.ListOf(STRING), style, value) == value
 
 
 @pytest.mark.parametrize(("style", "separator"), [("comma", ","), ("space", " "), ("pipe", "|")])
 @given(value=LISTS)
-def test_joined_lists_are_read_but_for_their_separator(style: str, separator: str, value: list[str]) -> None:
+def test_mock_styles_joined_lists_are_read_but_for_their_separator(
+    style: str, separator: str, value: list[str]
+) -> None:
     """A text that holds the separator is two."""
     assert _read(d.ListOf(STRING), style, value) == separator.join(value).split(separator)
 
@@ -89,21 +91,23 @@ def test_joined_lists_are_read_but_for_their_separator(style: str, separator: st
     ("style", "lists"),
     [("repeat", [["1", "2"]]), ("pipe", [["1", "2"], []]), ("deep", [["1"], ["1", "2"]])],
 )
-def test_one_of_several_is_the_text_or_the_list_that_was_written(style: Any, lists: list[list[str]]) -> None:
+def test_mock_styles_one_of_several_is_the_text_or_the_list_that_was_written(
+    style: Any, lists: list[list[str]]
+) -> None:
     """A list of one item says the same as the item, but where the style marks lists."""
     kind = d.OneOf((d.Scalar("integer"), d.ListOf(STRING)))
     assert [_read(kind, style, value) for value in ("1", *lists)] == ["1", *lists]
 
 
 @given(value=st.dictionaries(NAMES, TREES, min_size=1, max_size=3))
-def test_objects_of_any_depth_are_read_as_they_were_written(value: dict[str, Any]) -> None:
+def test_mock_styles_objects_of_any_depth_are_read_as_they_were_written(value: dict[str, Any]) -> None:
     """Numbered styles and JSON lose nothing."""
     assert _read(d.ValuesOf(d.Scalar("any")), "deep", value) == value
     assert _read(d.ValuesOf(d.Scalar("any")), "json", value) == value
 
 
 @given(value=st.dictionaries(NAMES, LISTS, min_size=1, max_size=3))
-def test_objects_of_lists_are_read_from_brackets(value: dict[str, Any]) -> None:
+def test_mock_styles_objects_of_lists_are_read_from_brackets(value: dict[str, Any]) -> None:
     """So are lists of objects that have the same members each."""
     assert _read(d.ValuesOf(d.ListOf(STRING)), "brackets", value) == value
     same = [dict.fromkeys(value, text) for text in ("x", "y", "z")]
@@ -127,12 +131,12 @@ def test_objects_of_lists_are_read_from_brackets(value: dict[str, Any]) -> None:
         ("id=1&id=3", [1, 3]),
     ],
 )
-def test_lists_are_filtered_by_what_stands_in_the_declared_style(query: str, ids: list[int]) -> None:
+def test_mock_styles_lists_are_filtered_by_what_is_in_the_declared_style(query: str, ids: list[int]) -> None:
     """An argument in another style is none."""
     assert [item["id"] for item in Api(SPEC).get(f"/items?{query}")] == ids
 
 
-def test_slashes_and_lists_in_paths_find_their_endpoint() -> None:
+def test_mock_styles_slashes_and_lists_in_paths_find_their_endpoint() -> None:
     """A parameter with slashes matches up to the next literal text."""
     api = Api(SPEC)
     assert api("GET", "/files/a/b/text").status_code == 200

@@ -59,30 +59,30 @@ def refused(
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "-Infinity", "1" + "0" * 400])
-def test_a_number_out_of_range_is_refused(forms: Api, number: str) -> None:
+def test_mock_unusual_requests_number_out_of_range_is_rejected(forms: Api, number: str) -> None:
     """What no double can hold could not be shown again."""
     refused(forms, f'{{"extra": [{number}]}}', "the body holds a number out of range")
 
 
-def test_a_number_with_too_many_digits_is_refused(forms: Api) -> None:
+def test_mock_unusual_requests_number_with_too_many_digits_is_rejected(forms: Api) -> None:
     """The parser of JSON has a limit of its own."""
     refused(forms, '{"count": ' + "1" * 5000 + "}", "the body is no JSON")
 
 
 @pytest.mark.parametrize("body", ['{"name": "\\ud800"}', '{"\\udfff": 1}', '["\\ud83d"]'])
-def test_a_lone_surrogate_is_refused(forms: Api, body: str) -> None:
+def test_mock_unusual_requests_lone_surrogate_is_rejected(forms: Api, body: str) -> None:
     """Half a character is none, neither as a value nor as a key."""
     refused(forms, body, "the body holds a lone surrogate, U+D")
 
 
-def test_a_body_nested_without_end_is_refused(forms: Api) -> None:
+def test_mock_unusual_requests_body_nested_without_end_is_rejected(forms: Api) -> None:
     """Whether the parser of JSON can read it or not."""
     refused(forms, '{"extra": ' + "[" * 150 + "]" * 150 + "}", "the body is nested more than 100 deep")
     refused(forms, "[" * 100_000, "the body ")
 
 
 @pytest.mark.parametrize("charset", ["x", "idna", "undefined", "rot13", "punycode", "a\0b", "utf-7", "../x", "é"])
-def test_a_charset_that_is_none_is_refused(forms: Api, charset: str) -> None:
+def test_mock_unusual_requests_charset_that_is_none_is_rejected(forms: Api, charset: str) -> None:
     """Unknown ones, and codecs of Python that are no charsets."""
     for kind in ("application/json", "application/x-www-form-urlencoded"):
         url = "/things" if "json" in kind else "/things/thing-1/rating"
@@ -94,21 +94,21 @@ def test_a_charset_that_is_none_is_refused(forms: Api, charset: str) -> None:
 
 
 @pytest.mark.parametrize("charset", ["utf-8", '"UTF-8"', "latin-1", "utf-16"])
-def test_usual_charsets_are_read(forms: Api, charset: str) -> None:
+def test_mock_unusual_requests_usual_charsets_are_read(forms: Api, charset: str) -> None:
     """JSON in the charset that its type names."""
     content = '{"id": "a", "name": "é"}'.encode(charset.strip('"'))
     answer = forms("POST", "/things", content=content, headers={"Content-Type": f"application/json; charset={charset}"})
     assert (answer.status_code, answer.json()["name"]) == (201, "é")
 
 
-def test_a_body_that_is_not_in_its_charset_is_refused(forms: Api) -> None:
+def test_mock_unusual_requests_body_that_is_not_in_its_charset_is_rejected(forms: Api) -> None:
     """With and without a charset in the type."""
     refused(forms, b'{"name": "\xff"}', "the body is no JSON")
     refused(forms, b'{"name": "\xff"}', "is not in its charset 'utf-8'", content_type="application/json; charset=utf-8")
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", '; boundary="', "; boundary=x", "; charset=idna; boundary=x"])
-def test_a_multipart_form_that_is_none_is_refused(forms: Api, boundary: str) -> None:
+def test_mock_unusual_requests_multipart_form_that_is_none_is_rejected(forms: Api, boundary: str) -> None:
     """Whatever the parser stumbles over."""
     for content in (b"--x", b"--y\r\n\r\n", b"\xff" * 10):
         answer = forms(
@@ -121,7 +121,7 @@ def test_a_multipart_form_that_is_none_is_refused(forms: Api, boundary: str) -> 
 
 
 @pytest.mark.parametrize("offset", ["1" * 5000, "-1", "1e3", "٣", "²", "", "--5", "+1"])
-def test_a_page_that_is_no_number_is_refused(forms: Api, offset: str) -> None:
+def test_mock_unusual_requests_page_that_is_no_number_is_rejected(forms: Api, offset: str) -> None:
     """The reason says what is expected, and repeats no thousands of digits."""
     answer = forms("GET", "/things", params={"offset": offset})
     assert answer.status_code == 400
@@ -132,7 +132,7 @@ def test_a_page_that_is_no_number_is_refused(forms: Api, offset: str) -> None:
 @pytest.mark.parametrize(
     "value", ["1" * 5000, "--5", "inf", "nan", "1e999", "٣", "\ud800".encode("utf-8", "surrogatepass")]
 )
-def test_search_arguments_may_be_anything(forms: Api, value: str | bytes) -> None:
+def test_mock_unusual_requests_search_arguments_may_be_anything(forms: Api, value: str | bytes) -> None:
     """They agree with no record, and give a new one no field that it could not show."""
     for name in ("count", "share", "order_by", "id"):
         url = f"/things?{name}={quote(value)}"
@@ -142,13 +142,13 @@ def test_search_arguments_may_be_anything(forms: Api, value: str | bytes) -> Non
 
 
 @pytest.mark.parametrize("pk", ["9" * 5000, "x" + "9" * 5000, "zzzzzzzz-zzzz-zzzz-zzzz-zzzzzzzzzzzz", "9999-12-31"])
-def test_the_next_number_is_found_after_any_pk(forms: Api, pk: str) -> None:
+def test_mock_unusual_requests_next_number_is_found_after_any_pk(forms: Api, pk: str) -> None:
     """A pk as large as it likes; the record after it has one all the same."""
     forms.send("POST", "/things", {"id": pk}, 201)
     assert forms("POST", "/things", json={"name": "next"}).status_code == 201
 
 
-def test_a_body_of_a_field_is_no_new_pk(forms: Api) -> None:
+def test_mock_unusual_requests_body_of_a_field_is_no_new_pk(forms: Api) -> None:
     """A record stays where it is."""
     forms.send("POST", "/things", {"id": "a"}, 201)
     forms("PUT", "/things/a/id", json="b")
@@ -157,14 +157,14 @@ def test_a_body_of_a_field_is_no_new_pk(forms: Api) -> None:
 
 
 @pytest.mark.parametrize("header", ["Basic é", "Basic ====", "Basic ", "Bearer", "", "Basic " + "A" * 9])
-def test_a_credential_that_is_none_is_refused(header: str) -> None:
+def test_mock_unusual_requests_credential_that_is_none_is_rejected(header: str) -> None:
     """Whatever stands there, 401 and the way out."""
     answer = Api(FORMS)("GET", "/things", headers={"Authorization": header.encode()})
     assert answer.status_code == 401
 
 
 @pytest.mark.parametrize("host", ["[::1", "a b", 'x"y', "é", "", "a@b", "x/y"])
-def test_any_host_is_taken(host: str) -> None:
+def test_mock_unusual_requests_any_host_is_taken(host: str) -> None:
     """The mock server has no name, so no name is wrong."""
     linked = BLOG.replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}")
     answer = Api(linked)("GET", "/articles", headers={"Host": host.encode()})
@@ -172,7 +172,7 @@ def test_any_host_is_taken(host: str) -> None:
     assert answer.headers["link"].startswith("<http://")
 
 
-def test_odd_paths_stand_in_links_as_they_were_sent() -> None:
+def test_mock_unusual_requests_odd_paths_stand_in_links_as_they_were_sent() -> None:
     """Neither a letter beyond ASCII nor the end of a line breaks a header."""
     spec = BLOG.replace("pagination: {style: cursor, next: last.id}", "pagination: {style: link}").replace(
         "path: /articles/:id", "path: /in/:place/articles/:id"
@@ -194,7 +194,7 @@ def named(path: str, fields: str, keys: str = "") -> Api:
 
 
 @pytest.mark.parametrize("parameter", ["name", "repo_name", "repoName", "repo"])
-def test_a_record_is_found_by_a_parameter_that_is_not_its_pk(parameter: str) -> None:
+def test_mock_unusual_requests_record_is_found_by_a_parameter_that_is_not_its_pk(parameter: str) -> None:
     """By the field of that name, with or without the entity's name before it; else by the one text that fits."""
     api = named(f"/repos/:{parameter}", "{id: integer, name: string, stars: integer}")
     first = api.get("/repos")[0]
@@ -205,7 +205,7 @@ def test_a_record_is_found_by_a_parameter_that_is_not_its_pk(parameter: str) -> 
     assert first["id"] not in ids(api.get("/repos"))
 
 
-def test_a_text_that_two_records_have_names_none() -> None:
+def test_mock_unusual_requests_string_that_two_records_have_names_none() -> None:
     """Where nothing says which field a parameter means, a guess must be the only one."""
     api = named("/repos/:repo", "{id: integer, name: string}")
     for _ in range(2):
@@ -214,7 +214,7 @@ def test_a_text_that_two_records_have_names_none() -> None:
     assert api("GET", "/repos/1").status_code == 200
 
 
-def test_the_record_of_an_example_is_found_by_the_parameters_of_the_example() -> None:
+def test_mock_unusual_requests_record_of_an_example_is_found_by_the_parameters_of_the_example() -> None:
     """The example says what a parameter means that is no field."""
     examples = "    examples: {get: {params: {handle: hello}, response: {id: 1, name: First}}}\n"
     assert named("/repos/:handle", "{id: integer, name: string}", examples).get("/repos/hello") == {
@@ -272,7 +272,9 @@ POST = b"POST /things HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/j
         (b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\r\n\r\n", b"illegal request line"),
     ],
 )
-def test_what_is_no_http_is_refused_with_the_reason(port: int, request_: bytes, reason: bytes) -> None:
+def test_mock_unusual_requests_what_is_no_http_is_rejected_with_the_reason(
+    port: int, request_: bytes, reason: bytes
+) -> None:
     """A chunk that breaks off in the middle of a body as well as a head that is none."""
     with connected(port) as connection:
         connection.sendall(request_)
@@ -281,7 +283,7 @@ def test_what_is_no_http_is_refused_with_the_reason(port: int, request_: bytes, 
     assert reason in answer
 
 
-def test_a_body_over_the_limit_is_refused_and_not_read_to_its_end(port: int) -> None:
+def test_mock_unusual_requests_body_over_the_limit_is_rejected_and_not_read_to_its_end(port: int) -> None:
     """By its length before a byte of it comes; by its chunks as soon as they are too many."""
     for head, part in (
         (b"Content-Length: 1001\r\n\r\n", b""),
@@ -298,14 +300,14 @@ def test_a_body_over_the_limit_is_refused_and_not_read_to_its_end(port: int) -> 
     assert httpx.post(address, content=b'{"id": "b"}'.ljust(1001), headers=JSON, timeout=PATIENCE).status_code == 413
 
 
-def test_ten_megabytes_are_the_limit_where_nothing_is_said(forms: Api) -> None:
+def test_mock_unusual_requests_ten_megabytes_are_the_limit_where_nothing_is_said(forms: Api) -> None:
     """A body of that size is read, one byte more is not."""
     assert forms("POST", "/things", content=b'{"id": "a"}'.ljust(10_000_000), headers=JSON).status_code == 201
     answer = forms("POST", "/things", content=b'{"id": "b"}'.ljust(10_000_001), headers=JSON)
     assert (answer.status_code, answer.json()["error"]) == (413, "content_too_large")
 
 
-def test_who_hangs_up_in_the_middle_is_no_error(tmp_path: Path) -> None:
+def test_mock_unusual_requests_who_hangs_up_in_the_middle_is_no_error(tmp_path: Path) -> None:
     """Nothing is printed about it, and the server goes on."""
     with serving(tmp_path) as (process, port):
         with connected(port) as connection:
@@ -412,7 +414,7 @@ def requests(seed: int, count: int) -> Iterator[tuple[str, bytes, bytes, bytes]]
         yield method, target.encode(), chance.choice(TYPES).encode("latin-1"), bodies(chance)
 
 
-def test_no_request_is_answered_by_a_500(tmp_path: Path) -> None:
+def test_mock_unusual_requests_no_request_gets_a_response_by_a_500(tmp_path: Path) -> None:
     """Hundreds of requests through a socket, as odd as they come: each is answered, none by a 500."""
     (tmp_path / "forms.yaml").write_text(FORMS)
     command = [*COMMAND, str(tmp_path / "forms.yaml"), "--port", "0", "--no-auth"]

@@ -41,7 +41,7 @@ class Wiki:
 
 
 @pytest.mark.parametrize("url", ["/pages", "/pages/1", "/pages?text=x"])
-def test_what_did_not_change_is_answered_with_304(url: str) -> None:
+def test_mock_validators_what_did_not_change_gets_a_response_with_304(url: str) -> None:
     """Each answer to a GET has an ETag and a date, by either of which it is asked for again, and no body then."""
     wiki = Wiki()
     first = wiki("GET", url)
@@ -56,7 +56,7 @@ def test_what_did_not_change_is_answered_with_304(url: str) -> None:
 EARLY = formatdate(time.time() - 86_400, usegmt=True)
 
 
-def test_a_change_has_the_etag_of_what_is_there_after_it() -> None:
+def test_mock_validators_change_has_the_etag_of_what_is_there_after_it() -> None:
     """It is the one that a GET of the record has then; that of what was created, too."""
     wiki = Wiki()
     before = wiki("GET", "/pages/1").headers["etag"]
@@ -68,7 +68,7 @@ def test_a_change_has_the_etag_of_what_is_there_after_it() -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_a_change_of_something_else_is_refused(method: str) -> None:
+def test_mock_validators_change_of_something_else_is_rejected(method: str) -> None:
     """A 412, and nothing is changed; with the ETag of what is there it is made."""
     wiki = Wiki()
     body = None if method == "DELETE" else {"text": "new"}
@@ -80,7 +80,7 @@ def test_a_change_of_something_else_is_refused(method: str) -> None:
     assert wiki(method, "/pages/1", body, If_Match=f'"other", {tag}').is_success
 
 
-def test_a_weak_etag_allows_no_change() -> None:
+def test_mock_validators_weak_etag_allows_no_change() -> None:
     """`If-Match` compares strongly."""
     assert matches('"a"', '"a"') and matches("*", '"a"')
     assert not matches('W/"a"', '"a"') and not matches("*", None) and not matches("a", '"a"')

@@ -55,7 +55,7 @@ def entries() -> list[Path]:
 # -------------------------------------------------------------------------------------------------------------- answers
 
 
-def test_an_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_cache_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) -> None:
     """A package that was changed together with its manifest and the entry of the cache differs all the same."""
     assert run(["generate", "blog.yaml"]) == 0
     posts, manifest = Path("blog/posts.py"), Path("blog", MANIFEST)
@@ -74,14 +74,14 @@ def test_an_entry_never_makes_check_say_yes(capsys: pytest.CaptureFixture[str]) 
     assert "evil" not in posts.read_text()
 
 
-def test_check_leaves_the_cache_alone() -> None:
+def test_build_cache_check_leaves_the_cache_alone() -> None:
     """What `check` finds it tells, and keeps nothing."""
     assert run(["check", "blog.yaml"]) == 1
     assert entries() == []
 
 
 @pytest.mark.parametrize("value", ["true", "1", "True"])
-def test_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_cache_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in CI neither reads nor writes it."""
     monkeypatch.setenv("CI", value)
     assert run(["generate", "blog.yaml"]) == 0
@@ -91,7 +91,7 @@ def test_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) ->
     assert len(entries()) == 1
 
 
-def test_a_spec_that_changes_while_it_is_read_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_cache_spec_that_changes_while_it_is_read_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package of the old text must not stand under the new one."""
     from restencil_generator import api
 
@@ -110,7 +110,7 @@ def test_a_spec_that_changes_while_it_is_read_is_not_remembered(monkeypatch: pyt
 # -------------------------------------------------------------------------------------------------------------- folder
 
 
-def test_trimming_leaves_files_of_others_alone() -> None:
+def test_build_cache_trimming_leaves_files_of_others_alone() -> None:
     """In a folder that others use too, only entries of its own go when there are too many, the oldest first."""
     folder = Path("cache")
     folder.mkdir()
@@ -138,7 +138,7 @@ def test_trimming_leaves_files_of_others_alone() -> None:
 
 
 @pytest.mark.parametrize("how", ["include", "import", "a link"])
-def test_every_file_that_a_template_reads_counts(how: str) -> None:
+def test_build_cache_every_file_that_a_template_reads_counts(how: str) -> None:
     """What a template includes, imports or extends may have any name, and stand in any folder beside it."""
     own = Path("own")
     (own / "deep").mkdir(parents=True)
@@ -164,7 +164,7 @@ def test_every_file_that_a_template_reads_counts(how: str) -> None:
 # -------------------------------------------------------------------------------------------- what is no regular file
 
 
-def test_a_pipe_in_a_folder_of_a_spec_is_named() -> None:
+def test_build_cache_pipe_in_a_folder_of_a_spec_is_named() -> None:
     """Nobody may ever write into it: it is a mistake, and not waited for."""
     Path("folder").mkdir()
     Path("blog.yaml").rename("folder/blog.yaml")
@@ -174,7 +174,7 @@ def test_a_pipe_in_a_folder_of_a_spec_is_named() -> None:
     assert "folder/more.yaml: error[unreadable-file]: cannot be read: is no regular file" in done.stderr
 
 
-def test_a_device_in_a_folder_of_templates_is_not_read() -> None:
+def test_build_cache_device_in_a_folder_of_templates_is_not_read() -> None:
     """A template that is a pipe is refused, any other pipe or device is passed over."""
     Path("own").mkdir()
     Path("own/resource.py.jinja").write_text("{# restencil-context: 3 #}{% extends 'builtin/resource.py.jinja' %}")
@@ -189,7 +189,7 @@ def test_a_device_in_a_folder_of_templates_is_not_read() -> None:
     assert "own/package.py.jinja: is no regular file" in done.stderr
 
 
-def test_a_pipe_in_the_place_of_a_generated_file_is_named() -> None:
+def test_build_cache_pipe_instead_of_a_generated_file_is_named() -> None:
     """In the package as well: one cannot be compared, and is not replaced."""
     assert run(["generate", "blog.yaml"]) == 0
     Path("blog/posts.py").unlink()
@@ -206,7 +206,7 @@ def test_a_pipe_in_the_place_of_a_generated_file_is_named() -> None:
     assert f"blog/{MANIFEST}: is no regular file" in done.stderr
 
 
-def test_a_pipe_in_the_cache_is_no_entry() -> None:
+def test_build_cache_pipe_in_the_cache_is_no_entry() -> None:
     """The run goes on without, and puts an entry in its place."""
     assert run(["generate", "blog.yaml"]) == 0
     (entry,) = entries()
@@ -221,7 +221,7 @@ def test_a_pipe_in_the_cache_is_no_entry() -> None:
 
 
 @pytest.mark.parametrize("command", [["generate"], ["generate", "--dry-run"], ["check"], ["lint"]])
-def test_a_spec_from_a_pipe_is_read_once(command: list[str]) -> None:
+def test_build_cache_spec_from_a_pipe_is_read_once(command: list[str]) -> None:
     """`/dev/stdin`, and what a shell puts in the place of `<(…)`, give their text one time."""
     assert run(["generate", "blog.yaml"]) == 0
     done = process(*command, "/dev/stdin", stdin=SPEC.replace("title", "headline"))
@@ -235,7 +235,7 @@ def test_a_spec_from_a_pipe_is_read_once(command: list[str]) -> None:
         assert "blog/posts.py: spec changed" in done.stdout
 
 
-def test_a_spec_from_process_substitution_is_read_once() -> None:
+def test_build_cache_spec_from_process_substitution_is_read_once() -> None:
     """A pipe that is named by a descriptor."""
     reading, writing = os.pipe()
     os.write(writing, SPEC.encode())

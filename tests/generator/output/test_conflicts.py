@@ -53,13 +53,13 @@ def conflicting(path: Path, line: str) -> int:
 
 
 @pytest.mark.parametrize("line", ["<<<<<<< HEAD", "<<<<<<<", ">>>>>>> topic/one two", "||||||| 3f2a", ">>>>>>> b\r\n"])
-def test_markers_are_told(line: str) -> None:
+def test_conflicts_markers_are_reported(line: str) -> None:
     """Seven signs at the beginning of a line, alone or with the name of a side."""
     assert is_conflict_marker(line)
 
 
 @pytest.mark.parametrize("line", ["", "=======", "<<<<<<<<", "<<<<<<<HEAD", " <<<<<<< a", "<<<<<< HEAD", ">>> x", "|"])
-def test_other_lines_are_no_markers(line: str) -> None:
+def test_conflicts_other_lines_are_no_markers(line: str) -> None:
     """A line under a heading is none, nor is a prompt."""
     assert not is_conflict_marker(line)
 
@@ -68,7 +68,7 @@ def test_other_lines_are_no_markers(line: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["generate", "check"])
-def test_a_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2 with file, line, and what to do; not a riddle of the YAML parser."""
     number = conflicting(Path("specs/blog.yaml"), SPEC.splitlines()[4])
     capsys.readouterr()
@@ -84,7 +84,7 @@ def test_a_conflict_in_a_spec_is_named_where_it_begins(command: str, capsys: pyt
     ]
 
 
-def test_each_conflict_of_a_spec_is_told_once() -> None:
+def test_each_conflict_of_a_spec_is_reported_once() -> None:
     """Two conflicts are two problems; a marker that was forgotten is one as well."""
     one = "<<<<<<< a\nx: 1\n||||||| base\nx: 0\n=======\nx: 2\n>>>>>>> b\n"
     assert [(p.code, p.place.line) for p in load_text(SPEC + one + one).problems] == [
@@ -94,7 +94,7 @@ def test_each_conflict_of_a_spec_is_told_once() -> None:
     assert [(p.code, p.place.line) for p in load_text(SPEC + ">>>>>>> b\n").problems] == [("merge-conflict", 6)]
 
 
-def test_a_text_of_a_spec_may_have_markers() -> None:
+def test_conflicts_string_of_a_spec_may_have_markers() -> None:
     """What stands within a text, indented as YAML wants it, is the user's own."""
     loaded = load_text(SPEC + "description: |\n  <<<<<<< HEAD\n  >>>>>>> topic\n")
     assert loaded.declaration is not None, loaded.problems
@@ -103,7 +103,7 @@ def test_a_text_of_a_spec_may_have_markers() -> None:
 # ---------------------------------------------------------------------------------------------------- generated files
 
 
-def test_a_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """`check` shows file and line and the way out; `generate` refuses and says it too; `--force` is that way."""
     posts = Path("src/blog/posts.py")
     before = posts.read_text()
@@ -123,7 +123,7 @@ def test_a_conflict_in_a_generated_file_is_named(capsys: pytest.CaptureFixture[s
     assert posts.read_text() == before
 
 
-def test_a_conflict_in_the_first_line_of_a_generated_file_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_the_first_line_of_a_generated_file_is_one(capsys: pytest.CaptureFixture[str]) -> None:
     """The header may be what the sides disagree about: the file is no foreign one for that."""
     posts = Path("src/blog/posts.py")
     assert conflicting(posts, posts.read_text().splitlines()[0]) == 1
@@ -132,7 +132,7 @@ def test_a_conflict_in_the_first_line_of_a_generated_file_is_one(capsys: pytest.
     assert "src/blog/posts.py:1: merge conflict" in capsys.readouterr().out
 
 
-def test_a_conflict_in_the_manifest_is_named_and_mended(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflict_in_the_manifest_is_named_and_mended(capsys: pytest.CaptureFixture[str]) -> None:
     """The manifest is written anew without `--force` where the files are right."""
     manifest = Path("src/blog", MANIFEST)
     before = manifest.read_text()
@@ -146,7 +146,7 @@ def test_a_conflict_in_the_manifest_is_named_and_mended(capsys: pytest.CaptureFi
     assert manifest.read_text() == before
 
 
-def test_text_that_looks_like_a_conflict_and_was_generated_is_none(tmp_path: Path) -> None:
+def test_conflicts_text_that_looks_like_a_conflict_and_was_generated_is_none(tmp_path: Path) -> None:
     """A file as the manifest has it was not merged, whatever a description says."""
 
     def package(line: str) -> Package:
@@ -159,7 +159,7 @@ def test_text_that_looks_like_a_conflict_and_was_generated_is_none(tmp_path: Pat
     }
 
 
-def test_a_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:
+def test_conflicts_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:
     """What restencil never wrote is not written over, not even by force."""
     package = assemble("x", "x.yaml", "a" * 64, {"a.py": f"{HEADER}x.yaml\n"}, {})
     (tmp_path / "x").mkdir()
@@ -171,7 +171,7 @@ def test_a_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------ orphan packages
 
 
-def test_a_package_whose_spec_is_gone_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflicts_package_whose_spec_is_gone_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     """`check` of a whole project names the folder, what it was made from, and what to do about it."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
     assert run(["generate"]) == 0
@@ -189,7 +189,7 @@ def test_a_package_whose_spec_is_gone_is_told(capsys: pytest.CaptureFixture[str]
     assert (problem["code"], problem["file"]) == ("orphan-package", "src/shop")
 
 
-def test_a_package_that_was_renamed_leaves_an_orphan(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflicts_package_that_was_renamed_leaves_an_orphan(capsys: pytest.CaptureFixture[str]) -> None:
     """The folder under the old name is still imported by somebody."""
     Path("specs/blog.yaml").write_text(SPEC.replace("package: blog", "package: weblog"))
     assert run(["generate"]) == 0
@@ -198,14 +198,14 @@ def test_a_package_that_was_renamed_leaves_an_orphan(capsys: pytest.CaptureFixtu
     assert "src/blog: orphan package" in capsys.readouterr().out
 
 
-def test_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
+def test_conflicts_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
     """Other folders in the folder of packages belong to specs that nobody asked about."""
     Path("specs/shop.yaml").write_text(SPEC.replace("package: blog", "package: shop"))
     assert run(["generate"]) == 0
     assert run(["check", "specs/blog.yaml"]) == 0
 
 
-def test_folders_that_are_no_packages_are_no_orphans() -> None:
+def test_conflicts_folders_that_are_no_packages_are_no_orphans() -> None:
     """Beside packages stand other things: folders without a manifest, and those with one of somebody else."""
     Path("src/other").mkdir()
     Path("src/sums").mkdir()
@@ -214,7 +214,7 @@ def test_folders_that_are_no_packages_are_no_orphans() -> None:
     assert run(["check"]) == 0
 
 
-def test_the_remedy_of_a_conflict_is_force() -> None:
+def test_conflicts_remedy_of_a_conflict_is_force() -> None:
     """Unless it is the manifest alone."""
     posts = Path("src/blog/posts.py")
     conflicting(posts, posts.read_text().splitlines()[0])
@@ -226,7 +226,7 @@ def test_the_remedy_of_a_conflict_is_force() -> None:
 # ---------------------------------------------------------------------------------------------------------------- fuzz
 
 
-def test_check_answers_whatever_stands_in_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_conflicts_check_answers_whatever_is_in_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     """Files that are cut, doubled, joined or noise, the manifest among them: a cause for each, and never a crash."""
     package = Path("src/blog")
     right = {path.name: path.read_bytes() for path in package.iterdir()}

@@ -50,7 +50,7 @@ def contents(folder: Path) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------------- manifest
 
 
-def test_the_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
+def test_write_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
     """`sha256sum -c manifest.sha256` agrees in the folder of the package."""
     done = subprocess.run(
         ["sha256sum", "-c", MANIFEST], cwd=target, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -59,24 +59,24 @@ def test_the_manifest_is_in_the_format_of_sha256sum(target: Path) -> None:
     assert done.stdout.splitlines() == ["__init__.py: OK", "tags.py: OK", "users.py: OK"]
 
 
-def test_the_first_line_of_the_manifest_is_the_digest_of_the_spec() -> None:
+def test_write_first_line_of_the_manifest_is_the_digest_of_the_spec() -> None:
     """The first line is `# spec sha256:<hex>`."""
     assert OLD.files[MANIFEST].splitlines()[0] == f"# spec sha256:{SPEC}"
 
 
-def test_a_manifest_is_read_as_it_is_written() -> None:
+def test_write_manifest_is_read_as_it_is_written() -> None:
     """Parsing a manifest's text gives the manifest."""
     manifest = Manifest(SPEC, {"a.py": digest("a"), "b c.py": digest("b")}, {"a.py": digest("raw")})
     assert Manifest.parse(manifest.text()) == manifest
 
 
 @pytest.mark.parametrize("path", ["../outside.py", "/etc/passwd", "a/../../b.py", MANIFEST, "..\\x.py"])
-def test_a_manifest_that_leads_out_of_the_package_is_not_used(path: str) -> None:
+def test_write_manifest_that_leads_out_of_the_package_is_not_used(path: str) -> None:
     """A path that leads out of the folder, or to the manifest itself, makes the whole manifest unusable."""
     assert Manifest.parse(f"# spec sha256:{SPEC}\n{digest('x')}  {path}\n") is None
 
 
-def test_a_manifest_with_a_merge_conflict_owns_nothing(target: Path) -> None:
+def test_write_manifest_with_a_merge_conflict_owns_nothing(target: Path) -> None:
     """A line that is none of a manifest makes it unusable: nothing is owned, so nothing is replaced."""
     text = (target / MANIFEST).read_text()
     (target / MANIFEST).write_text("<<<<<<< ours\n" + text)
@@ -89,12 +89,12 @@ def test_a_manifest_with_a_merge_conflict_owns_nothing(target: Path) -> None:
 # --------------------------------------------------------------------------------------------------------------- causes
 
 
-def test_a_package_that_is_what_the_spec_gives_has_no_differences(target: Path) -> None:
+def test_write_package_that_is_what_the_spec_gives_has_no_differences(target: Path) -> None:
     """Right after publication nothing differs."""
     assert compare(OLD, target) == []
 
 
-def test_another_spec_is_told(target: Path) -> None:
+def test_write_another_spec_is_reported(target: Path) -> None:
     """An unmodified file that the new spec gives otherwise, or is new in it: spec changed; gone from it: orphan."""
     assert causes(NEW, target) == {
         "manifest.sha256": Cause.SPEC_CHANGED,
@@ -104,20 +104,20 @@ def test_another_spec_is_told(target: Path) -> None:
     }
 
 
-def test_the_same_spec_with_other_text_means_that_the_generator_changed(target: Path) -> None:
+def test_write_same_spec_with_other_text_means_that_the_generator_changed(target: Path) -> None:
     """Same digest of the spec and other bytes: generator changed."""
     changed = package({"__init__.py": "x = 1\n", "users.py": "y = 3\n", "tags.py": "z = 1\n"})
     assert causes(changed, target) == {"manifest.sha256": Cause.GENERATOR_CHANGED, "users.py": Cause.GENERATOR_CHANGED}
 
 
-def test_an_edit_by_hand_is_told(target: Path) -> None:
+def test_write_edit_by_hand_is_reported(target: Path) -> None:
     """A file that is not as the manifest says was edited by hand."""
     (target / "users.py").write_text((target / "users.py").read_text() + "y = 7\n")
     assert causes(OLD, target) == {"users.py": Cause.EDITED}
 
 
 @pytest.mark.parametrize("edit", ["y=1\n", "y = (\n    1\n)\n", "y = 1  # a note\n"])
-def test_an_edit_of_the_layout_alone_is_told_apart(target: Path, edit: str) -> None:
+def test_write_edit_of_the_layout_alone_is_distinguished(target: Path, edit: str) -> None:
     """Same syntax tree, other layout or comments: formatting only; it is still not ours to replace."""
     (target / "users.py").write_text(f"{HEADER}blog.yaml\n{edit}")
     assert causes(OLD, target) == {"users.py": Cause.FORMATTING}
@@ -125,7 +125,7 @@ def test_an_edit_of_the_layout_alone_is_told_apart(target: Path, edit: str) -> N
         publish(OLD, target)
 
 
-def test_line_ends_of_a_checkout_are_formatting_and_ours(target: Path) -> None:
+def test_write_line_ends_of_a_checkout_are_formatting_and_ours(target: Path) -> None:
     """A file whose LF became CRLF in a checkout is unmodified: it is told as formatting, and replaced."""
     for name in ("users.py", MANIFEST):
         (target / name).write_bytes((target / name).read_bytes().replace(b"\n", b"\r\n"))
@@ -139,19 +139,19 @@ def test_line_ends_of_a_checkout_are_formatting_and_ours(target: Path) -> None:
     assert compare(OLD, target) == []
 
 
-def test_a_deleted_file_is_missing(target: Path) -> None:
+def test_write_deleted_file_is_missing(target: Path) -> None:
     """A file that the manifest lists and that is not there is missing; publication writes it again."""
     (target / "users.py").unlink()
     assert causes(OLD, target) == {"users.py": Cause.MISSING}
     assert publish(OLD, target).written == ("users.py",)
 
 
-def test_where_nothing_was_generated_all_is_missing(tmp_path: Path) -> None:
+def test_write_where_nothing_was_generated_all_is_missing(tmp_path: Path) -> None:
     """Without a folder every file is missing."""
     assert set(causes(OLD, tmp_path / "blog").values()) == {Cause.MISSING}
 
 
-def test_a_difference_of_the_manifest_alone_is_told(target: Path) -> None:
+def test_write_difference_of_the_manifest_alone_is_reported(target: Path) -> None:
     """A spec with another digest that gives the same files differs in the manifest."""
     same = Package(
         OLD.name, OLD.source, OTHER_SPEC, {**OLD.files, MANIFEST: OLD.files[MANIFEST].replace(SPEC, OTHER_SPEC)}
@@ -159,7 +159,7 @@ def test_a_difference_of_the_manifest_alone_is_told(target: Path) -> None:
     assert causes(same, target) == {MANIFEST: Cause.SPEC_CHANGED}
 
 
-def test_the_diff_goes_from_the_disk_to_the_spec(target: Path) -> None:
+def test_write_diff_goes_from_the_disk_to_the_spec(target: Path) -> None:
     """`diff` shows what publication would change, with `/dev/null` for files that come or go."""
     found = {difference.path: difference for difference in compare(NEW, target)}
     assert diff(found["users.py"], target).splitlines()[2:] == [
@@ -175,7 +175,7 @@ def test_the_diff_goes_from_the_disk_to_the_spec(target: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ ownership
 
 
-def test_what_restencil_owns_is_replaced_and_removed(target: Path) -> None:
+def test_write_what_restencil_owns_is_replaced_and_removed(target: Path) -> None:
     """Publication replaces, adds and removes owned files and says so."""
     done = publish(NEW, target)
     assert (done.written, done.removed, done.unchanged) == (
@@ -186,7 +186,7 @@ def test_what_restencil_owns_is_replaced_and_removed(target: Path) -> None:
     assert contents(target) == dict(NEW.files)
 
 
-def test_files_that_would_not_change_are_not_touched(target: Path) -> None:
+def test_write_files_that_would_not_change_are_not_touched(target: Path) -> None:
     """An unchanged file keeps its inode and its time; a second publication touches nothing at all."""
     before = (target / "__init__.py").stat()
     time.sleep(0.02)
@@ -198,7 +198,7 @@ def test_files_that_would_not_change_are_not_touched(target: Path) -> None:
     assert (target.stat().st_mtime_ns, target.stat().st_ino) == (folder.st_mtime_ns, folder.st_ino)
 
 
-def test_an_edited_file_is_refused_and_nothing_is_written(target: Path) -> None:
+def test_write_edited_file_is_rejected_and_nothing_is_written(target: Path) -> None:
     """One file that was edited stops the whole publication, with the way out; `force` writes over it."""
     (target / "users.py").write_text("mine = True\n")
     (target / "users.py").write_text(HEADER + "x\nmine = True\n")
@@ -215,7 +215,7 @@ def test_an_edited_file_is_refused_and_nothing_is_written(target: Path) -> None:
     assert contents(target) == dict(NEW.files)
 
 
-def test_an_edited_orphan_is_refused(target: Path) -> None:
+def test_write_edited_orphan_is_rejected(target: Path) -> None:
     """An orphan that was edited is not removed without `force`."""
     (target / "tags.py").write_text("mine = True\n")
     with pytest.raises(Refused, match=r"tags\.py: edited by hand"):
@@ -224,7 +224,7 @@ def test_an_edited_orphan_is_refused(target: Path) -> None:
     assert not (target / "tags.py").exists()
 
 
-def test_a_foreign_file_of_the_same_name_is_refused_even_by_force(tmp_path: Path) -> None:
+def test_write_foreign_file_of_the_same_name_is_rejected_even_by_force(tmp_path: Path) -> None:
     """A file of somebody else where a generated one belongs is never written over."""
     folder = tmp_path / "blog"
     folder.mkdir()
@@ -238,7 +238,7 @@ def test_a_foreign_file_of_the_same_name_is_refused_even_by_force(tmp_path: Path
     assert contents(folder) == {"users.py": "import this\n"}
 
 
-def test_unknown_files_are_left_alone(target: Path) -> None:
+def test_write_unknown_files_are_left_alone(target: Path) -> None:
     """What is not in the manifest stays: files, folders, links, with their content."""
     (target / "notes.md").write_text("mine")
     (target / "extra").mkdir()
@@ -253,7 +253,7 @@ def test_unknown_files_are_left_alone(target: Path) -> None:
     assert os.readlink(target / "folder") == "extra"
 
 
-def test_compiled_files_of_changed_modules_go(target: Path) -> None:
+def test_write_compiled_files_of_changed_modules_go(target: Path) -> None:
     """A compiled file of a changed module is not carried over: it might be taken for that of the new text."""
     cache = target / "__pycache__"
     cache.mkdir()
@@ -263,7 +263,7 @@ def test_compiled_files_of_changed_modules_go(target: Path) -> None:
     assert [path.name for path in cache.iterdir()] == ["__init__.cpython-311.pyc"]
 
 
-def test_files_that_are_there_already_are_adopted(tmp_path: Path) -> None:
+def test_write_files_that_are_there_already_are_adopted(tmp_path: Path) -> None:
     """A file with exactly the text that belongs there is no obstacle, whoever wrote it."""
     folder = tmp_path / "blog"
     folder.mkdir()
@@ -272,7 +272,7 @@ def test_files_that_are_there_already_are_adopted(tmp_path: Path) -> None:
     assert contents(folder) == dict(OLD.files)
 
 
-def test_a_file_where_the_package_belongs_is_refused(tmp_path: Path) -> None:
+def test_write_file_where_the_package_belongs_is_rejected(tmp_path: Path) -> None:
     """A file in the place of the folder is a clear failure."""
     (tmp_path / "blog").write_text("a file")
     with pytest.raises(Failure, match=r"blog is a file; the package 'blog' needs a folder there"):
@@ -280,14 +280,14 @@ def test_a_file_where_the_package_belongs_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "blog").read_text() == "a file"
 
 
-def test_a_folder_where_a_file_belongs_is_refused(target: Path) -> None:
+def test_write_folder_where_a_file_belongs_is_rejected(target: Path) -> None:
     """A folder in the place of a generated file is a clear failure."""
     (target / "posts.py").mkdir()
     with pytest.raises(Failure, match=r"posts\.py is a folder; a generated file belongs there"):
         publish(NEW, target)
 
 
-def test_a_package_behind_a_link_is_published_where_the_link_leads(tmp_path: Path) -> None:
+def test_write_package_behind_a_link_is_published_where_the_link_leads(tmp_path: Path) -> None:
     """A folder that is a symbolic link stays one."""
     (tmp_path / "real").mkdir()
     (tmp_path / "blog").symlink_to("real")
@@ -296,13 +296,13 @@ def test_a_package_behind_a_link_is_published_where_the_link_leads(tmp_path: Pat
     assert contents(tmp_path / "real") == dict(OLD.files)
 
 
-def test_nothing_is_left_beside_the_package(target: Path) -> None:
+def test_write_nothing_is_left_next_to_the_package(target: Path) -> None:
     """After publication the folder above holds the package alone."""
     publish(NEW, target)
     assert [path.name for path in target.parent.iterdir()] == ["blog"]
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
+def test_write_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
     """A staging folder of a killed run goes with the next publication."""
     left = target.parent / ".blog.restencil-abc"
     (left / "new").mkdir(parents=True)
@@ -310,7 +310,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(target: Path) -> None:
     assert not left.exists()
 
 
-def test_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Path) -> None:
+def test_write_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Path) -> None:
     """Where the folder cannot be exchanged (it is a mount point, say) the result is the same."""
     from restencil_generator.output.write import _replace_one_by_one
 
@@ -325,7 +325,7 @@ def test_without_an_exchange_of_folders_files_are_replaced_one_by_one(target: Pa
     assert contents(target) == {**NEW.files, "notes.md": "mine"}
 
 
-def test_the_cache_trusts_the_files_and_not_the_manifest(target: Path) -> None:
+def test_write_cache_trusts_the_files_and_not_the_manifest(target: Path) -> None:
     """A folder is as recorded only if the manifest is the very one and each file has its digest."""
     manifest = OLD.files[MANIFEST]
     assert as_recorded(target, manifest) == 4
@@ -380,7 +380,7 @@ def is_one_of_both(target: Path) -> bool:
     return found in (dict(big(0).files), dict(big(1).files))
 
 
-def test_killed_at_any_moment_the_package_is_whole(published: Path) -> None:
+def test_write_killed_at_any_datetime_the_package_is_whole(published: Path) -> None:
     """After a kill at each of many moments the folder holds one package or the other, and `compare` tells the truth.
 
     On a busy machine it takes more moments until both were there.
@@ -405,7 +405,7 @@ def test_killed_at_any_moment_the_package_is_whole(published: Path) -> None:
     assert [path.name for path in published.parent.iterdir()] == ["blog"]
 
 
-def test_two_publications_at_once_leave_one_whole_result(published: Path) -> None:
+def test_write_two_publications_at_once_leave_one_whole_result(published: Path) -> None:
     """Two processes that publish into one folder do not mix, whenever one looks."""
     processes = [alternating(published), alternating(published)]
     try:

@@ -51,7 +51,7 @@ def stale(client: Any) -> set[str]:
 
 
 @BOTH
-def test_envelopes_are_opened_and_made_on_both_sides(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_envelopes_are_opened_and_made_on_both_sides(address: str, *, asynchronous: bool) -> None:
     """A list, one of it, what was created, and a number stand where the spec says, and so do bodies."""
     with opened(asynchronous, address) as (client, run):
         listed = run(client.reviews.get_list())
@@ -66,7 +66,9 @@ def test_envelopes_are_opened_and_made_on_both_sides(address: str, *, asynchrono
 
 
 @BOTH
-def test_an_update_without_answer_gives_the_entity_and_asks_again(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_update_without_response_gives_the_entity_and_asks_again(
+    address: str, *, asynchronous: bool
+) -> None:
     """What was sent is the record, and its `get` is stale."""
     with opened(asynchronous, address) as (client, run):
         known = run(client.reviews.get_list())[0]
@@ -78,7 +80,7 @@ def test_an_update_without_answer_gives_the_entity_and_asks_again(address: str, 
 
 
 @BOTH
-def test_what_answers_a_delete_is_ignored(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_what_answers_a_delete_is_ignored(address: str, *, asynchronous: bool) -> None:
     """The entity of the path is gone from the list."""
     with opened(asynchronous, address) as (client, run):
         last = run(client.reviews.get_list())[-1]
@@ -87,7 +89,9 @@ def test_what_answers_a_delete_is_ignored(address: str, *, asynchronous: bool) -
 
 
 @BOTH
-def test_a_text_may_be_sent_or_left_out_and_leaves_stale_what_is_named(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_string_may_be_sent_or_left_out_and_leaves_stale_what_is_named(
+    address: str, *, asynchronous: bool
+) -> None:
     """Itself, its lists, and what another resource reads under the same parameters."""
     with opened(asynchronous, address) as (client, run):
         first, second = (review.id for review in run(client.reviews.get_list())[:2])
@@ -101,7 +105,7 @@ def test_a_text_may_be_sent_or_left_out_and_leaves_stale_what_is_named(address: 
 
 
 @BOTH
-def test_what_hangs_on_a_list_is_what_members_say(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_what_hangs_on_a_list_is_what_members_say(address: str, *, asynchronous: bool) -> None:
     """`move` and `remove` change the item, and the lists follow."""
     with opened(asynchronous, address) as (client, run):
         body = {"text": "Move me.", "offer_id": 1, "state": "waiting"}
@@ -121,7 +125,7 @@ def test_what_hangs_on_a_list_is_what_members_say(address: str, *, asynchronous:
 
 
 @BOTH
-def test_a_singleton_has_one_record_until_it_is_deleted(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_singleton_has_one_record_until_it_is_deleted(address: str, *, asynchronous: bool) -> None:
     """One per path; deleted, it is not found."""
     with opened(asynchronous, address) as (client, run):
         account = run(client.account.get())
@@ -140,7 +144,7 @@ def test_a_singleton_has_one_record_until_it_is_deleted(address: str, *, asynchr
 
 
 @BOTH
-def test_searches_by_post_are_told_apart_by_their_bodies(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_searches_by_post_are_distinguished_by_their_bodies(address: str, *, asynchronous: bool) -> None:
     """Each has a list of its own, which nothing joins that is created."""
     with opened(asynchronous, address) as (client, run):
         for state in ("found", "lost"):
@@ -153,7 +157,7 @@ def test_searches_by_post_are_told_apart_by_their_bodies(address: str, *, asynch
         run(client.search.delete())
 
 
-def test_members_that_are_not_there_are_not_typed() -> None:
+def test_bodies_at_work_members_that_are_not_there_are_not_typed() -> None:
     """Both checkers know what a singleton and a group have."""
 
     def told(client: market.Market) -> None:

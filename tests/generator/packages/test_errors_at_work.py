@@ -32,7 +32,7 @@ def address() -> Iterator[str]:
         yield found
 
 
-def test_the_table_of_classes_is_that_of_the_runtime() -> None:
+def test_errors_at_work_table_of_classes_is_that_of_the_runtime() -> None:
     """Every class for errors by status has one of its name in the package, and is its base."""
 
     def below(kind: type[Any]) -> set[str]:
@@ -45,7 +45,7 @@ def test_the_table_of_classes_is_that_of_the_runtime() -> None:
         assert issubclass(getattr(market, name), market.StatusError)
 
 
-def test_a_call_raises_the_class_of_the_package_with_its_data(address: str) -> None:
+def test_errors_at_work_call_raises_the_class_of_the_package_with_its_data(address: str) -> None:
     """A record that is not there: the body is the declared object, and the message tells its first text."""
     with market.Market(url_prefix=address) as client:
         with pytest.raises(market.NotFoundError) as caught:
@@ -60,7 +60,7 @@ def test_a_call_raises_the_class_of_the_package_with_its_data(address: str) -> N
         assert copied.data == error.data
 
 
-def test_the_data_of_a_class_has_the_declared_types() -> None:
+def test_errors_at_work_data_of_a_class_has_the_declared_types() -> None:
     """Both checkers find them: the union over all endpoints, and nothing where any of them takes any JSON."""
 
     def told(
@@ -77,7 +77,7 @@ def test_the_data_of_a_class_has_the_declared_types() -> None:
     assert callable(told)
 
 
-def test_a_coroutine_raises_the_same(address: str) -> None:
+def test_errors_at_work_coroutine_raises_the_same(address: str) -> None:
     """With asyncio, class and data are the same; `except*` finds them in a group."""
     found: list[object] = []
 
@@ -94,7 +94,7 @@ def test_a_coroutine_raises_the_same(address: str) -> None:
     assert [type(data) for data in found] == [market.Missing, market.Missing]
 
 
-def test_the_nearest_level_gives_the_shape(address: str) -> None:
+def test_errors_at_work_nearest_level_gives_the_shape(address: str) -> None:
     """What a resource says of a status comes before what the spec says; any JSON is as it came."""
     with market.Market(url_prefix=address) as client:
         with pytest.raises(market.NotFoundError) as missing:
@@ -112,7 +112,7 @@ def test_the_nearest_level_gives_the_shape(address: str) -> None:
         assert isinstance(other.value.data, market.Problem)
 
 
-def test_a_call_that_no_endpoint_describes_raises_them_too(address: str) -> None:
+def test_errors_at_work_call_that_no_endpoint_describes_raises_them_too(address: str) -> None:
     """What the spec says for all holds for it."""
     with market.Market(url_prefix=address) as client:
         with pytest.raises(market.NotFoundError) as missing:
@@ -137,7 +137,7 @@ def test_a_call_that_no_endpoint_describes_raises_them_too(address: str) -> None
         ("<html>", None),
     ],
 )
-def test_one_of_several_objects_is_told_by_what_is_in_it(body: Any, kind: str | None) -> None:
+def test_errors_at_work_one_of_several_objects_is_reported_by_what_is_in_it(body: Any, kind: str | None) -> None:
     """By its constants, else by the fields that it must have; what fits none of them gives None and the same class."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -158,7 +158,7 @@ def test_one_of_several_objects_is_told_by_what_is_in_it(body: Any, kind: str | 
         ({"what": "offer", "id": 1}, market.Missing(what="offer", id=1)),
     ],
 )
-def test_a_body_with_nothing_of_the_declared_object_is_none(body: Any, expected: Any) -> None:
+def test_errors_at_work_body_with_nothing_of_the_declared_object_is_none(body: Any, expected: Any) -> None:
     """A proxy may have answered: an object of defaults alone would say what nobody said. A field may be absent."""
     transport = httpx.MockTransport(lambda request: httpx.Response(404, json=body))
     with httpx.Client(transport=transport) as http, market.Market(client=http) as client:
@@ -167,7 +167,7 @@ def test_a_body_with_nothing_of_the_declared_object_is_none(body: Any, expected:
     assert caught.value.data == expected and type(caught.value.data) is type(expected)
 
 
-def test_the_classes_are_imported_at_the_first_error_only(address: str) -> None:
+def test_errors_at_work_classes_are_imported_at_the_first_error_only(address: str) -> None:
     """A program that meets no error does not load them."""
     program = f"""
 import sys, market
@@ -190,7 +190,7 @@ with market.Market(url_prefix={address!r}) as client:
     assert (done.stdout, done.stderr) == ("Missing\n", "")
 
 
-def test_an_entity_is_sent_as_its_key() -> None:
+def test_errors_at_work_entity_is_sent_as_its_key() -> None:
     """Where the spec says `send: pk`, a body holds the key of an entity; also of one that was read."""
     sent: list[bytes] = []
 

@@ -75,7 +75,7 @@ def drive(client: Any, seen: Seen) -> Generator[Any, Any, None]:
     assert "x-shop" not in seen.last.headers
 
 
-def test_calls_of_blocking_code_arrive_as_declared(address: str) -> None:
+def test_parameters_at_work_calls_of_blocking_code_arrive_as_declared(address: str) -> None:
     """The mock server reads every style and header."""
     seen = Seen()
     with httpx.Client(event_hooks={"request": [seen.note]}) as client:
@@ -89,7 +89,7 @@ def test_calls_of_blocking_code_arrive_as_declared(address: str) -> None:
                 break
 
 
-def test_calls_of_asyncio_arrive_as_declared(address: str) -> None:
+def test_parameters_at_work_calls_of_asyncio_arrive_as_declared(address: str) -> None:
     """They are the same in the other world."""
 
     async def main() -> None:
@@ -107,7 +107,7 @@ def test_calls_of_asyncio_arrive_as_declared(address: str) -> None:
     asyncio.run(main())
 
 
-def test_arguments_of_a_client_may_be_one_of_several(address: str) -> None:
+def test_parameters_at_work_arguments_of_a_client_may_be_one_of_several(address: str) -> None:
     """What they are is what is sent, in headers, search strings and the URL of a server."""
     seen = Seen()
     with httpx.Client(event_hooks={"request": [seen.note]}) as client:
@@ -122,7 +122,7 @@ def test_arguments_of_a_client_may_be_one_of_several(address: str) -> None:
     assert shop.offers.get.url(id=1) == "https://eu.market.example/beta/offers/1"
 
 
-def test_the_server_is_an_argument_of_the_client() -> None:
+def test_parameters_at_work_server_is_an_argument_of_the_client() -> None:
     """Keys hold the URL of the first one; who is to be used no longer warns."""
     with pytest.warns(DeprecationWarning, match="the server 'region' of Market is deprecated: production is near"):
         shop = market.Market(server="region", region="us")
@@ -132,7 +132,7 @@ def test_the_server_is_an_argument_of_the_client() -> None:
         market.Market(store=market.Market(shop="north").store, shop="south")
 
 
-def test_the_agent_is_that_of_the_spec(address: str) -> None:
+def test_parameters_at_work_agent_is_that_of_the_spec(address: str) -> None:
     """What the client says wins."""
     seen = Seen()
     with httpx.Client(event_hooks={"request": [seen.note]}) as client:
@@ -141,7 +141,7 @@ def test_the_agent_is_that_of_the_spec(address: str) -> None:
             assert seen.last.headers["user-agent"] == told
 
 
-def test_persist_of_options_is_in_packages() -> None:
+def test_parameters_at_work_persist_of_options_is_in_packages() -> None:
     """As it is given by hand; the cache is told a number, of which False is 0 and what is not said is 1."""
     by_hand: Any = restencil.RestEndpoint(path="/x", persist=False)
     generated: Any = market.Offers

@@ -22,7 +22,7 @@ def address() -> Iterator[str]:
         yield found
 
 
-def test_a_payment_is_of_the_types_that_it_says(address: str) -> None:
+def test_types_at_work_payment_is_of_the_types_that_it_says(address: str) -> None:
     """Alternatives, enums in place and formats come as declared; what is sent comes back; a secret does not."""
     with market.Market(url_prefix=address) as client:
         listed = client.payments.get_list()
@@ -52,7 +52,7 @@ def test_a_payment_is_of_the_types_that_it_says(address: str) -> None:
         assert client.payments.report()["payments"][0] is client.payments.get(id=listed[0].id)
 
 
-def test_so_it_is_for_asyncio(address: str) -> None:
+def test_types_at_work_so_it_is_for_asyncio(address: str) -> None:
     """The same in the other world."""
 
     async def run() -> None:
@@ -73,7 +73,7 @@ def test_so_it_is_for_asyncio(address: str) -> None:
     asyncio.run(run())
 
 
-def test_datetimes_of_calls_have_their_format(address: str) -> None:
+def test_types_at_work_datetimes_of_calls_have_their_format(address: str) -> None:
     """A search parameter in milliseconds since 1970 stands so in the URL, and so in the key."""
     key = market.Payments.get_list.key(since=NOON, state="open")
     assert key == "GET https://market.example/api/payments?since=1706702400000&state=open"
@@ -83,7 +83,7 @@ def test_datetimes_of_calls_have_their_format(address: str) -> None:
         assert client.payments.report(as_of=NOON)["payments"]
 
 
-def test_numbers_that_count_per_offer_are_told_apart_by_the_path(address: str) -> None:
+def test_types_at_work_numbers_that_count_per_offer_are_distinguished_by_the_path(address: str) -> None:
     """A question of one offer is not that of another; a summary is no answer."""
     with market.Market(url_prefix=address) as client:
         first = client.questions.create(offer=1, body={"title": "How big?"})
@@ -94,7 +94,7 @@ def test_numbers_that_count_per_offer_are_told_apart_by_the_path(address: str) -
         assert [one.title for one in client.questions.get_list(offer=2)][-1] == "How small?"
 
 
-def test_there_is_one_record_of_an_empty_key(address: str) -> None:
+def test_types_at_work_there_is_one_record_of_an_empty_key(address: str) -> None:
     """Whatever was asked, it is the same."""
     with market.Market(url_prefix=address) as client:
         term = client.terms.get(language="en")
@@ -102,7 +102,7 @@ def test_there_is_one_record_of_an_empty_key(address: str) -> None:
         assert client.store.state["entities"]["Term"].keys() == {"[]"}
 
 
-def test_lines_without_a_key_stay_where_they_stand(address: str) -> None:
+def test_types_at_work_lines_without_a_key_stay_where_they_stand(address: str) -> None:
     """They are instances, whether a table knows them or not."""
     with market.Market(url_prefix=address) as client:
         receipt = client.receipts.get_list()[0]

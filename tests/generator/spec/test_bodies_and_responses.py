@@ -44,7 +44,7 @@ def envelopes(spec: d.Spec) -> dict[str, str]:
     return {name: ".".join(endpoint.response.envelope) for name, endpoint in pairs}
 
 
-def test_an_envelope_is_for_one_thing_and_a_list_envelope_for_lists() -> None:
+def test_bodies_and_responses_envelope_is_for_one_thing_and_a_list_envelope_for_lists() -> None:
     """Adders and `delete` answer with one thing; scalars, and what has no schema, have neither."""
     found = envelopes(
         declared(
@@ -69,7 +69,7 @@ def test_an_envelope_is_for_one_thing_and_a_list_envelope_for_lists() -> None:
     assert {name for name, path in found.items() if not path} == {"count", "nothing"}
 
 
-def test_the_nearest_level_says_each_key_and_null_takes_it_back() -> None:
+def test_bodies_and_responses_nearest_level_says_each_key_and_null_takes_it_back() -> None:
     """Key by key: what a level leaves out stands as it was."""
     spec = declared(
         """
@@ -97,7 +97,7 @@ def test_the_nearest_level_says_each_key_and_null_takes_it_back() -> None:
     assert endpoints["get"].request == d.Request()
 
 
-def test_what_is_written_for_a_list_is_not_for_what_changes_it() -> None:
+def test_bodies_and_responses_what_is_written_for_a_list_is_not_for_what_changes_it() -> None:
     """A page answers like its list."""
     found = envelopes(declared("""
             mails:
@@ -110,7 +110,7 @@ def test_what_is_written_for_a_list_is_not_for_what_changes_it() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS", "POST"])
-def test_a_body_that_is_written_is_sent_with_any_method(method: str) -> None:
+def test_bodies_and_responses_body_that_is_written_is_sent_with_any_method(method: str) -> None:
     """An inherited one is sent only with methods that have bodies."""
     endpoints = declared(f"""
         mails:
@@ -126,7 +126,7 @@ def test_a_body_that_is_written_is_sent_with_any_method(method: str) -> None:
     assert endpoints["own"].send_body is (method != "POST")
 
 
-def test_a_text_is_a_body_where_nothing_declared_is_called_so() -> None:
+def test_bodies_and_responses_string_is_a_body_where_nothing_declared_is_called_so() -> None:
     """An object of that name stays what it was."""
     resources = "mails: {path: '/mails/:id', schema: Mail, endpoints: {a: {method: POST, path: /a, body: text}}}\n"
     kinds = [
@@ -136,7 +136,7 @@ def test_a_text_is_a_body_where_nothing_declared_is_called_so() -> None:
     assert kinds == [d.Body("text"), d.Body("json", d.ObjectRef("text"))]
 
 
-def test_what_a_change_leaves_stale_is_told_as_endpoints_that_read() -> None:
+def test_bodies_and_responses_what_a_change_leaves_stale_is_reported_as_endpoints_that_read() -> None:
     """A resource stands for all that it reads, and a member of the same resource goes before a resource."""
     spec = load_spec(WHOLE).declaration
     assert spec is not None
@@ -146,7 +146,7 @@ def test_what_a_change_leaves_stale_is_told_as_endpoints_that_read() -> None:
     assert mails["forget"].expires == tuple(reading)
 
 
-def test_a_singleton_has_four_members_and_a_group_has_none() -> None:
+def test_bodies_and_responses_singleton_has_four_members_and_a_group_has_none() -> None:
     """What is called like a standard member is an endpoint of one's own there."""
     spec = load_spec(WHOLE).declaration
     assert spec is not None
@@ -159,7 +159,7 @@ def test_a_singleton_has_four_members_and_a_group_has_none() -> None:
     )
 
 
-def test_the_class_of_a_singleton_makes_way_for_its_entity() -> None:
+def test_bodies_and_responses_class_of_a_singleton_makes_way_for_its_entity() -> None:
     """`settings` has the entity Settings, which is of its number."""
     spec = load_spec(WHOLE).declaration
     assert spec is not None
@@ -177,12 +177,14 @@ def test_the_class_of_a_singleton_makes_way_for_its_entity() -> None:
         ("remove: {extends: get}", []),
     ],
 )
-def test_a_standard_name_that_is_no_member_may_be_of_ones_own(endpoint: str, expected: list[str]) -> None:
+def test_bodies_and_responses_standard_name_that_is_no_member_may_be_of_your_own(
+    endpoint: str, expected: list[str]
+) -> None:
     """It says where it is and what it answers; `move` and `remove` were always free."""
     assert codes(f"mails: {{path: '/mails/:id', schema: Mail, members: [get], endpoints: {{{endpoint}}}}}") == expected
 
 
-def test_move_and_remove_hang_on_lists_that_name_them() -> None:
+def test_bodies_and_responses_move_and_remove_hang_on_lists_that_name_them() -> None:
     """They change the item; a list of one's own says so itself."""
     endpoints = declared("""
         mails:
@@ -199,7 +201,7 @@ def test_move_and_remove_hang_on_lists_that_name_them() -> None:
     assert (move.method, move.path.text, move.side_effect, move.has_body) == ("PATCH", "/mails/:id", True, True)
 
 
-def test_only_pages_hang_on_the_lists_of_a_group() -> None:
+def test_bodies_and_responses_only_pages_hang_on_the_lists_of_a_group() -> None:
     """Unless `members` says more; there is no item that could be moved."""
     group = "search: {{endpoints: {{all: {{path: /all, schema: {{collection: [Mail]}}, pagination_field: page{0}}}}}}}"
     assert [*declared(group.format("")).resources["search"].endpoints["all"].extenders] == ["get_page"]
@@ -208,7 +210,7 @@ def test_only_pages_hang_on_the_lists_of_a_group() -> None:
     assert codes(group.format(", members: [move]")) == ["member-not-fitting"]
 
 
-def test_paths_beside_a_list_in_an_envelope_are_declared_nowhere() -> None:
+def test_bodies_and_responses_paths_next_to_a_list_in_an_envelope_are_declared_nowhere() -> None:
     """So every path of the pagination will do."""
     resource = "mails: {{path: '/mails/:id', schema: Mail, pagination_field: cursor, {0}{1}}}"
     pages = "pagination: {style: cursor, next: meta.next}"
@@ -227,7 +229,7 @@ def test_paths_beside_a_list_in_an_envelope_are_declared_nowhere() -> None:
         ),
     ],
 )
-def test_advice_knows_what_is_in_keys(endpoints: str, expected: list[str]) -> None:
+def test_bodies_and_responses_advice_knows_what_is_in_keys(endpoints: str, expected: list[str]) -> None:
     """What is written on purpose is not advised about."""
     text = HEAD + f"resources: {{mails: {{path: '/mails/:id', schema: Mail, endpoints: {{{endpoints}}}}}}}\n"
     found = load_text(text, "inbox.yaml")
@@ -241,7 +243,9 @@ VALUES = [[], ["a"], ["a", "b&c;=", "ä"], None]
 @pytest.mark.parametrize("style", ["comma", "space", "pipe", "repeat", "brackets", "deep", "json"])
 @pytest.mark.parametrize("words", VALUES, ids=str)
 @pytest.mark.parametrize("period", [{"first": "2020-01-31", "days": [1, 2]}, {"first": ""}, None], ids=str)
-def test_the_mock_reads_forms_as_clients_write_them(style: str, words: list[str] | None, period: Any) -> None:
+def test_bodies_and_responses_mock_reads_forms_as_clients_write_them(
+    style: str, words: list[str] | None, period: Any
+) -> None:
     """Lists and objects come back as they were, whatever their style; an empty list may be none."""
     body = "{{form: {{words: {{type: [string], style: {0}}}, period: {{type: Period, style: {1}}}, left: string}}}}"
     of_object = style if style in ("brackets", "deep", "json") else "form"
@@ -259,7 +263,7 @@ def test_the_mock_reads_forms_as_clients_write_them(style: str, words: list[str]
     assert found == {name: value or None for name, value in sent.items()}
 
 
-def test_a_move_takes_what_a_partial_update_takes() -> None:
+def test_bodies_and_responses_move_takes_what_a_partial_update_takes() -> None:
     """Any part of a mapping will do, whose type has one name for both."""
     resource = "mails: {path: '/mails/:id', schema: Mail, body: {subject: string}, members: [get_list, move%s]}"
     spec = declared(resource % ", partial_update")

@@ -94,7 +94,7 @@ def field(written: str, head: str = HEAD) -> d.Field:
         ("{type: Status, default: closed}", d.EnumRef("Status"), "closed"),
     ],
 )
-def test_a_field_has_a_type_and_a_default(written: str, type: d.Type | None, default: d.Json | d.Missing) -> None:
+def test_check_field_has_a_type_and_a_default(written: str, type: d.Type | None, default: d.Json | d.Missing) -> None:
     """A default follows from a type with an honest zero unless it is written; moments, enums and entities have none."""
     found = field(written)
     assert type is None or found.type == type
@@ -123,7 +123,7 @@ def test_a_field_has_a_type_and_a_default(written: str, type: d.Type | None, def
         ("Item", d.MISSING),
     ],
 )
-def test_a_spec_may_say_what_absent_fields_give(written: str, zero: d.Json | d.Missing) -> None:
+def test_check_spec_may_say_what_absent_fields_give(written: str, zero: d.Json | d.Missing) -> None:
     """`absent: zero` makes up the zero of every kind, `absent: raise` of none; defaults and `?` go before it."""
     assert field(written, f"{HEAD}absent: zero\n").default == zero
     assert field(written, f"{HEAD}absent: raise\n").default is d.MISSING
@@ -133,7 +133,7 @@ def test_a_spec_may_say_what_absent_fields_give(written: str, zero: d.Json | d.M
         assert field("{const: link}", f"{HEAD}absent: {absent}\n").default == "link"
 
 
-def test_a_field_says_what_is_written_about_it() -> None:
+def test_check_field_says_what_is_written_about_it() -> None:
     """Wire name, description, deprecation, hooks and whether it is read-only."""
     found = field(
         "{type: string, wire: theF, description: D, deprecated: no longer, read_only: true,"
@@ -144,13 +144,13 @@ def test_a_field_says_what_is_written_about_it() -> None:
     assert found.place.line == 6
 
 
-def test_deprecation_is_a_flag_or_a_reason() -> None:
+def test_check_deprecation_is_a_flag_or_a_reason() -> None:
     """`true` is deprecation without a reason, `false` is none."""
     assert field("{type: string, deprecated: true}").deprecated == ""
     assert field("{type: string, deprecated: false}").deprecated is None
 
 
-def test_names_are_final() -> None:
+def test_check_names_are_final() -> None:
     """Python and wire names are those that the output uses."""
     found = spec(
         "objects: {O: {class: string, merge: string, order_by: string, id: string}}\n",
@@ -164,7 +164,7 @@ def test_names_are_final() -> None:
     ]
 
 
-def test_a_union_takes_its_values_as_the_discriminator_holds_them() -> None:
+def test_check_union_takes_its_values_as_the_discriminator_holds_them() -> None:
     """Keys are texts in JSON; whether they are numbers the field decides. The wire name is that of the field."""
     declared = spec("""
         entities:
@@ -181,7 +181,7 @@ def test_a_union_takes_its_values_as_the_discriminator_holds_them() -> None:
     assert other.type == d.UnionOf((d.Choice("1", "D"),), "text", "text")
 
 
-def test_a_nested_collection_says_which_argument_takes_which_field() -> None:
+def test_check_nested_collection_says_which_argument_takes_which_field() -> None:
     """Arguments are in wire names, path parameters keep theirs."""
     declared = spec(
         """
@@ -202,7 +202,7 @@ def test_a_nested_collection_says_which_argument_takes_which_field() -> None:
 # ------------------------------------------------------------------------------------------------------------ entities
 
 
-def test_an_entity_inherits_fields_pk_indexes_and_validation() -> None:
+def test_check_entity_inherits_fields_pk_indexes_and_validation() -> None:
     """An overriding field keeps the place of the one that it overrides."""
     declared = spec("""
         entities:
@@ -227,7 +227,7 @@ def test_an_entity_inherits_fields_pk_indexes_and_validation() -> None:
     assert kind.type == d.Const("link")
 
 
-def test_the_key_is_the_one_written_on_the_nearest_entity_above() -> None:
+def test_check_key_is_the_one_written_on_the_nearest_entity_above() -> None:
     """Without one written anywhere above, each entity has its own name."""
     declared = spec("""
         entities:
@@ -246,7 +246,7 @@ def test_the_key_is_the_one_written_on_the_nearest_entity_above() -> None:
     }
 
 
-def test_a_pk_may_have_several_fields() -> None:
+def test_check_pk_may_have_several_fields() -> None:
     """A list gives the JSON array of the texts, also with one field."""
     declared = spec("""
         entities:
@@ -259,7 +259,7 @@ def test_a_pk_may_have_several_fields() -> None:
     assert (declared["Plain"].pk, declared["Plain"].pk_is_list) == (("id",), False)
 
 
-def test_an_entity_may_be_declared_in_place() -> None:
+def test_check_entity_may_be_declared_in_place() -> None:
     """In a resource's schema, in an endpoint's and in a field; it knows its resource."""
     declared = spec("""
         resources:
@@ -281,7 +281,7 @@ def test_an_entity_may_be_declared_in_place() -> None:
 # ------------------------------------------------------------------------------------------------------------- members
 
 
-def test_all_members_that_fit_exist_by_default() -> None:
+def test_check_all_members_that_fit_exist_by_default() -> None:
     """`get_page` needs a pagination field, `assign` a collection of values."""
     assert resource().members == ("get", "get_list", "push", "unshift", "update", "partial_update", "delete")
     assert "get_page" in resource("pagination_field: page").members
@@ -290,7 +290,7 @@ def test_all_members_that_fit_exist_by_default() -> None:
     assert list(values.endpoints) == ["get", "get_list", "update", "partial_update", "delete"]
 
 
-def test_create_comes_with_push() -> None:
+def test_check_create_comes_with_push() -> None:
     """It is its plain name, and follows an overridden list."""
     found = resource("endpoints: {get_list: {path: /all}, push: {method: PUT}}").endpoints
     assert (found["create"].path.text, found["create"].method) == ("/all", "PUT")
@@ -298,7 +298,7 @@ def test_create_comes_with_push() -> None:
     assert "create" not in resource("members: [get, get_list, unshift]").endpoints
 
 
-def test_members_are_those_asked_for() -> None:
+def test_check_members_are_those_requested() -> None:
     """In the standard order, whatever the order in the list."""
     found = resource("members: [delete, get]")
     assert found.members == ("get", "delete")
@@ -320,7 +320,7 @@ def test_members_are_those_asked_for() -> None:
         ("delete", "DELETE", "/items/:id", True, False),
     ],
 )
-def test_standard_members_follow_the_table(
+def test_check_standard_members_follow_the_table(
     name: str, method: str, path: str, side_effect: bool, has_body: bool
 ) -> None:
     """Method, path, side effect and body."""
@@ -329,7 +329,7 @@ def test_standard_members_follow_the_table(
     assert found.standard
 
 
-def test_the_schemas_of_standard_members_follow_the_table() -> None:
+def test_check_schemas_of_standard_members_follow_the_table() -> None:
     """The entity, its collection, adders, a page, an invalidation."""
     item = d.EntityRef("Item")
     collection = d.CollectionOf(d.ListOf(item))
@@ -347,7 +347,7 @@ def test_the_schemas_of_standard_members_follow_the_table() -> None:
     }
 
 
-def test_optimistic_applies_to_mutations_of_the_resource() -> None:
+def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
     """Not to reads, not to `assign`, and to an added endpoint only through what it extends."""
     found = resource("""
         optimistic: true
@@ -372,7 +372,7 @@ def test_optimistic_applies_to_mutations_of_the_resource() -> None:
 # ----------------------------------------------------------------------------------------------------------- endpoints
 
 
-def test_an_added_endpoint_starts_from_the_resource() -> None:
+def test_check_added_endpoint_starts_from_the_resource() -> None:
     """Path, schema and options of the resource, no search parameters, and no pagination of the list."""
     keys = """
         members: [get_list]
@@ -391,7 +391,7 @@ def test_an_added_endpoint_starts_from_the_resource() -> None:
     assert endpoint("same", keys).schema == d.EntityRef("Item")
 
 
-def test_an_endpoint_inherits_from_what_it_extends() -> None:
+def test_check_endpoint_inherits_from_what_it_extends() -> None:
     """Given keys win; a chain may be of any length and in any order."""
     found = resource(
         """
@@ -417,7 +417,7 @@ def test_an_endpoint_inherits_from_what_it_extends() -> None:
     assert found.written == {"extends", "method", "description"}
 
 
-def test_an_inherited_pagination_is_dropped_where_the_schema_holds_no_collection() -> None:
+def test_check_inherited_pagination_is_dropped_where_the_schema_holds_no_collection() -> None:
     """It would have nothing to add pages to."""
     keys = """
         pagination_field: page
@@ -434,7 +434,7 @@ def test_an_inherited_pagination_is_dropped_where_the_schema_holds_no_collection
     assert wrapped.extenders["get_page"].schema == d.PageOf(wrapped.schema or d.Scalar("any"))
 
 
-def test_side_effects_follow_the_rule_of_the_runtime() -> None:
+def test_check_side_effects_follow_the_rule_of_the_runtime() -> None:
     """A written flag wins, then a method written here, then what is inherited."""
     keys = """
         endpoints:
@@ -450,7 +450,7 @@ def test_side_effects_follow_the_rule_of_the_runtime() -> None:
     assert endpoint("g", keys).method == "GET"
 
 
-def test_settings_are_laid_over_those_above() -> None:
+def test_check_settings_are_laid_over_those_above() -> None:
     """Spec, resource, endpoint; headers by name without case; null takes an option back."""
     head = HEAD + textwrap.dedent("""
         url_prefix: https://a.example
@@ -473,7 +473,7 @@ def test_settings_are_laid_over_those_above() -> None:
     assert str(found.base) == "python:m:Base"
 
 
-def test_a_path_parameter_is_what_its_field_is() -> None:
+def test_check_path_parameter_is_what_its_field_is() -> None:
     """Unless `params` says more, and a text or number where there is no such field; an optional one may be left out."""
     text = """
         entities:
@@ -497,7 +497,7 @@ def test_a_path_parameter_is_what_its_field_is() -> None:
     assert (one.type, one.required) == (d.Optional(INTEGER), False)
 
 
-def test_parameters_are_named_for_python_and_for_the_wire() -> None:
+def test_check_parameters_are_named_for_python_and_for_the_wire() -> None:
     """Search parameters follow `wire_names`, path parameters never."""
     found = endpoint(
         "get_list",
@@ -518,7 +518,7 @@ def test_parameters_are_named_for_python_and_for_the_wire() -> None:
     assert (found.pagination_field.python, found.pagination_field.wire) == ("next_page", "nextPage")
 
 
-def test_a_pagination_field_may_be_a_declared_search_parameter() -> None:
+def test_check_pagination_field_may_be_a_declared_search_parameter() -> None:
     """Then it has its type and its wire name, and is required where a page is asked for."""
     found = endpoint(
         "get_list", "search_params: {page: {type: integer?, wire: p}}\npagination_field: page"
@@ -538,7 +538,7 @@ def test_a_pagination_field_may_be_a_declared_search_parameter() -> None:
         ("last", d.Next("response", ("last",)), "last"),
     ],
 )
-def test_the_next_cursor_is_found_by_wire_names(next: str, found: d.Next, text: str) -> None:
+def test_check_next_cursor_is_found_by_wire_names(next: str, found: d.Next, text: str) -> None:
     """A path in the response, a header, or a field of the last item."""
     keys = f"""
         pagination_field: cursor
@@ -566,7 +566,7 @@ def test_the_next_cursor_is_found_by_wire_names(next: str, found: d.Next, text: 
         ("[string]", d.Body("json", d.ListOf(STRING))),
     ],
 )
-def test_a_body_is_written_in_several_ways(written: str, body: d.Body | None) -> None:
+def test_check_body_is_written_in_several_ways(written: str, body: d.Body | None) -> None:
     """`null` disables it, names and lists give its type."""
     found = endpoint("send", f"endpoints: {{send: {{method: POST, path: /send, body: {written}}}}}")
     assert found.body == body
@@ -586,7 +586,9 @@ def test_a_body_is_written_in_several_ways(written: str, body: d.Body | None) ->
         ("{}", "json", []),
     ],
 )
-def test_every_key_of_a_body_is_a_field_but_a_form_alone(written: str, kind: str | None, names: list[str]) -> None:
+def test_check_every_key_of_a_body_is_a_field_but_a_form_alone(
+    written: str, kind: str | None, names: list[str]
+) -> None:
     """`form` and `multipart` wrap the fields where they stand alone with a mapping."""
     text = ITEM + "resources:\n  items:\n    path: /items/:id\n    schema: Item\n    endpoints:\n"
     loaded = load_text(f"{HEAD}{text}      send: {{method: POST, path: /send, body: {written}}}\n")
@@ -602,7 +604,7 @@ def test_every_key_of_a_body_is_a_field_but_a_form_alone(written: str, kind: str
     assert body.type.name == "ItemsSendBody"
 
 
-def test_a_body_of_the_resource_goes_to_its_mutations() -> None:
+def test_check_body_of_the_resource_goes_to_its_mutations() -> None:
     """For a partial update all of its fields may be absent, under a type of its own."""
     keys = "body: {title: string, note: string?}"
     push, partial = endpoint("get_list.push", keys).body, endpoint("partial_update", keys).body
@@ -616,7 +618,7 @@ def test_a_body_of_the_resource_goes_to_its_mutations() -> None:
     assert [field.required for field in push.type.members] == [True, False]
 
 
-def test_types_of_bodies_are_named_where_a_body_needs_them() -> None:
+def test_check_types_of_bodies_are_named_where_a_body_needs_them() -> None:
     """The entity, what it holds, and nothing else; read-only fields are left out."""
     declared = spec("""
         objects: {Used: {a: string}, Unused: {a: string}, Hidden: {a: string}}
@@ -640,7 +642,7 @@ def test_types_of_bodies_are_named_where_a_body_needs_them() -> None:
     }
 
 
-def test_objects_in_place_have_names_of_their_own() -> None:
+def test_check_objects_in_place_have_names_of_their_own() -> None:
     """After the resource and endpoint, or the entity and field, and the members on the way."""
     declared = spec("""
         entities:
@@ -664,7 +666,7 @@ def test_objects_in_place_have_names_of_their_own() -> None:
     }
 
 
-def test_a_resource_has_a_class_and_the_spec_a_client() -> None:
+def test_check_resource_has_a_class_and_the_spec_a_client() -> None:
     """Their names are derived or written, and all are part of one namespace."""
     declared = spec(
         "client: Api\nenums: {Diet: {meat: m}}\n"
@@ -684,7 +686,7 @@ def test_a_resource_has_a_class_and_the_spec_a_client() -> None:
     }
 
 
-def test_the_collection_of_a_resource_reaches_every_collection_in_its_schemas() -> None:
+def test_check_collection_of_a_resource_reaches_every_collection_in_its_schemas() -> None:
     """Its class and its non-filter arguments belong to the list, wrapped or not."""
     keys = """
         search_params: {order_by: string?}
@@ -705,7 +707,7 @@ def test_the_collection_of_a_resource_reaches_every_collection_in_its_schemas() 
     assert str(custom.custom) == "python:m:Mine"
 
 
-def test_tables_are_sorted_and_ordered_parts_are_not() -> None:
+def test_check_tables_are_sorted_and_ordered_parts_are_not() -> None:
     """Order has a meaning in fields and the like alone."""
     declared = spec("""
         enums: {Z: [b, a], A: [x]}
@@ -727,7 +729,7 @@ def test_tables_are_sorted_and_ordered_parts_are_not() -> None:
     assert [field.name for field in declared.entities["X"].fields] == ["z", "id"]
 
 
-def test_examples_are_kept_with_their_places() -> None:
+def test_check_examples_are_kept_with_their_places() -> None:
     """Of standard members, of what hangs on the list, and of added ones."""
     found = resource("""
         examples:
@@ -745,7 +747,7 @@ def test_examples_are_kept_with_their_places() -> None:
     assert endpoints["create"].example is None
 
 
-def test_auth_says_how_the_secret_is_sent() -> None:
+def test_check_auth_says_how_the_secret_is_sent() -> None:
     """`auth` without schemes has one, called `token`; the name is that of the header, cookie or parameter."""
 
     def short(kind: d.AuthKind, parameter: str = "", prefix: str = "", env: str | None = None) -> d.Auth:
@@ -773,7 +775,7 @@ auth:
 """
 
 
-def test_auth_may_have_several_schemes() -> None:
+def test_check_auth_may_have_several_schemes() -> None:
     """Schemes are sorted by name; without `use` each counts alone, in the order in which they are written."""
     oauth2 = d.OAuth2(
         "https://auth.shop.example/token?x=1",
@@ -792,7 +794,7 @@ def test_auth_may_have_several_schemes() -> None:
     assert used == d.Auth(schemes, (("app", "token"), ("machine",), ()))
 
 
-def test_the_order_of_schemes_counts_where_no_use_is_written() -> None:
+def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     """With `use` it is layout, as the order of keys is; that of alternatives always counts."""
 
     def digest(names: str, use: str = "") -> str:
@@ -805,7 +807,7 @@ def test_the_order_of_schemes_counts_where_no_use_is_written() -> None:
     assert digest("ab", ", use: [[b, a]]") == digest("ab", ", use: [[a, b]]")
 
 
-def test_a_level_may_say_what_its_requests_show() -> None:
+def test_check_level_may_say_what_its_requests_show() -> None:
     """The nearest level counts; `none` is no credential, and null takes back what is inherited."""
     found = spec(SCHEMES + """
 resources:
@@ -838,7 +840,7 @@ resources:
     assert others.endpoints["get"].auth is None
 
 
-def test_an_endpoint_may_say_that_it_shows_nothing_without_schemes() -> None:
+def test_check_endpoint_may_say_that_it_shows_nothing_without_schemes() -> None:
     """`auth: none` needs no scheme to be named, and the only one is called `token`."""
     text = """
 resources:
@@ -852,7 +854,7 @@ resources:
     assert (found["get"].auth, found["get_list"].auth) == ((("token",),), ((),))
 
 
-def test_all_mistakes_are_found_in_one_run() -> None:
+def test_check_all_mistakes_are_found_in_one_run() -> None:
     """A mistake in one part keeps none in another from being found."""
     text = """
         restencil: 1
@@ -882,7 +884,7 @@ def test_all_mistakes_are_found_in_one_run() -> None:
     }
 
 
-def test_what_a_pagination_is_told_stands_in_wire_names() -> None:
+def test_check_what_a_pagination_is_reported_is_in_wire_names() -> None:
     """Paths in the response, by the names of the schema; `size` is one where it is a text."""
     found = endpoint(
         "get_list",

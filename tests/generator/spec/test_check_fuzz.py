@@ -40,14 +40,14 @@ def holds(loaded: Loaded) -> None:
 
 @settings(max_examples=examples(37, 5))
 @given(mutated())
-def test_a_spec_that_is_nearly_right_gives_an_answer(spec: dict[str, Any]) -> None:
+def test_check_fuzz_spec_that_is_nearly_right_gives_a_response(spec: dict[str, Any]) -> None:
     """A valid spec with a few changes loads or says what is wrong, in every format."""
     holds(load_text(text_of(spec)))
 
 
 @settings(max_examples=examples(37, 5))
 @given(st.dictionaries(st.sampled_from(WORDS), _trees, max_size=8))
-def test_a_mapping_of_anything_gives_an_answer(spec: dict[str, Any]) -> None:
+def test_check_fuzz_mapping_of_anything_gives_a_response(spec: dict[str, Any]) -> None:
     """Known words in unknown places load or say what is wrong."""
     holds(load_text(text_of({"restencil": 1, "package": "p", **spec})))
 
@@ -65,7 +65,7 @@ def test_a_mapping_of_anything_gives_an_answer(spec: dict[str, Any]) -> None:
 @example("{" * 5000)
 @example("{restencil: 1, package: p, wire_names: camelCase, objects: {A: {'': string, __: string}}}")
 @example("{restencil: 1, package: '', client: '', enums: {'': {'': a}}, entities: {'': {}}, resources: {'': {}}}")
-def test_a_text_of_anything_gives_an_answer(text: str) -> None:
+def test_check_fuzz_string_of_anything_gives_a_response(text: str) -> None:
     """What is no YAML says so."""
     holds(load_text(text))
 
@@ -77,7 +77,9 @@ def test_a_text_of_anything_gives_an_answer(text: str) -> None:
     st.integers(0, 40),
     st.sampled_from((*TEXTS, "\n", "  ", ":", "{", "- ")),
 )
-def test_a_spec_with_a_stretch_of_text_replaced_gives_an_answer(file: Any, start: int, length: int, new: str) -> None:
+def test_check_fuzz_spec_with_a_stretch_of_text_replaced_gives_a_response(
+    file: Any, start: int, length: int, new: str
+) -> None:
     """A slip of the hand anywhere in a file loads or says what is wrong."""
     text = file.read_text("utf-8")
     holds(load_text(text[:start] + new + text[start + length :]))

@@ -19,13 +19,13 @@ OF_LAYOUT = {"excerpts", "fifty", "folder"}
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
-def test_what_is_said_about_a_mistake_is_the_expected_text(case: Path) -> None:
+def test_check_mistakes_what_is_said_about_a_mistake_is_the_expected_text(case: Path) -> None:
     """The whole output for a case equals the text beside it."""
     assert output(case) == expected_file(case).read_text("utf-8")
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
-def test_a_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
+def test_check_mistakes_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
     """A spec with a mistake gives no declaration, and the code in the case's name is among those reported."""
     result = loaded(case)
     codes = {problem.code for problem in result.problems}
@@ -35,7 +35,7 @@ def test_a_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
-def test_every_problem_stands_at_a_place_in_its_file(case: Path) -> None:
+def test_check_mistakes_every_problem_stands_at_a_place_in_its_file(case: Path) -> None:
     """A problem's place and those related to it lie within the lines of a file that was read, in order."""
     result = loaded(case)
     assert list(result.problems) == in_order(result.problems)
@@ -50,35 +50,35 @@ def _within(place: Place, lines: tuple[str, ...]) -> bool:
     return 1 <= place.column <= len(lines[place.line - 1]) + 1 and place.end_column >= 1
 
 
-def test_every_code_of_a_mistake_has_a_case() -> None:
+def test_check_mistakes_every_code_of_a_mistake_has_a_case() -> None:
     """No mistake goes without an example of its message."""
     shown = {problem.code for case in cases() for problem in loaded(case).problems}
     assert set(ERRORS) - shown == ELSEWHERE
 
 
 @pytest.mark.parametrize("name", [*pages()])
-def test_the_page_of_a_code_is_what_is_said_of_it(name: str) -> None:
+def test_check_mistakes_page_of_a_code_is_what_is_said_of_it(name: str) -> None:
     """The pages are written by `python tests/generator/cases.py`."""
     assert (REFERENCE / name).read_text("utf-8") == pages()[name]
 
 
-def test_there_are_no_other_pages_of_codes() -> None:
+def test_check_mistakes_there_are_no_other_pages_of_codes() -> None:
     """A code that is gone has no page."""
     assert {f"problems/{page.name}" for page in (REFERENCE / "problems").iterdir()} == {*pages()}
 
 
-def test_every_advice_and_every_finding_says_why() -> None:
+def test_check_mistakes_every_advice_and_every_finding_says_why() -> None:
     """Advice, findings of imports and drift are explained in more than a rule."""
     assert [code for table in (ADVICE, IMPORTED, DRIFT) for code, row in table.items() if not row.explanation] == []
 
 
-def test_each_cause_of_drift_has_a_code() -> None:
+def test_check_mistakes_each_cause_of_drift_has_a_code() -> None:
     """What `check` prints as SARIF is explained."""
     causes = {cause.value.replace(" ", "-") for cause in Cause}
     assert {*DRIFT} == causes - {*ERRORS}
 
 
-def test_every_code_is_in_kebab_case_and_has_a_rule() -> None:
+def test_check_mistakes_every_code_is_in_kebab_case_and_has_a_rule() -> None:
     """A code is stable, in kebab-case, and described by a sentence."""
     for code, (rule, _) in CODES.items():
         assert code == code.lower().replace("_", "-").replace(" ", "-")

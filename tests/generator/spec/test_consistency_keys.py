@@ -74,13 +74,13 @@ def filters(params: str) -> tuple[str, ...] | None:
 
 
 @pytest.mark.parametrize("param", ["done: boolean?", "state: State?", "points: integer?", "key: uuid?"])
-def test_exact_filters_same_name_and_type_is_exact(param: str) -> None:
+def test_consistency_keys_exact_filters_same_name_and_type_is_exact(param: str) -> None:
     """A boolean, an enum, an integer or a UUID that is called like a field of its type selects by equality."""
     assert filters(param) == (param.partition(":")[0],)
 
 
 @pytest.mark.parametrize("param", ["owner: integer?", "team: string?"])
-def test_exact_filters_primary_key_of_reference_is_exact(param: str) -> None:
+def test_consistency_keys_exact_filters_primary_key_of_reference_is_exact(param: str) -> None:
     """An argument that is called like a reference and has the type of its primary key selects by equality."""
     assert filters(param) == (param.partition(":")[0],)
 
@@ -98,22 +98,22 @@ def test_exact_filters_primary_key_of_reference_is_exact(param: str) -> None:
         "q: boolean?",
     ],
 )
-def test_exact_filters_everything_else_is_not(param: str) -> None:
+def test_consistency_keys_exact_filters_everything_else_is_not(param: str) -> None:
     """Texts, numbers, dates, lists, other types and names of no field are the server's to decide."""
     assert filters(param) == ()
 
 
-def test_exact_filters_spec_decides() -> None:
+def test_consistency_keys_exact_filters_spec_decides() -> None:
     """`filter` overrules what names and types suggest."""
     assert filters("title: {type: string?, filter: equals}, points: {type: integer?, filter: unknown}") == ("title",)
 
 
-def test_exact_filters_field_names_what_is_compared() -> None:
+def test_consistency_keys_exact_filters_field_names_what_is_compared() -> None:
     """An argument with `field` is compared with that field, whatever its own name is."""
     assert filters("finished: {type: boolean?, field: done}, done: {type: boolean?, field: title}") == ("finished",)
 
 
-def test_exact_filters_order_and_pages_are_no_filters() -> None:
+def test_consistency_keys_exact_filters_order_and_pages_are_no_filters() -> None:
     """Arguments of the order and of pages do not count; a list without other arguments has no filters."""
     found = spec("""
         resources:
@@ -127,7 +127,7 @@ def test_exact_filters_order_and_pages_are_no_filters() -> None:
     assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
 
 
-def test_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
+def test_consistency_keys_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
     """An argument of the order is known by its name in the spec, whatever the list calls it in URLs."""
     found = spec("""
         resources:
@@ -140,7 +140,7 @@ def test_exact_filters_order_of_the_list_itself_is_no_filter() -> None:
     assert found.resources["tasks"].endpoints["get_list"].exact_filters is None
 
 
-def test_exact_filters_path_parameters_count() -> None:
+def test_consistency_keys_exact_filters_path_parameters_count() -> None:
     """A parameter of a list's path filters it as well."""
     found = spec("""
         resources:
@@ -151,7 +151,7 @@ def test_exact_filters_path_parameters_count() -> None:
     assert found.resources["others"].endpoints["get_list"].exact_filters == ()
 
 
-def test_exact_filters_names_are_those_on_the_wire() -> None:
+def test_consistency_keys_exact_filters_names_are_those_on_the_wire() -> None:
     """The generated option has the names of URLs, and stands at the list alone."""
     text = files(tasks("done: {type: boolean?, wire: isDone}, title: string?"))["tasks.py"]
     assert text.count("exact_filters=") == 1
@@ -174,7 +174,7 @@ def test_exact_filters_names_are_those_on_the_wire() -> None:
         ("objects:\n  A: {a: {type: integer, filter: equals}}\n", 2),
     ],
 )
-def test_filter_is_for_search_parameters(text: str, what: int) -> None:
+def test_consistency_keys_filter_is_for_search_parameters(text: str, what: int) -> None:
     """Elsewhere it is an error at its place that says where it belongs."""
     (found,) = problems(text)
     assert found[0] == "key-not-here"
@@ -182,7 +182,7 @@ def test_filter_is_for_search_parameters(text: str, what: int) -> None:
     assert found[2:] == ("write it at a search parameter of the list that it filters", what)
 
 
-def test_filter_without_a_list_is_an_error() -> None:
+def test_consistency_keys_filter_without_a_list_is_an_error() -> None:
     """At a search parameter of something that is no list it has no effect, which is said."""
     (found,) = problems("""
         resources:
@@ -201,7 +201,7 @@ def test_filter_without_a_list_is_an_error() -> None:
     )
 
 
-def test_filter_of_a_page_or_an_order_is_an_error() -> None:
+def test_consistency_keys_filter_of_a_page_or_an_order_is_an_error() -> None:
     """What names a page or an order selects no entities."""
     found = problems("""
         resources:
@@ -223,7 +223,7 @@ def test_filter_of_a_page_or_an_order_is_an_error() -> None:
 # ---------------------------------------------------------------------------------------------------------------- field
 
 
-def test_field_of_search_parameters_and_body_members_is_generated() -> None:
+def test_consistency_keys_field_of_search_parameters_and_body_members_is_generated() -> None:
     """Wire names lead to fields by their names in Python, dotted ones inside of objects."""
     text = files("""
         objects: {Meta: {run_id: string}}
@@ -242,7 +242,7 @@ def test_field_of_search_parameters_and_body_members_is_generated() -> None:
     assert text.count('body_fields={"run": "info.run_id"}') == 2
 
 
-def test_field_of_a_path_parameter_is_generated_under_its_own_name_too() -> None:
+def test_consistency_keys_field_of_a_path_parameter_is_generated_under_its_own_name_too() -> None:
     """`field: name` says that `/flows/name/:name` finds the entity by that field."""
     text = files("""
         resources:
@@ -263,7 +263,7 @@ def test_field_of_a_path_parameter_is_generated_under_its_own_name_too() -> None
         ("method: POST, body: {form: {x: {type: string, field: nmae}}}", "body member"),
     ],
 )
-def test_field_that_no_entity_has_is_an_error(keys: str, noun: str) -> None:
+def test_consistency_keys_field_that_no_entity_has_is_an_error(keys: str, noun: str) -> None:
     """It is reported where it is written, with the nearest field."""
     (found,) = problems(f"""
         resources:
@@ -280,7 +280,7 @@ def test_field_that_no_entity_has_is_an_error(keys: str, noun: str) -> None:
 # -------------------------------------------------------------------------------------------------------------- expires
 
 
-def test_expires_nothing_is_generated() -> None:
+def test_consistency_keys_expires_nothing_is_generated() -> None:
     """A change that makes nothing stale says so to the runtime."""
     text = files("""
         resources:
@@ -293,7 +293,7 @@ def test_expires_nothing_is_generated() -> None:
     assert 'expires="nothing"' in text
 
 
-def test_expires_other_words_are_errors() -> None:
+def test_consistency_keys_expires_other_words_are_errors() -> None:
     """Beside a list there is one word."""
     (found,) = problems("""
         resources:
@@ -307,7 +307,7 @@ def test_expires_other_words_are_errors() -> None:
     assert found[2] == "did you mean 'nothing'?"
 
 
-def test_expires_nothing_of_a_read_is_an_error() -> None:
+def test_consistency_keys_expires_nothing_of_a_read_is_an_error() -> None:
     """A read makes nothing stale anyway."""
     (found,) = problems("""
         resources:
@@ -322,7 +322,7 @@ def test_expires_nothing_of_a_read_is_an_error() -> None:
 # ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
 
 
-def test_needs_is_inherited_and_null_restores_all() -> None:
+def test_consistency_keys_needs_is_inherited_and_null_restores_all() -> None:
     """The nearest level counts; `null` gives the default of packages back."""
     found = spec("""
         options: {needs: required, invalid_if_stale: false}
@@ -336,7 +336,7 @@ def test_needs_is_inherited_and_null_restores_all() -> None:
     assert people.endpoints["get_list"].options.needs == ("name",)
 
 
-def test_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
+def test_consistency_keys_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
     """What an endpoint brings of another entity is whole with all its fields; else nothing would be asked of it."""
     found = spec("""
         resources:
@@ -354,7 +354,7 @@ def test_needs_of_a_resource_are_for_entities_that_have_the_fields() -> None:
     assert (needs["tasks"], needs["both"]) == ("all", "all")
 
 
-def test_invalid_if_stale_is_written_with_every_resource() -> None:
+def test_consistency_keys_invalid_if_stale_is_written_with_every_resource() -> None:
     """Packages wait for fresh data unless the spec says `false`."""
     text = "options: {invalid_if_stale: %s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
     assert "    invalid_if_stale=True,\n" in files(text % "true")["tasks.py"]
@@ -383,7 +383,7 @@ def test_invalid_if_stale_is_written_with_every_resource() -> None:
         ),
     ],
 )
-def test_needs_fields_are_those_of_an_entity(text: str, message: str, hint: str) -> None:
+def test_consistency_keys_needs_fields_are_those_of_an_entity(text: str, message: str, hint: str) -> None:
     """Names that no entity has are reported where they are written."""
     ((_, found, told, line),) = problems(text)
     assert (found, told, line) == (message, hint, 1)
@@ -392,7 +392,7 @@ def test_needs_fields_are_those_of_an_entity(text: str, message: str, hint: str)
 # ------------------------------------------------------------------------------------------------- redirects, prefixes
 
 
-def test_redirects_of_the_spec_and_of_an_endpoint() -> None:
+def test_consistency_keys_redirects_of_the_spec_and_of_an_endpoint() -> None:
     """The spec says it for all requests, an endpoint for its own."""
     made = files("""
         redirects: {cross_origin_body: true}
@@ -409,13 +409,13 @@ def test_redirects_of_the_spec_and_of_an_endpoint() -> None:
     assert "redirects" not in files("resources: {tasks: {path: /tasks/:id, schema: Task}}")["tasks.py"]
 
 
-def test_redirects_need_the_key() -> None:
+def test_consistency_keys_redirects_need_the_key() -> None:
     """An empty mapping says nothing."""
     (found,) = problems("redirects: {}\n")
     assert found[:2] == ("missing-key", "'redirects' of the spec needs the key 'cross_origin_body'")
 
 
-def test_url_prefixes_of_endpoints_are_known_to_the_client() -> None:
+def test_consistency_keys_url_prefixes_of_endpoints_are_known_to_the_client() -> None:
     """Prefixes that resources and endpoints have of their own can be replaced by a client, and no others."""
     made = files("""
         resources:
@@ -438,7 +438,7 @@ def test_url_prefixes_of_endpoints_are_known_to_the_client() -> None:
         ("done: boolean?", "done: {type: boolean?, field: done}", "identity-arguments-changed"),
     ],
 )
-def test_diff_tells_changes_of_search_parameters(old: str, new: str, rule: str) -> None:
+def test_consistency_keys_diff_reports_changes_of_search_parameters(old: str, new: str, rule: str) -> None:
     """Another filter or field of a parameter is a change."""
     assert {found.rule for found in compare(spec(tasks(old)), spec(tasks(new)))} == {rule}
 
@@ -452,13 +452,13 @@ def test_diff_tells_changes_of_search_parameters(old: str, new: str, rule: str) 
         ("redirects: {cross_origin_body: true}", "answers-changed"),
     ],
 )
-def test_diff_tells_changes_of_endpoints(keys: str, rule: str) -> None:
+def test_consistency_keys_diff_reports_changes_of_endpoints(keys: str, rule: str) -> None:
     """Each of the keys changes what calls return, and `diff` says so."""
     text = "resources: {tasks: {path: /tasks/:id, schema: Task, endpoints: {put: {path: /x, method: PUT%s}}}}"
     assert [found.rule for found in compare(spec(text % ""), spec(text % f", {keys}"))] == [rule]
 
 
-def test_diff_null_is_the_default() -> None:
+def test_consistency_keys_diff_null_is_the_default() -> None:
     """What a package has anyway is no change where it is written."""
     text = "options: {%s}\nresources: {tasks: {path: /tasks/:id, schema: Task}}"
     old, new = spec(text % ""), spec(text % "needs: all, invalid_if_stale: true")
@@ -485,7 +485,7 @@ resources:
 
 
 @pytest.mark.parametrize("version", ["3.1", "3.0"])
-def test_export_and_import_keep_the_keys(version: str, tmp_path: Path) -> None:
+def test_consistency_keys_export_and_import_keep_the_keys(version: str, tmp_path: Path) -> None:
     """What OpenAPI cannot say stands under `x-restencil`, and comes back as it was."""
     written, document, again = (tmp_path / name for name in ("made.yaml", "openapi.json", "again.yaml"))
     written.write_text(HEAD + ALL_KEYS, "utf-8")

@@ -59,14 +59,14 @@ def data_of(text: str) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------------ which one
 
 
-def test_the_narrowest_key_counts() -> None:
+def test_errors_narrowest_key_counts() -> None:
     """Of one level, a status comes before its hundred, and that before the default."""
     errors: dict[str, d.Shape] = {"default": ("A",), "4XX": ("B",), "404": ("C",)}
     assert [shape_at(errors, status) for status in (404, 410, 503, 302)] == [("C",), ("B",), ("A",), ("A",)]
     assert shape_at({"404": ("C",)}, 410) is None
 
 
-def test_the_nearest_level_counts_before_the_narrowest_key() -> None:
+def test_errors_nearest_level_counts_before_the_narrowest_key() -> None:
     """What an endpoint says of 4XX comes before what the spec says of 404."""
     assert errors_of(f"errors: {{404: NotFound, 503: Problem}}{ORDERS}    errors: {{4XX: Problem}}\n") == {
         "503": ("Problem",),
@@ -77,7 +77,7 @@ def test_the_nearest_level_counts_before_the_narrowest_key() -> None:
     }
 
 
-def test_levels_are_laid_over_each_other() -> None:
+def test_errors_levels_are_laid_over_each_other() -> None:
     """Spec, resource and endpoint each add what they say; a member that extends another has its errors too."""
     text = f"""errors: {{4XX: Problem}}{ORDERS}    errors: {{404: NotFound}}
     endpoints:
@@ -89,7 +89,7 @@ def test_levels_are_laid_over_each_other() -> None:
     assert errors_of(text, "get") == errors_of(text, "again") == whole
 
 
-def test_null_takes_an_inherited_one_back() -> None:
+def test_errors_null_takes_an_inherited_one_back() -> None:
     """A status that was taken back has no shape; where a wider key is about it, its body is any JSON."""
     assert errors_of(f"errors: {{404: NotFound}}{ORDERS}    errors: {{404: null}}\n") == {}
     assert errors_of(f"errors: {{404: NotFound, 4XX: Problem}}{ORDERS}    errors: {{404: null}}\n") == {
@@ -99,7 +99,7 @@ def test_null_takes_an_inherited_one_back() -> None:
     assert errors_of(f"errors: {{404: NotFound, 4XX: Problem}}{ORDERS}    errors: {{default: null}}\n") == {}
 
 
-def test_a_status_is_the_same_in_quotes() -> None:
+def test_errors_status_is_the_same_in_quotes() -> None:
     """Keys are read as text: `404:` and `"404":` are one, so that both are a key that is given twice."""
     assert errors_of(f'errors: {{"404": NotFound}}{ORDERS}') == errors_of(f"errors: {{404: NotFound}}{ORDERS}")
     problems = load_text(f'{HEAD}errors: {{"404": NotFound, 404: NotFound}}{ORDERS}').problems
@@ -111,7 +111,7 @@ _LEVEL = st.dictionaries(_KEYS, st.sampled_from([None, ("A",), ("B",), ("C", "D"
 
 
 @given(levels=st.lists(_LEVEL, max_size=4), status=st.sampled_from([300, 400, 404, 409, 418, 503, 500]))
-def test_levels_in_one_mapping_say_what_they_say_one_by_one(
+def test_errors_levels_in_one_mapping_say_what_they_say_one_by_one(
     levels: list[dict[str, d.Shape | None]], status: int
 ) -> None:
     """The mapping that an endpoint has gives what looking for the nearest level, then the narrowest key, gives."""
@@ -129,7 +129,7 @@ def test_levels_in_one_mapping_say_what_they_say_one_by_one(
 # ------------------------------------------------------------------------------------------------------- what there is
 
 
-def test_a_package_has_a_class_for_each_kind_of_error() -> None:
+def test_errors_package_has_a_class_for_each_kind_of_error() -> None:
     """The classes derive from the runtime's of their names, are one family, and are exported."""
     made = files(f"errors: {{404: NotFound}}{ORDERS}")
     for name in CLASSES:
@@ -140,7 +140,7 @@ def test_a_package_has_a_class_for_each_kind_of_error() -> None:
     assert "errors={404: NotFound}," in made["orders.py"]
 
 
-def test_a_package_without_errors_has_no_classes() -> None:
+def test_errors_package_without_errors_has_no_classes() -> None:
     """Where a spec says nothing of errors, or takes all of it back, nothing is generated for them."""
     for said in ("", "    errors: {404: null}\n"):
         made = files(f"{ORDERS}{said}")
@@ -161,12 +161,12 @@ def test_a_package_without_errors_has_no_classes() -> None:
         ("{404: NotFound, 409: any}", "ConflictError", None),
     ],
 )
-def test_the_type_of_data_is_what_the_keys_say(errors: str, name: str, type: str | None) -> None:
+def test_errors_type_of_data_is_what_the_keys_say(errors: str, name: str, type: str | None) -> None:
     """`data` is of the declared objects, or None; where some status of the class has no shape, of any type as well."""
     assert data_of(f"errors: {errors}{ORDERS}").get(name) == type
 
 
-def test_the_type_of_data_is_the_union_over_all_endpoints() -> None:
+def test_errors_type_of_data_is_the_union_over_all_endpoints() -> None:
     """Several types for one status are told by their union; an endpoint that says nothing of it gives any JSON."""
     both = "    endpoints:\n      get: {errors: {404: Problem}}\n"
     assert data_of(f"errors: {{404: NotFound}}{ORDERS}{both}")["NotFoundError"] == "NotFound | Problem | None"
@@ -175,12 +175,12 @@ def test_the_type_of_data_is_the_union_over_all_endpoints() -> None:
     assert data_of(f"errors: {{404: NotFound}}{ORDERS}{hidden}")["NotFoundError"] == "NotFound | Problem | None"
 
 
-def test_data_is_said_once_where_it_is_always_the_same() -> None:
+def test_errors_data_is_said_once_where_it_is_always_the_same() -> None:
     """Where every error has one shape, the class that all are has its type."""
     assert data_of(f"errors: {{default: Problem}}{ORDERS}") == {BASE: "Problem | None"}
 
 
-def test_only_what_differs_is_written_for_an_endpoint() -> None:
+def test_errors_only_what_differs_is_written_for_an_endpoint() -> None:
     """The class line has what the resource has; an endpoint has the whole of what counts for it."""
     text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
     made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
@@ -189,7 +189,7 @@ def test_only_what_differs_is_written_for_an_endpoint() -> None:
     assert '@restencil.rest(method="DELETE", path="/orders/:id", errors=None)' in made
 
 
-def test_an_object_of_the_name_of_a_class_is_no_clash_without_errors() -> None:
+def test_errors_object_of_the_name_of_a_class_is_no_clash_without_errors() -> None:
     """The names are taken only where the package has the classes."""
     loaded = load_text(f"{HEAD}  NotFoundError: {{a: string}}{ORDERS}")
     assert not [problem for problem in loaded.problems if problem.severity == "error"]

@@ -18,14 +18,14 @@ def only(text: str) -> tuple[str, str, int, int]:
 
 
 @pytest.mark.parametrize("text", ["openapi: 3.0.3\ninfo: {title: X}\npaths: {}\n", '{"swagger": "2.0", "paths": {}}'])
-def test_an_openapi_document_is_named_as_one(text: str) -> None:
+def test_hints_openapi_document_is_named_as_one(text: str) -> None:
     """One problem and the way out, rather than one for each of its keys; the hint promises only what is there."""
     code, hint, line, _ = only(text)
     assert (code, line) == ("openapi-document", 1)
     assert hint == "run `restencil import FILE` to create a spec from it"
 
 
-def test_a_pointer_of_json_schema_is_a_name_here() -> None:
+def test_hints_pointer_of_json_schema_is_a_name_here() -> None:
     """Where a type stands, and where the schema of a resource stands."""
     pointer = "{$ref: '#/components/schemas/User'}"
     for text in (
@@ -62,12 +62,12 @@ def test_a_pointer_of_json_schema_is_a_name_here() -> None:
         ),
     ],
 )
-def test_a_word_of_json_schema_gets_the_way_to_say_it_here(text: str, hint: str) -> None:
+def test_hints_word_of_json_schema_gets_the_way_to_say_it_here(text: str, hint: str) -> None:
     """Words that have no meaning, or none at that place."""
     assert only(text)[:2] == ("unknown-key", hint)
 
 
-def test_an_empty_schema_is_asked_for_an_entity() -> None:
+def test_hints_empty_schema_is_requested_an_entity() -> None:
     """Not for a type such as a string, which it cannot be."""
     assert only(HEAD + RESOURCE + "    schema:\n")[:2] == (
         "wrong-type",
@@ -75,7 +75,7 @@ def test_an_empty_schema_is_asked_for_an_entity() -> None:
     )
 
 
-def test_an_empty_schema_of_an_endpoint_is_no_null() -> None:
+def test_hints_empty_schema_of_an_endpoint_is_no_null() -> None:
     """It is more likely forgotten than meant; what is meant is written."""
     text = HEAD + POSTS + "    endpoints:\n      top: {path: /top, schema: %s}\n"
     assert only(text % "")[:2] == (
@@ -87,7 +87,7 @@ def test_an_empty_schema_of_an_endpoint_is_no_null() -> None:
 
 
 @pytest.mark.parametrize("name", ["_page", "page-number", "page[number]"])
-def test_a_pagination_field_that_is_no_name_is_shown_the_way(name: str) -> None:
+def test_hints_pagination_field_that_is_no_name_is_shown_the_way(name: str) -> None:
     """A search parameter has the API's name on the wire; what the hint says is a spec without mistakes."""
     code, hint, *_ = only(HEAD + POSTS + f"    pagination_field: '{name}'\n")
     assert code == "bad-name"
@@ -109,7 +109,7 @@ def test_a_pagination_field_that_is_no_name_is_shown_the_way(name: str) -> None:
         ("resources:\n  a: {path: /x, tags: [string}\n", 4, 23),
     ],
 )
-def test_an_unclosed_bracket_is_shown_where_it_opens(text: str, line: int, column: int) -> None:
+def test_hints_unclosed_bracket_is_shown_where_it_opens(text: str, line: int, column: int) -> None:
     """Where the parser gave up is told beside it."""
     code, hint, *place = only(HEAD + text)
     assert (code, place) == ("yaml-syntax", [line, column])
@@ -118,7 +118,7 @@ def test_an_unclosed_bracket_is_shown_where_it_opens(text: str, line: int, colum
     assert [related.message for related in problem.related] == (["here it is still open"] if column != 23 else [])
 
 
-def test_filter_without_effect_is_marked_at_its_key() -> None:
+def test_hints_filter_without_effect_is_marked_at_its_key() -> None:
     """Of a search parameter that filters nothing, the key `filter` itself is marked."""
     text = HEAD + POSTS + "    endpoints: {get: {search_params: {day: {type: date?, filter: equals}}}}\n"
     code, hint, line, column = only(text)
@@ -126,7 +126,7 @@ def test_filter_without_effect_is_marked_at_its_key() -> None:
     assert text.splitlines()[line - 1][column - 1 :].startswith("filter: equals")
 
 
-def test_expires_nothing_in_a_list_gets_the_way_to_write_it() -> None:
+def test_hints_expires_nothing_in_a_list_gets_the_way_to_write_it() -> None:
     """`[nothing]` names no member; the word alone means that nothing turns stale."""
     code, hint, *_ = only(HEAD + POSTS + "    endpoints: {delete: {expires: [nothing]}}\n")
     assert (code, hint) == ("expires-target", "write 'expires: nothing', without brackets")

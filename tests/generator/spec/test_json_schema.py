@@ -93,7 +93,7 @@ def validator() -> jsonschema.Draft202012Validator:
 VALIDATOR = validator()
 
 
-def test_the_schema_is_a_schema() -> None:
+def test_json_schema_schema_is_a_schema() -> None:
     """It is valid draft 2020-12, and every part of it is referred to."""
     schema = language_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -102,7 +102,7 @@ def test_the_schema_is_a_schema() -> None:
 
 
 @pytest.mark.parametrize("spec", BASES, ids=lambda spec: spec["package"])
-def test_valid_specs_are_valid(spec: dict[str, Any]) -> None:
+def test_json_schema_valid_specs_are_valid(spec: dict[str, Any]) -> None:
     """A spec that uses the whole language is accepted by both."""
     assert list(VALIDATOR.iter_errors(spec)) == []
     assert load_text(text_of(spec)).problems == ()
@@ -110,7 +110,7 @@ def test_valid_specs_are_valid(spec: dict[str, Any]) -> None:
 
 @settings(max_examples=examples(37, 5))
 @given(mutated())
-def test_schema_and_check_agree(spec: dict[str, Any]) -> None:
+def test_json_schema_schema_and_check_agree(spec: dict[str, Any]) -> None:
     """What the schema refuses the check refuses; what only the check refuses it refuses for a reason in the table."""
     codes = {problem.code for problem in load_text(text_of(spec)).problems}
     if VALIDATOR.is_valid(spec):
@@ -120,7 +120,7 @@ def test_schema_and_check_agree(spec: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in cases() if case.is_file()], ids=lambda case: case.stem)
-def test_the_schema_finds_the_mistakes_of_one_place(case: Path) -> None:
+def test_json_schema_schema_finds_the_mistakes_of_one_place(case: Path) -> None:
     """A case of a mistake is refused by the schema, unless it is one of those that only the check can find."""
     try:
         spec = json_of(case)
@@ -131,7 +131,7 @@ def test_the_schema_finds_the_mistakes_of_one_place(case: Path) -> None:
         assert codes <= set(BEYOND) | OF_YAML | {code for code in codes if code.startswith("yaml-")}
 
 
-def test_descriptions_help_in_editors() -> None:
+def test_json_schema_descriptions_help_in_editors() -> None:
     """The keys of a spec say what they are."""
     for key, value in language_schema()["properties"].items():
         assert "description" in value or "$ref" in value, key

@@ -68,7 +68,7 @@ def said(text: str) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------------------------------------------------ the table
 
 
-def test_every_row_is_of_sections_that_exist() -> None:
+def test_language_every_row_is_of_sections_that_exist() -> None:
     """A row names places of the table, says what it is for, and is the only one of its key there."""
     for row in ROWS:
         assert set(row.where.split()) <= set(SECTIONS), row.key
@@ -80,7 +80,7 @@ def test_every_row_is_of_sections_that_exist() -> None:
         assert len(keys) == len(set(keys)), place
 
 
-def test_every_place_can_be_reached() -> None:
+def test_language_every_place_can_be_reached() -> None:
     """A place is the spec, a form, or what the kind of some row leads to."""
     reached = {"spec", *(form_section(word) for word in FORMS)}
 
@@ -99,7 +99,7 @@ def test_every_place_can_be_reached() -> None:
     assert reached == set(SECTIONS)
 
 
-def test_every_kind_can_be_read_checked_and_described() -> None:
+def test_language_every_kind_can_be_read_checked_and_described() -> None:
     """A kind has a JSON Schema and a phrase, and is read by itself unless it needs the names of the spec."""
 
     def below(kind: type[Any]) -> set[type[Any]]:
@@ -129,7 +129,7 @@ def nested(kind: value_kinds.Kind) -> Iterator[value_kinds.Kind]:
             pass
 
 
-def test_the_words_of_the_declaration_are_those_of_the_table() -> None:
+def test_language_words_of_the_declaration_are_those_of_the_table() -> None:
     """Options, what is said of bodies and answers, and scalars have a typed class each, which names the same."""
     assert set(rows("options")) == set(d.Options.__slots__)
     assert set(rows("request")) == set(d.Request.__slots__)
@@ -157,14 +157,14 @@ ATTRIBUTES = {attribute.name for attribute in dataclasses.fields(d.Field)}
 FIELD_KEYS = {key for position in POSITIONS for key in rows(position)}
 
 
-def test_every_key_of_a_field_is_an_attribute_of_the_model() -> None:
+def test_language_every_key_of_a_field_is_an_attribute_of_the_model() -> None:
     """The value of a key is the attribute of `Field` of that name, or becomes something that the table names."""
     assert FIELD_KEYS - set(KEYS_OF_TYPES) <= ATTRIBUTES
     assert set(KEYS_OF_TYPES) <= FIELD_KEYS - ATTRIBUTES
 
 
 @pytest.mark.parametrize("key", sorted(FIELD_KEYS & ATTRIBUTES))
-def test_every_key_of_a_field_has_an_effect(key: str) -> None:
+def test_language_every_key_of_a_field_has_an_effect(key: str) -> None:
     """What a spec declares for a field is used by more than its reader, comparison and export."""
     package = Path(reference.__file__).parent
     apart = [package / name for name in ("diff", "openapi", "spec/types.py", "spec/analyze/fields.py")]
@@ -178,7 +178,7 @@ def test_every_key_of_a_field_has_an_effect(key: str) -> None:
 
 
 @pytest.mark.parametrize(("place", "key"), [*everywhere()])
-def test_the_reader_knows_every_key(place: str, key: str) -> None:
+def test_language_reader_knows_every_key(place: str, key: str) -> None:
     """No key of the table is unknown in its place, and none is passed over: nonsense in it is a mistake."""
     nonsense = NO_JSON if rows(place)[key].kind == value_kinds.Json() else NONSENSE
     text = holding(place, {key: nonsense})
@@ -195,7 +195,7 @@ def quote(key: str) -> str:
 
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
-def test_an_unknown_key_gives_the_near_one(place: str) -> None:
+def test_language_unknown_key_gives_the_near_one(place: str) -> None:
     """In every place a slip gets the key that was meant."""
     for key in rows(place):
         if key in LIST_FORMS:
@@ -207,7 +207,7 @@ def test_an_unknown_key_gives_the_near_one(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place != "body"])
-def test_a_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
+def test_language_word_of_another_tool_gives_the_key_that_it_means(place: str) -> None:
     """What people write for a key gets the key, however different the words are."""
     for word, key in keys.synonyms(place).items():
         problems = load_text(holding(place, {word: "x"})).problems
@@ -231,7 +231,7 @@ def more_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     forget()
 
 
-def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
+def test_language_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     """With its row a key is read, judged, suggested, described in the JSON Schema and told on the page."""
     more_rows(Row("pagination", "most", value_kinds.Whole(least=1), "How many pages there are at most.", default=9))
     assert said(holding("pagination", {"style": "page", "most": "3", "size": "{param: n, value: 5}"})) == [
@@ -254,7 +254,7 @@ def test_a_new_key_is_one_row(more_rows: Callable[..., None]) -> None:
     assert line in reference.language_page()
 
 
-def test_a_deprecated_key_is_read_and_advised_against(
+def test_language_deprecated_key_is_read_and_advised_against(
     monkeypatch: pytest.MonkeyPatch, more_rows: Callable[..., None]
 ) -> None:
     """A key that is going away keeps its meaning, and the advice says what to write instead."""
@@ -288,7 +288,7 @@ def properties(part: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from properties(item)
 
 
-def test_the_json_schema_describes_every_key_and_no_other() -> None:
+def test_language_json_schema_describes_every_key_and_no_other() -> None:
     """Each property is a key of the table with its description; every key of the table is a property."""
     helps: dict[str, set[str]] = {}
     for row in ROWS:
@@ -307,7 +307,7 @@ def test_the_json_schema_describes_every_key_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("place", [place for place in SECTIONS if place not in ("body", "example")])
-def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
+def test_language_json_schema_rejects_a_key_that_no_place_has(place: str) -> None:
     """An unknown key is rejected by the JSON Schema wherever the reader rejects it."""
     spec = json_of_text(holding(place, {"nothing_of_that_name": "x"}))
     assert not jsonschema.Draft202012Validator(json_schema.language_schema()).is_valid(spec)
@@ -317,12 +317,12 @@ def test_the_json_schema_refuses_a_key_that_no_place_has(place: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*reference.pages()])
-def test_the_pages_are_what_the_table_gives(name: str) -> None:
+def test_language_pages_are_what_the_table_gives(name: str) -> None:
     """The reference is checked in; `python -m restencil_generator.reference docs/reference` writes it anew."""
     assert (DOCS / name).read_text("utf-8") == reference.pages()[name]
 
 
-def test_the_pages_tell_every_place_and_key() -> None:
+def test_language_pages_report_every_place_and_key() -> None:
     """Each place has a section with a line for each of its keys."""
     page = reference.language_page()
     for name, place in SECTIONS.items():
@@ -332,7 +332,7 @@ def test_the_pages_tell_every_place_and_key() -> None:
             assert row.help in section
 
 
-def test_a_link_on_a_page_leads_to_a_section() -> None:
+def test_language_link_on_a_page_leads_to_a_section() -> None:
     """What a kind refers to has a heading with that anchor."""
     page = reference.language_page()
     anchors = {
@@ -380,18 +380,18 @@ def example_spec(place: str) -> str:
 
 
 @pytest.mark.parametrize("place", [*SECTIONS])
-def test_the_example_of_a_place_is_right(place: str) -> None:
+def test_language_example_of_a_place_is_right(place: str) -> None:
     """What the page shows can be copied: in a spec around it, it has no mistake."""
     assert said(example_spec(place)) == [], example_spec(place)
 
 
-def test_the_example_of_a_place_uses_its_keys() -> None:
+def test_language_example_of_a_place_uses_its_keys() -> None:
     """An example shows the place that it is with."""
     for name, place in SECTIONS.items():
         assert any(f"{key}:" in place.example for key in rows(name)), name
 
 
-def test_the_reference_can_be_written(tmp_path: Path) -> None:
+def test_language_reference_can_be_written(tmp_path: Path) -> None:
     """The command writes all pages into a folder."""
     reference.main(str(tmp_path / "reference"))
     assert {file.name for file in (tmp_path / "reference").iterdir()} == set(reference.pages())

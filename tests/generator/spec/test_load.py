@@ -48,14 +48,14 @@ def digest(text: str, file: str = "shop.yaml") -> str:
     return loaded.declaration.digest
 
 
-def test_a_spec_that_uses_the_whole_language_loads_without_a_problem() -> None:
+def test_load_spec_that_uses_the_whole_language_loads_without_a_problem() -> None:
     """Every key, type, option and form is known."""
     loaded = load_spec(EVERYTHING)
     assert loaded.problems == ()
     assert loaded.declaration is not None
 
 
-def test_a_spec_knows_its_file_by_name_alone() -> None:
+def test_load_spec_knows_its_file_by_name_alone() -> None:
     """No folder of the machine shows in a declaration, and the files that were read are told."""
     loaded = load_spec(BLOG)
     assert loaded.declaration is not None
@@ -66,7 +66,7 @@ def test_a_spec_knows_its_file_by_name_alone() -> None:
 # --------------------------------------------------------------------------------------------------------------- files
 
 
-def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+def test_load_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     """A path that leads nowhere is one clear problem, not a traceback."""
     loaded = load_spec(tmp_path / "none.yaml")
     (problem,) = loaded.problems
@@ -75,7 +75,7 @@ def test_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     assert problem.place.file == (tmp_path / "none.yaml").as_posix()
 
 
-def test_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
+def test_load_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
     """Tables may be spread over files; the order of their keys changes nothing."""
     head, tail = SMALL.split("resources:\n")
     (tmp_path / "b.yaml").write_text(head)
@@ -89,7 +89,7 @@ def test_files_of_a_folder_are_merged_sorted_by_name(tmp_path: Path) -> None:
     assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
 
 
-def test_a_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
+def test_load_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
     """Files are merged sorted by path; names that begin with a dot are passed over, those of folders too."""
     head, tail = SMALL.split("resources:\n")
     files = {
@@ -109,7 +109,7 @@ def test_a_folder_is_read_with_the_folders_below_it(tmp_path: Path) -> None:
     assert loaded.declaration.digest == digest(SMALL, tmp_path.name)
 
 
-def test_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
+def test_load_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
     """Entities of several files are one table."""
     (tmp_path / "a.yaml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("entities:\n  Part: {fields: {id: integer, of: Item}}\n")
@@ -119,14 +119,14 @@ def test_one_table_may_be_spread_over_files(tmp_path: Path) -> None:
     assert list(loaded.declaration.entities) == ["Item", "Kit", "Part"]
 
 
-def test_a_file_that_does_not_parse_leaves_the_others_unjudged(tmp_path: Path) -> None:
+def test_load_file_that_does_not_parse_leaves_the_others_unjudged(tmp_path: Path) -> None:
     """What other files refer to may stand in the broken file, so only the broken one is reported."""
     (tmp_path / "a.yaml").write_text(SMALL.replace("title: string", "title: Nowhere"))
     (tmp_path / "b.yaml").write_text("objects: [")
     assert codes(load_spec(tmp_path)) == ["yaml-syntax"]
 
 
-def test_problems_of_a_folder_name_the_file(tmp_path: Path) -> None:
+def test_load_problems_of_a_folder_name_the_file(tmp_path: Path) -> None:
     """Each problem of a folder shows the file that it stands in."""
     (tmp_path / "a.yaml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("objects:\n  Box: {size: intger}\n")
@@ -136,7 +136,7 @@ def test_problems_of_a_folder_name_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"# nothing\n", b"---\n", b"\xef\xbb\xbf", b"null\n", b"~"])
-def test_a_file_that_holds_nothing_is_empty(tmp_path: Path, content: bytes) -> None:
+def test_load_file_that_holds_nothing_is_empty(tmp_path: Path, content: bytes) -> None:
     """Comments, a byte order mark or null are no spec, and nothing is loaded."""
     (tmp_path / "spec.yaml").write_bytes(content)
     loaded = load_spec(tmp_path / "spec.yaml")
@@ -144,7 +144,7 @@ def test_a_file_that_holds_nothing_is_empty(tmp_path: Path, content: bytes) -> N
     assert loaded.declaration is None
 
 
-def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
+def test_load_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
     """A spec saved by another editor gives the same declaration and the same places."""
     (tmp_path / "shop.yaml").write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
     loaded = load_spec(tmp_path / "shop.yaml")
@@ -155,7 +155,7 @@ def test_a_byte_order_mark_and_crlf_change_nothing(tmp_path: Path) -> None:
     assert (problem.place.line, problem.place.column) == (7, 14)
 
 
-def test_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None:
+def test_load_without_the_c_parser_one_clear_message_is_given(tmp_path: Path) -> None:
     """A PyYAML without its C parser is told apart from a mistake in the spec."""
     (tmp_path / "yaml").mkdir()
     (tmp_path / "yaml" / "__init__.py").write_text("class YAMLError(Exception): ...\n")
@@ -220,20 +220,20 @@ def value_of(text: str) -> Json:
         ("a?", "a?"),
     ],
 )
-def test_scalars_follow_the_core_schema_of_yaml_1_2(text: str, value: Json) -> None:
+def test_load_scalars_follow_the_core_schema_of_yaml_1_2(text: str, value: Json) -> None:
     """`on`, `yes`, `1:30` and dates are texts, and there are no leading-zero octals."""
     read = value_of(text)
     assert read == value
     assert type(read) is type(value)
 
 
-def test_a_question_mark_ends_a_plain_scalar_in_a_flow_mapping() -> None:
+def test_load_question_mark_ends_a_plain_scalar_in_a_flow_mapping() -> None:
     """`{a: string?}` is what it looks like."""
     loaded = load_text("{restencil: 1, package: p, objects: {O: {f: string?}}}")
     assert loaded.problems == ()
 
 
-def test_aliases_stand_for_what_they_name() -> None:
+def test_load_aliases_represent_what_they_name() -> None:
     """An anchor is written once and used where it is named."""
     text = "restencil: 1\npackage: p\nobjects:\n  A: &fields {x: string, y: integer}\n  B: *fields\n"
     declaration = load_text(text).declaration
@@ -241,7 +241,7 @@ def test_aliases_stand_for_what_they_name() -> None:
     assert declaration.objects["A"].fields == declaration.objects["B"].fields
 
 
-def test_aliases_that_expand_without_bound_are_refused_quickly() -> None:
+def test_load_aliases_that_expand_without_bound_are_rejected_quickly() -> None:
     """A billion laughs are one problem, whatever they stand in."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
@@ -249,26 +249,26 @@ def test_aliases_that_expand_without_bound_are_refused_quickly() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "[" * 70 + "]" * 70])
-def test_deep_nesting_is_refused_and_overflows_nothing(text: str) -> None:
+def test_load_deep_nesting_is_rejected_and_overflows_nothing(text: str) -> None:
     """A text of nothing but brackets is one problem."""
     assert codes(load_text(text)) == ["yaml-depth"]
 
 
-def test_lines_are_counted_as_the_parser_counts_them() -> None:
+def test_load_lines_are_counted_as_the_parser_counts_them() -> None:
     """The Unicode line ends that YAML knows do not shift the excerpts."""
     loaded = load_text("restencil: 1\npackage: p\ndescription: |\n  one\u2028  two\x85  three\ntitel: x\n")
     (problem,) = loaded.problems
     assert loaded.sources["spec.yaml"].line(problem.place.line) == "titel: x"
 
 
-def test_a_text_with_a_lone_surrogate_is_a_problem() -> None:
+def test_load_string_with_a_lone_surrogate_is_a_problem() -> None:
     """What cannot be encoded is refused with its place."""
     (problem,) = load_text("restencil: 1\npackage: p\ntitle: \ud800\n").problems
     assert problem.code == "yaml-syntax"
     assert "U+D800" in problem.message
 
 
-def test_a_part_of_a_scalar_is_placed_within_it() -> None:
+def test_load_part_of_a_scalar_is_placed_within_it() -> None:
     """A mistake inside of a text is marked where it stands, with and without quotes."""
     plain = ScalarNode("f", 3, 4, 3, 9, "/a/:b", True)
     quoted = ScalarNode("f", 3, 4, 3, 11, "/a/:b", False)
@@ -278,7 +278,7 @@ def test_a_part_of_a_scalar_is_placed_within_it() -> None:
     assert folded.part(3, 2) == folded.place
 
 
-def test_a_tree_becomes_json_with_the_place_of_every_part() -> None:
+def test_load_tree_becomes_json_with_the_place_of_every_part() -> None:
     """Places are found by the path of a value, and those of keys beside them."""
     root = MappingNode("f", 0, 0)
     items = SequenceNode("f", 0, 3)
@@ -305,7 +305,7 @@ def test_a_tree_becomes_json_with_the_place_of_every_part() -> None:
         ("    fields:\n      id: integer\n      title: string\n", "    fields: {id: integer, title: string}\n"),
     ],
 )
-def test_the_digest_does_not_count_what_has_no_meaning(old: str, new: str) -> None:
+def test_load_digest_does_not_count_what_has_no_meaning(old: str, new: str) -> None:
     """Comments, line ends, layout, quotes and the order of keys leave the digest as it is."""
     assert digest(SMALL.replace(old, new)) == digest(SMALL)
 
@@ -331,12 +331,12 @@ def test_the_digest_does_not_count_what_has_no_meaning(old: str, new: str) -> No
         ("package: shop\n", "package: shop\nauth: {bearer: true}\n"),
     ],
 )
-def test_the_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
+def test_load_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
     """Whatever can change the output changes the digest, the order of fields included."""
     assert digest(SMALL.replace(old, new)) != digest(SMALL)
 
 
-def test_parts_count_by_value_and_kind() -> None:
+def test_load_parts_count_by_value_and_kind() -> None:
     """What equals a default is left out whether or not it is the same object; `true` is no `1`."""
     spec = load_text(SMALL).declaration
     assert spec is not None
@@ -354,14 +354,14 @@ def _with_const(entity: d.Entity, value: bool | int) -> d.Entity:
     return dataclasses.replace(entity, fields=(dataclasses.replace(first, default=value), *others))
 
 
-def test_durations_count_by_their_length() -> None:
+def test_load_durations_count_by_their_length() -> None:
     """`30s` is `30000`."""
     one = SMALL + "    options: {timeout: 30s}\n"
     other = SMALL + "    options: {timeout: 30000}\n"
     assert digest(one) == digest(other)
 
 
-def test_the_digest_is_the_same_in_every_process() -> None:
+def test_load_digest_is_the_same_in_every_process() -> None:
     """Neither the hash seed nor the working directory nor the locale has a say."""
     code = (
         "import sys; from restencil_generator.spec.load import load_spec; "

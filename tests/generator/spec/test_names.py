@@ -54,13 +54,13 @@ from restencil_generator.spec.path_template import TemplateError, list_path, par
         ("größe_max", "camelCase", "größeMax"),
     ],
 )
-def test_a_wire_name_follows_the_style(name: str, style: WireNames, wire: str) -> None:
+def test_wire_name_follows_the_style(name: str, style: WireNames, wire: str) -> None:
     """Names are taken apart at underscores; snake and kebab case also where a capital follows."""
     assert wire_name(name, style) == wire
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,20}", fullmatch=True), st.sampled_from(get_args(WireNames)))
-def test_a_style_applied_twice_is_applied_once(name: str, style: WireNames) -> None:
+def test_names_style_applied_twice_is_applied_once(name: str, style: WireNames) -> None:
     """A name that already follows the style stays as it is."""
     once = wire_name(name, style)
     if style == "kebab-case":
@@ -92,24 +92,24 @@ def test_a_style_applied_twice_is_applied_once(name: str, style: WireNames) -> N
         ("self", "parameter", "self"),
     ],
 )
-def test_one_underscore_is_added_where_a_name_is_taken(name: str, use: Use, python: str) -> None:
+def test_names_one_underscore_is_added_where_a_name_is_taken(name: str, use: Use, python: str) -> None:
     """Keywords, members of `Entity`, `body` and `extend` get one trailing underscore, nothing else changes."""
     assert python_name(name, use) == python
 
 
-def test_the_table_of_keywords_holds_those_of_the_running_python() -> None:
+def test_names_table_of_keywords_holds_those_of_the_running_python() -> None:
     """Every keyword is in the table, and no soft keyword is."""
     assert set(keyword.kwlist) <= KEYWORDS
     assert not KEYWORDS & set(keyword.softkwlist)
 
 
-def test_the_table_of_entity_members_is_that_of_the_runtime() -> None:
+def test_names_table_of_entity_members_is_that_of_the_runtime() -> None:
     """A field named like a public member of `Entity` other than `key schema indexes pk` gets an underscore."""
     public = {name for name in dir(restencil.Entity) if not name.startswith("_")}
     assert public - {"key", "schema", "indexes", "pk"} == ENTITY_MEMBERS
 
 
-def test_the_table_of_client_members_is_what_both_controllers_show() -> None:
+def test_names_table_of_client_members_is_what_both_controllers_show() -> None:
     """No resource can take a name that the client has."""
     controllers = (restencil.Controller(), restencil.AsyncController())
     public = {name for controller in controllers for name in dir(controller) if not name.startswith("_")}
@@ -126,7 +126,7 @@ def test_the_table_of_client_members_is_what_both_controllers_show() -> None:
         ("a", "A"),
     ],
 )
-def test_a_class_is_named_in_pascal_case(name: str, pascal: str) -> None:
+def test_names_class_is_named_in_pascal_case(name: str, pascal: str) -> None:
     """`blog_posts` gives `BlogPosts`."""
     assert pascal_case(name) == pascal
 
@@ -139,19 +139,19 @@ def test_a_class_is_named_in_pascal_case(name: str, pascal: str) -> None:
         ("Size", "2xl", "SIZE_2XL"),
     ],
 )
-def test_a_constant_is_named_after_enum_and_member(enum: str, member: str, constant: str) -> None:
+def test_names_constant_is_named_after_enum_and_member(enum: str, member: str, constant: str) -> None:
     """`Diet.herbivore` gives `DIET_HERBIVORE`."""
     assert constant_name(enum, member) == constant
 
 
 @pytest.mark.parametrize("name", ["a", "a1", "größe", "名前", "match", "None"])
-def test_an_identifier_is_what_python_takes_unchanged(name: str) -> None:
+def test_names_identifier_is_what_python_takes_unchanged(name: str) -> None:
     """Letters of all scripts are allowed."""
     assert is_identifier(name)
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "ﬁ", "\uff41", "a\u0301\u0323", "a.b", "a\n", "€", "a\x00"])
-def test_what_python_would_fold_or_refuse_is_no_identifier(name: str) -> None:
+def test_names_what_python_would_fold_or_reject_is_no_identifier(name: str) -> None:
     """Compatible forms that Python folds into other letters are refused, like anything that is no name."""
     assert not is_identifier(name)
 
@@ -159,7 +159,7 @@ def test_what_python_would_fold_or_refuse_is_no_identifier(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "suggested"), [("foo-bar", "foo_bar"), ("1st", "n1st"), ("a b.c", "a_b_c"), ("___", None), ("é", None)]
 )
-def test_a_name_near_to_a_wrong_one_is_suggested(name: str, suggested: str | None) -> None:
+def test_name_near_to_a_wrong_one_is_suggested(name: str, suggested: str | None) -> None:
     """What cannot stand in a name becomes an underscore."""
     assert suggested_identifier(name) == suggested
 
@@ -170,7 +170,7 @@ _templates = st.text(alphabet="/:?\\abB1_.-(){}*+é", max_size=14)
 
 
 @given(_templates)
-def test_paths_are_taken_apart_as_the_runtime_does(template: str) -> None:
+def test_names_paths_are_taken_apart_as_the_runtime_does(template: str) -> None:
     """Generator and runtime accept the same templates and find the same parts in them."""
     try:
         expected = runtime_parse(template)
@@ -186,7 +186,7 @@ def test_paths_are_taken_apart_as_the_runtime_does(template: str) -> None:
 
 
 @given(_templates.filter(lambda text: ":" in text))
-def test_the_path_of_a_list_is_shortened_as_the_runtime_does(template: str) -> None:
+def test_names_path_of_a_list_is_shortened_as_the_runtime_does(template: str) -> None:
     """Generator and runtime cut a resource's path at the same place."""
     try:
         runtime_parse(template)
@@ -206,7 +206,7 @@ def test_the_path_of_a_list_is_shortened_as_the_runtime_does(template: str) -> N
         ("/a\\", 2, "a backslash at the end escapes nothing"),
     ],
 )
-def test_a_bad_path_says_where_and_why(template: str, position: int, message: str) -> None:
+def test_names_bad_path_says_where_and_why(template: str, position: int, message: str) -> None:
     """The error names the position, counted from 0, and what to write instead."""
     with pytest.raises(TemplateError) as caught:
         parse_path(template)
@@ -224,6 +224,6 @@ def test_a_bad_path_says_where_and_why(template: str, position: int, message: st
         ("/a/:id/c", "/a/:id", False),
     ],
 )
-def test_paths_are_one_route_when_only_their_parameters_names_differ(one: str, other: str, same: bool) -> None:
+def test_names_paths_are_one_route_when_only_their_parameters_names_differ(one: str, other: str, same: bool) -> None:
     """Two templates that build the same URLs are one route."""
     assert (route(parse_path(one)) == route(parse_path(other))) is same

@@ -141,7 +141,7 @@ def listing(client: Any, style: PageStyle, place: str) -> Any:
     return resource.get_list if place == "query" else resource.search
 
 
-def test_runtime_and_generator_know_the_same_styles() -> None:
+def test_page_styles_runtime_and_generator_know_the_same_styles() -> None:
     """A style of specs is one that programs can follow, with the same properties."""
     properties = ("implied_by", "is_counted", "needs_next", "is_url")
     for name in {*STYLES, *runtime.STYLES}:
@@ -154,7 +154,7 @@ def test_runtime_and_generator_know_the_same_styles() -> None:
 
 @each_style
 @each_place
-def test_iterate_gives_every_item_of_the_mock_once(
+def test_page_styles_iterate_gives_every_item_of_the_mock_once(
     style: PageStyle, place: str, reader: Reader, mock: tuple[str, Log]
 ) -> None:
     """Every page is requested once, and one more at the end where no response says that it is the last."""
@@ -168,7 +168,7 @@ def test_iterate_gives_every_item_of_the_mock_once(
 
 @each_style
 @each_place
-def test_limit_requests_no_page_that_it_does_not_need(
+def test_page_styles_limit_requests_no_page_that_it_does_not_need(
     style: PageStyle, place: str, reader: Reader, mock: tuple[str, Log]
 ) -> None:
     """Three items are on the first page."""
@@ -191,7 +191,7 @@ def test_pages_can_be_resumed_after_each_position(style: PageStyle, place: str, 
 
 
 @each_style
-def test_plain_values_are_paged_like_records(style: PageStyle, reader: Reader) -> None:
+def test_page_styles_plain_values_are_paged_like_records(style: PageStyle, reader: Reader) -> None:
     """A list of strings has pages too, each a result of its own."""
     names = reader.read(lambda client: getattr(client, f"{style.name}_items").names.iterate())
     assert len(names) == COUNT
@@ -200,7 +200,7 @@ def test_plain_values_are_paged_like_records(style: PageStyle, reader: Reader) -
 
 @each_style
 @each_place
-def test_an_exported_document_is_imported_with_its_style(style: PageStyle, place: str) -> None:
+def test_page_styles_exported_document_is_imported_with_its_style(style: PageStyle, place: str) -> None:
     """What OpenAPI can say of a list is enough to find its style again, in parameters and in bodies."""
     document = export(loaded(spec_of([style], plain=True)), "3.1", plain=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -217,14 +217,14 @@ def test_an_exported_document_is_imported_with_its_style(style: PageStyle, place
 
 
 @each_style
-def test_lint_has_nothing_to_say_of_a_style(style: PageStyle) -> None:
+def test_page_styles_lint_has_nothing_to_say_of_a_style(style: PageStyle) -> None:
     """A list that says its style needs no advice about its pages."""
     codes = {problem.code for problem in lint(load_text(spec_of([style]), "every_style.yaml"), import_hooks=False)}
     assert not codes & {"no-iterate", "no-effect", "body-shares-key", "search-no-field"}
 
 
 @each_style
-def test_the_page_on_styles_shows_each_style(style: PageStyle) -> None:
+def test_page_on_styles_shows_each_style(style: PageStyle) -> None:
     """It has a row in the table, and its example has a list by GET and one by POST."""
     text = (ROOT / "docs" / "how-to" / "pagination-styles.md").read_text("utf-8")
     rows = [line for line in text.splitlines() if line.startswith("|")]
@@ -264,7 +264,7 @@ def uses_of(style: PageStyle) -> list[str]:
 @pytest.mark.parametrize(
     "checker", [pytest.param(mypy, marks=pytest.mark.slow, id="mypy"), pytest.param(pyright, id="pyright")]
 )
-def test_lists_in_every_style_are_typed(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
+def test_page_styles_lists_in_every_style_are_typed(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
     """Items, pages and positions have their types in both checkers, for blocking code and asyncio."""
     spec = tmp_path / "every_style.yaml"
     spec.write_text(spec_of([*STYLES.values()]), "utf-8")
@@ -279,7 +279,7 @@ def test_lists_in_every_style_are_typed(checker: Callable[[Path], Errors], tmp_p
 
 
 @each_style
-def test_export_keeps_pagination_in_the_body(style: PageStyle) -> None:
+def test_page_styles_export_keeps_pagination_in_the_body(style: PageStyle) -> None:
     """A document with `x-restencil` gives the same spec again."""
     text = spec_of([style])
     document = export(loaded(text), "3.1", plain=False, written=written_in([text]))
@@ -289,7 +289,7 @@ def test_export_keeps_pagination_in_the_body(style: PageStyle) -> None:
 
 
 @each_style
-def test_diff_reports_where_positions_are_sent(style: PageStyle) -> None:
+def test_page_styles_diff_reports_where_positions_are_sent(style: PageStyle) -> None:
     """A list whose positions move into the body, or out of it, finds its next page in another way."""
     before = spec_of([style])
     changes = compare(loaded(before), loaded(before.replace("in: body, ", "")))

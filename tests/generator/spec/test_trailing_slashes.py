@@ -38,7 +38,7 @@ def package() -> ModuleType:
 
 
 @pytest.mark.parametrize(("resource", "path", "other"), LISTS)
-def test_list_path_is_sent_and_documented_as_the_spec_says(
+def test_trailing_slashes_list_path_is_sent_and_documented_as_the_spec_says(
     package: ModuleType, resource: str, path: str, other: str
 ) -> None:
     """A list ends as the path of its item does, or as its own `path` says."""
@@ -57,7 +57,9 @@ def test_list_path_is_sent_and_documented_as_the_spec_says(
 
 
 @pytest.mark.parametrize(("resource", "path", "other"), LISTS)
-def test_list_path_is_served_by_the_mock_as_the_spec_says(resource: str, path: str, other: str, tmp_path: Path) -> None:
+def test_trailing_slashes_list_path_is_served_by_the_mock_as_the_spec_says(
+    resource: str, path: str, other: str, tmp_path: Path
+) -> None:
     """The other form is another path, which is not there."""
     spec = tmp_path / "slashes.yaml"
     spec.write_text(SPEC, encoding="utf-8")

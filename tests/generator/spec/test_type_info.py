@@ -43,21 +43,23 @@ ENUM = d.Enum("Status", (d.EnumMember("draft"), d.EnumMember("done")))
         (d.QueryOf(USERS, d.Reference("m", "f"), d.ListOf(TEXT)), "list", TEXT, ()),
     ],
 )
-def test_a_value_has_a_shape(type: d.Type, shape: Shape, item: d.Type | None, entities: tuple[str, ...]) -> None:
+def test_type_info_value_has_a_shape(
+    type: d.Type, shape: Shape, item: d.Type | None, entities: tuple[str, ...]
+) -> None:
     """What a read gives is a scalar, a list, a mapping, an object or an entity, whichever form it came by."""
     known = type_info(type)
     assert (known.bare, known.optional, known.shape, known.item, known.entities) == (type, False, shape, item, entities)
 
 
 @pytest.mark.parametrize("type", [TEXT, USER, d.ListOf(USER), d.ObjectRef("Box")])
-def test_a_question_mark_changes_the_default_alone(type: d.Type) -> None:
+def test_type_info_question_mark_changes_the_default_alone(type: d.Type) -> None:
     """With `?` a type is what it is without it, and its default is null."""
     known, optional = type_info(type), type_info(d.Optional(type))
     assert (optional.bare, optional.shape, optional.entities) == (type, known.shape, known.entities)
     assert (optional.optional, optional.zero) == (True, None)
 
 
-def test_every_scalar_has_a_default_that_fits_it() -> None:
+def test_type_info_every_scalar_has_a_default_that_fits_it() -> None:
     """The default that follows from a scalar is one of its values, and every scalar has a type in Python."""
     assert set(SCALARS) == set(get_args(d.ScalarName))
     for name in SCALARS:
@@ -67,14 +69,14 @@ def test_every_scalar_has_a_default_that_fits_it() -> None:
         assert known.one_text
 
 
-def test_an_enum_begins_with_its_first_value() -> None:
+def test_type_info_enum_begins_with_its_first_value() -> None:
     """The default of an enum is its first value; entities, unions and object schemas have none."""
     assert zero_of(d.EnumRef("Status"), {"Status": ENUM}) == "draft"
     assert [zero_of(type, {}) for type in (USER, UNION, MEMBERS)] == [d.MISSING] * 3
     assert [zero_of(type, {}) for type in (d.ListOf(USER), d.ObjectRef("Box"), USERS)] == [[], {}, []]
 
 
-def test_record_fields_are_those_of_what_has_fields() -> None:
+def test_type_info_record_fields_are_those_of_what_has_fields() -> None:
     """An entity, the entities of a union, an object or an object type; nothing else has fields."""
     loaded = load_text("""
         restencil: 1

@@ -44,7 +44,7 @@ IDS = [type.__class__.__name__ for type, _, _ in FORMS]
 
 
 @pytest.mark.parametrize(("type", "children", "bare"), FORMS, ids=IDS)
-def test_each_form_has_children_and_a_type_of_its_value(
+def test_types_each_form_has_children_and_a_type_of_its_value(
     type: d.Type, children: tuple[d.Type, ...], bare: d.Type
 ) -> None:
     """`children` are the types one level down, and `unwrap` is the type of the value itself."""
@@ -53,7 +53,7 @@ def test_each_form_has_children_and_a_type_of_its_value(
 
 
 @pytest.mark.parametrize("type", [type for type, _, _ in FORMS], ids=IDS)
-def test_map_keeps_the_form_and_changes_the_children(type: d.Type) -> None:
+def test_types_map_keeps_the_form_and_changes_the_children(type: d.Type) -> None:
     """Changing nothing gives an equal type, and what `map` is called with are the children in their order."""
     seen: list[d.Type] = []
 
@@ -65,7 +65,7 @@ def test_map_keeps_the_form_and_changes_the_children(type: d.Type) -> None:
     assert tuple(seen) == type.children()
 
 
-def test_every_form_is_in_the_table() -> None:
+def test_types_every_form_is_in_the_table() -> None:
     """A new form of types gets a row above."""
     forms = {form.__name__ for form in d.Type.__subclasses__()}  # a class with slots is made twice
     assert set(IDS) == forms
@@ -82,7 +82,7 @@ def test_no_type_in_an_attribute_is_forgotten(type: d.Type) -> None:
     assert tuple(held) == type.children()
 
 
-def test_walk_gives_outer_types_first_or_last() -> None:
+def test_types_walk_gives_outer_types_first_or_last() -> None:
     """Every type in a type, itself included, in both orders."""
     whole = d.Optional(d.ListOf(d.OneOf((TEXT, TASK))))
     inside = [whole, whole.item, whole.item.children()[0], TEXT, TASK]
@@ -90,7 +90,7 @@ def test_walk_gives_outer_types_first_or_last() -> None:
     assert list(d.walk(whole, order="post")) == [TEXT, TASK, *reversed(inside[:3])]
 
 
-def test_formatted_reaches_datetimes_but_no_members() -> None:
+def test_types_formatted_reaches_datetimes_but_no_members() -> None:
     """A field's format counts for lists and alternatives of datetimes; members of objects have their own."""
     unix = d.Scalar("datetime", "unix")
     assert d.formatted(d.Optional(d.ListOf(AT)), "unix") == d.Optional(d.ListOf(unix))
@@ -99,13 +99,13 @@ def test_formatted_reaches_datetimes_but_no_members() -> None:
     assert d.formatted(inner, "unix") == inner
 
 
-def test_list_in_finds_a_list_among_alternatives() -> None:
+def test_types_list_in_finds_a_list_among_alternatives() -> None:
     """A list, a list that may be null, or the first list of several types; else nothing."""
     assert d.list_in(d.Optional(d.ListOf(TEXT))) == d.ListOf(TEXT)
     assert d.list_in(d.OneOf((TEXT, d.ListOf(AT)))) == d.ListOf(AT)
     assert d.list_in(d.ValuesOf(TEXT)) is None
 
 
-def test_entities_in_names_those_of_unions_too() -> None:
+def test_types_entities_in_names_those_of_unions_too() -> None:
     """Every entity inside, with those that a union chooses from."""
     assert list(d.entities_in(d.ObjectType((dataclasses.replace(MEMBER, type=UNION),), "Made"))) == ["Task", "Note"]

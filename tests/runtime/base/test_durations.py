@@ -16,7 +16,7 @@ HALF_A_MINUTE: list[Any] = [30_000, "30s", " 30 s ", "0.5m", "30000ms", datetime
 
 
 @pytest.mark.parametrize("given", HALF_A_MINUTE)
-def test_a_duration_has_many_forms(given: Any) -> None:
+def test_duration_has_many_forms(given: Any) -> None:
     """Options of endpoints, also those that a class sets; what managers, policies, controllers and clocks take."""
 
     class Slow(RestEndpoint):
@@ -38,7 +38,7 @@ def test_a_duration_has_many_forms(given: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["5", "5 days", "-1s", "", [], True])
-def test_what_is_no_duration_is_told(given: Any) -> None:
+def test_durations_what_is_no_duration_is_reported(given: Any) -> None:
     """What was found, where, and what is expected."""
     with pytest.raises(TypeError, match="timeout is .*; expected a number of milliseconds, a string such as '30s'"):
         Controller(timeout=given)
@@ -46,7 +46,7 @@ def test_what_is_no_duration_is_told(given: Any) -> None:
         RestEndpoint(path="/a", data_expiry_length=given)
 
 
-def test_a_timeout_that_looks_like_seconds_gets_one_hint(
+def test_durations_timeout_that_looks_like_seconds_gets_one_hint(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`timeout=30` is 30 milliseconds; a text or timedelta says what it is, and so does a larger number."""

@@ -180,7 +180,7 @@ def test_errors_can_be_copied_and_pickled(error: Exception) -> None:
         assert (str(again), vars(again)) == (str(error), vars(error))
 
 
-def test_every_public_name_is_there_and_nothing_else_is() -> None:
+def test_errors_every_public_name_is_there_and_nothing_else_is() -> None:
     """PEP 562: names are imported at first use; a wrong one is an AttributeError."""
     for name in restencil.__all__:
         assert getattr(restencil, name) is not None

@@ -65,7 +65,7 @@ def _raised(error: BaseException) -> BaseException:
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_a_twin_says_the_same(error: Any) -> None:
+def test_exception_copy_copy_says_the_same(error: Any) -> None:
     """Class, text, arguments, attributes and slots; with causes, and without any frame."""
     twin: Any = copy_of(_raised(error))
     assert twin is not error and type(twin) is type(error)
@@ -85,7 +85,7 @@ def test_a_twin_says_the_same(error: Any) -> None:
         assert (type(again), str(again), again.status) == (type(error), str(error), error.status)
 
 
-def test_causes_in_a_circle() -> None:
+def test_exception_copy_causes_in_a_circle() -> None:
     """Each once."""
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
@@ -93,13 +93,13 @@ def test_causes_in_a_circle() -> None:
     assert twin.__cause__ is not None and twin.__cause__.__cause__ is twin
 
 
-def test_what_was_never_raised_is_kept_itself() -> None:
+def test_exception_copy_what_was_never_raised_is_kept_itself() -> None:
     """It holds nothing."""
     error = ValueError("a")
     assert kept(error) is error and kept(_raised(error)) is not error
 
 
-def test_what_is_told_apart_shows_where_it_came_from() -> None:
+def test_exception_copy_what_is_distinguished_shows_where_it_came_from() -> None:
     """It has the traceback and the causes of the first."""
     error = _raised(ValueError("a"))
     twin = copy_with_traceback(error)
@@ -114,7 +114,7 @@ class User(Entity, key="User"):
     id: str = ""
 
 
-def test_the_store_holds_no_frame_of_a_failed_fetch() -> None:
+def test_exception_copy_store_holds_no_frame_of_a_failed_fetch() -> None:
     """Neither that of the caller nor that of a hook; reads that raise the error hold none either."""
     seen: list[weakref.ref[Big]] = []
 
@@ -146,7 +146,7 @@ def test_the_store_holds_no_frame_of_a_failed_fetch() -> None:
         assert isinstance(controller.get_error(get, id="1"), Odd)
 
 
-def test_who_waits_for_one_request_gets_an_error_of_their_own() -> None:
+def test_exception_copy_waiters_for_one_request_gets_an_error_of_their_own() -> None:
     """Three threads, one request, three errors, which all show where it failed."""
     go = threading.Event()
 
@@ -174,7 +174,7 @@ def test_who_waits_for_one_request_gets_an_error_of_their_own() -> None:
     assert len({(type(error), str(error)) for error in caught}) == 1
 
 
-def test_a_misfit_is_kept_apart() -> None:
+def test_exception_copy_misfit_is_kept_apart() -> None:
     """What a response raises that does not fit is not what reads raise later."""
     desk = Desk()
     get: Any = RestEndpoint(path="/users/:id", url_prefix="http://case.test", schema=User)

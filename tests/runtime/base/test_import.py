@@ -57,7 +57,7 @@ def loaded(code: str, folder: Path = GOLDEN) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_the_plugin_costs_tests_that_do_not_use_it_nothing() -> None:
+def test_import_plugin_costs_tests_that_do_not_use_it_nothing() -> None:
     """Neither the library nor what it needs is imported before one of the fixtures is used."""
     there = loaded("import restencil.testing.pytest_plugin")
     own = {name for name in there if name.startswith("restencil")}
@@ -78,32 +78,32 @@ def test_importing_the_library_imports_none_of_its_modules() -> None:
         "import restencil; restencil.RestEndpoint(path='/a/:id').key(id=1)",
     ],
 )
-def test_nothing_heavy_is_imported_before_the_first_request(code: str) -> None:
+def test_import_nothing_heavy_is_imported_before_the_first_request(code: str) -> None:
     """Client, key and cached read cost no HTTP client, no event loop and nothing else that a request needs."""
     assert loaded(code).intersection(HEAVY) == set()
 
 
-def test_blocking_code_never_imports_asyncio_by_itself() -> None:
+def test_import_blocking_code_never_imports_asyncio_by_itself() -> None:
     """Writing to a store and reading from it ask for the running loop, which is not there without asyncio."""
     written = "import blog; b = blog.Blog(); b.set(blog.User, {'id': '1', 'name': 'Ann'}); b.users.get.cached(id=1)"
     assert "asyncio" not in loaded(written)
 
 
 @pytest.mark.parametrize("chosen", ["httpx", "httpx2"])
-def test_a_request_imports_one_http_library(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_imports_one_http_library(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first client that is opened brings the library with it that was chosen, and not the other one."""
     monkeypatch.setenv("RESTENCIL_HTTP", chosen)
     there = loaded("from restencil.http.transport import SyncTransport; SyncTransport().client.close()")
     assert there & {"httpx", "httpx2"} == {chosen}
 
 
-def test_of_a_package_only_the_resource_in_use_is_imported(hundred_folder: Path) -> None:
+def test_import_of_a_package_only_the_resource_in_use_is_imported(hundred_folder: Path) -> None:
     """A client of a hundred resources imports the one that is asked for, and those whose data it reads."""
     there = loaded("import hundred; hundred.Everything().part07s.get.cached(id=1)", hundred_folder)
     assert {name for name in there if name.startswith("hundred.part")} == {"hundred.part07s"}
 
 
-def test_a_late_module_gives_what_the_module_has() -> None:
+def test_import_late_module_gives_what_the_module_has() -> None:
     """Names are looked up once and kept; a wrong one is the module's own error."""
     text = LazyModule("string")
     assert text.digits == "0123456789"
@@ -112,7 +112,7 @@ def test_a_late_module_gives_what_the_module_has() -> None:
         _ = text.nothing
 
 
-def test_the_logger_is_quiet_where_nobody_asked_to_see() -> None:
+def test_import_logger_is_quiet_where_no_one_asked_to_see() -> None:
     """Records of the library go nowhere by themselves."""
     code = "from restencil.base.logs import logger; logger.error('seen by no one'); logger.warning('nor this')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)

@@ -30,13 +30,13 @@ def outcome(decode: Any, data: bytes) -> tuple[str, str]:
         return type(error).__name__, str(error)
 
 
-def test_the_fast_decoder_is_there_to_be_compared() -> None:
+def test_json_text_fast_decoder_is_there_to_be_compared() -> None:
     """These tests mean nothing without it."""
     assert importlib.util.find_spec("orjson") is not None
 
 
 @pytest.mark.parametrize("data", CASES, ids=lambda data: repr(data[:20]))
-def test_both_decoders_agree_on_what_is_odd(data: bytes) -> None:
+def test_json_text_both_decoders_agree_on_what_is_odd(data: bytes) -> None:
     """Duplicates, constants, big and long numbers, encodings, surrogates, depth: same value or same error."""
     assert outcome(decode_json, data) == outcome(decode_json_standard, data)
 
@@ -45,7 +45,7 @@ ALPHABET = [b"{", b"}", b"[", b"]", b",", b":", b'"a"', b"1", b"-", b".", b"e5",
 
 
 @given(st.lists(st.sampled_from(ALPHABET), max_size=10))
-def test_both_decoders_agree_on_anything(pieces: list[bytes]) -> None:
+def test_json_text_both_decoders_agree_on_anything(pieces: list[bytes]) -> None:
     """Whatever arrives is read alike."""
     data = b"".join(pieces)
     assert outcome(decode_json, data) == outcome(decode_json_standard, data)
@@ -56,7 +56,7 @@ VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(s
 
 
 @given(VALUES)
-def test_what_is_encoded_is_decoded_as_it_was(value: Any) -> None:
+def test_json_text_what_is_encoded_is_decoded_as_it_was(value: Any) -> None:
     """Integers keep all their digits, texts every character, lone surrogates too."""
     text = encode_json(value, lambda item: item)
     assert decode_json(text.encode()) == value
@@ -83,7 +83,7 @@ def test_json_text_is_compact() -> None:
     assert json.loads(encode_json("\ud800", lambda item: item)) == "\ud800"
 
 
-def test_a_value_without_json_form_is_named() -> None:
+def test_json_text_value_without_json_form_is_named() -> None:
     """What was found and what to do."""
     with pytest.raises(TypeError, match="a set has no JSON form; convert it first: {1}"):
         encode_json({"a": {1}}, lambda item: item)

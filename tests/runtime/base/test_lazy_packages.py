@@ -33,7 +33,7 @@ def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         del sys.modules[name]
 
 
-def test_a_package_imports_the_module_of_the_name_that_is_used(away: Any) -> None:
+def test_lazy_packages_package_imports_the_module_of_the_name_that_is_used(away: Any) -> None:
     """The others are left alone, and a name that was asked for is there from then on."""
     assert "away.users" not in sys.modules
     found = away.Users
@@ -42,14 +42,14 @@ def test_a_package_imports_the_module_of_the_name_that_is_used(away: Any) -> Non
     assert "away.old" not in sys.modules
 
 
-def test_a_package_lists_its_names_before_they_are_imported(away: Any) -> None:
+def test_lazy_packages_package_lists_its_names_before_they_are_imported(away: Any) -> None:
     """What `dir` shows is what there is to ask for."""
     assert {"Old", "User", "Users", "__name__"} <= set(dir(away))
     with pytest.raises(AttributeError, match="module 'away' has no attribute 'Nobody'"):
         _ = away.Nobody
 
 
-def test_a_deprecated_name_warns_at_each_use(away: Any) -> None:
+def test_lazy_packages_deprecated_name_warns_at_each_use(away: Any) -> None:
     """With its reason where there is one, at the place that uses it."""
     for _ in range(2):
         with pytest.warns(DeprecationWarning, match=r"^User is deprecated: Ask\.$") as warned:
@@ -59,7 +59,7 @@ def test_a_deprecated_name_warns_at_each_use(away: Any) -> None:
         _ = away.Old
 
 
-def test_a_name_that_a_module_lacks_is_an_import_error(away: Any) -> None:
+def test_lazy_packages_name_that_a_module_misses_is_an_import_error(away: Any) -> None:
     """It tells the name, the module, and who refers to it."""
     missing = schema.Lazy(".users:Nobody", "away.orders")
     with pytest.raises(ImportError, match="cannot import name 'Nobody' from 'away.users', as away.orders does") as told:
@@ -70,7 +70,7 @@ def test_a_name_that_a_module_lacks_is_an_import_error(away: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["users", ":User", "users:", ".:User", ""])
-def test_a_reference_names_a_module_and_something_in_it(text: str) -> None:
+def test_lazy_packages_reference_names_a_module_and_something_in_it(text: str) -> None:
     """What has another form is refused where it is written."""
     for refused in (lazy_function, schema.Lazy, lazy_resource):
         with pytest.raises(ValueError, match="a reference has the form 'package.module:name'"):
@@ -79,7 +79,7 @@ def test_a_reference_names_a_module_and_something_in_it(text: str) -> None:
         lazy_function(".users:User")
 
 
-def test_a_schema_may_be_named(away: Any) -> None:
+def test_lazy_packages_schema_may_be_named(away: Any) -> None:
     """Beside the module that asks, or anywhere; it is looked up once."""
     assert schema.Lazy(".users:Users", "away.orders").raw is away.Users
     lazy = schema.Lazy("away.users:Users.Inner")
@@ -103,7 +103,7 @@ class Client(Controller):
     things: Any = lazy_resource(f".{__name__.rpartition('.')[2]}:Things")
 
 
-def test_a_client_makes_each_of_its_resources_once() -> None:
+def test_lazy_packages_client_makes_each_of_its_resources_once() -> None:
     """Each client has its own; on the class stands what makes it."""
     one, other = Client(), Client()
     assert isinstance(one.things, Things)

@@ -45,7 +45,9 @@ def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
 
 @pytest.mark.network
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_a_request_is_told_with_status_time_and_headers(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_request_is_reported_with_status_time_and_headers(
+    asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """Method, URL, status, milliseconds; of headers all names, and the values of those known to be harmless."""
     caplog.set_level(logging.DEBUG, "restencil")
     endpoint = GET.extend(request_init={"headers": {"X-Mine": "s3cret too", "Accept-Language": "de"}})
@@ -72,7 +74,7 @@ def test_a_request_is_told_with_status_time_and_headers(asynchronous: bool, capl
 
 
 @pytest.mark.network
-def test_a_retry_is_told_at_info(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_retry_is_reported_at_info(caplog: pytest.LogCaptureFixture) -> None:
     """Key, class of the error, attempt, delay."""
     caplog.set_level(logging.INFO, "restencil")
     replies = [Reply(503, b'{"detail": "of the body"}'), Reply(200, b'{"id": 1}')]
@@ -93,7 +95,7 @@ def test_a_retry_is_told_at_info(caplog: pytest.LogCaptureFixture) -> None:
     assert "of the body" not in caplog.text
 
 
-def test_the_store_tells_what_goes(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_store_reports_what_goes(caplog: pytest.LogCaptureFixture) -> None:
     """Resets, and what a bounded store lets go of, by their numbers alone."""
     caplog.set_level(logging.DEBUG, "restencil")
     store = Store(max_entities=1)
@@ -107,7 +109,7 @@ def test_the_store_tells_what_goes(caplog: pytest.LogCaptureFixture) -> None:
     assert "of a record" not in caplog.text
 
 
-def test_partitions_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_partitions_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     """When one is made: by the names of headers, never by their values."""
     caplog.set_level(logging.DEBUG, "restencil")
     with Controller() as controller:
@@ -117,7 +119,7 @@ def test_partitions_are_told(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.network
-def test_a_background_failure_says_nothing_of_the_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_background_failure_says_nothing_of_the_response(caplog: pytest.LogCaptureFixture) -> None:
     """Its class and status; what the server wrote may be data."""
     replies = [Reply(200, b'{"id": 1}'), Reply(500, b'{"detail": "of the body"}')]
 
@@ -164,7 +166,7 @@ def run(value: str | None, before: str = "", code: str = CODE) -> tuple[str, str
 
 
 @pytest.mark.parametrize(("value", "level"), [("debug", 10), ("info", 20), ("warning", 30), (" DEBUG ", 10)])
-def test_the_variable_is_the_level_and_shows_it_on_standard_error(value: str, level: int) -> None:
+def test_logs_variable_is_the_level_and_shows_it_on_standard_error(value: str, level: int) -> None:
     """One handler, however many clients are made; the loggers of the HTTP library are left alone."""
     out, err = run(value)
     assert out == f"{level} 1 0"
@@ -180,7 +182,7 @@ def test_the_variable_is_the_level_and_shows_it_on_standard_error(value: str, le
     ],
     ids=["root", "its own"],
 )
-def test_the_handlers_of_the_program_are_enough(before: str) -> None:
+def test_logs_handlers_of_the_program_are_enough(before: str) -> None:
     """Where the logger or the root has a handler, none is added: nothing is said twice."""
     out, err = run("debug", before)
     assert out == "10 0 0"
@@ -198,14 +200,14 @@ client.reset_entire_store()
 
 
 @pytest.mark.parametrize("logger", ["", "restencil"])
-def test_handlers_that_the_program_sets_later_are_enough_from_then_on(logger: str) -> None:
+def test_logs_handlers_that_the_program_sets_later_are_enough_from_then_on(logger: str) -> None:
     """A client is often made when a module is imported, before the program sets up its logging."""
     _, err = run("debug", f"logging.getLogger({logger!r}).addHandler(logging.StreamHandler())", LATER)
     assert err.count("all that was stored is gone") == 2
 
 
 @pytest.mark.parametrize("value", ["verbose", "10", "true"])
-def test_another_value_is_one_line_with_the_three_words(value: str) -> None:
+def test_logs_another_value_is_one_line_with_the_three_words(value: str) -> None:
     """And changes nothing."""
     out, err = run(value)
     assert out == "0 0 0"
@@ -213,12 +215,12 @@ def test_another_value_is_one_line_with_the_three_words(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, ""])
-def test_without_the_variable_nothing_is_shown(value: str | None) -> None:
+def test_logs_without_the_variable_nothing_is_shown(value: str | None) -> None:
     """A client that is made adds no handler."""
     assert run(value) == ("0 0 0", "")
 
 
-def test_the_list_of_shown_headers_is_an_allow_list() -> None:
+def test_logs_list_of_shown_headers_is_an_allow_list() -> None:
     """A header that nobody has heard of is not shown."""
     from restencil.http.redaction import redacted
 

@@ -25,14 +25,14 @@ class Nothing(Struct):
     pass
 
 
-def test_members_are_given_by_place_or_by_name_and_defaults_stand_in() -> None:
+def test_struct_members_are_given_by_place_or_by_name_and_defaults_stand_in() -> None:
     """A default is a class attribute; `repr` shows every member in its order."""
     assert (Point(1).x, Point(1).y) == (1, 2)
     assert repr(Point(y=3, x=1)) == "Point(x=1, y=3)"
     assert repr(Nothing()) == "Nothing()"
 
 
-def test_equal_members_of_one_class_are_equal_and_hash_alike() -> None:
+def test_struct_equal_members_of_one_class_are_equal_and_hash_alike() -> None:
     """A default that was given is the default that was left out; another class is never equal."""
     assert Point(1) == Point(1, 2)
     assert hash(Point(1)) == hash(Point(1, 2))
@@ -41,7 +41,7 @@ def test_equal_members_of_one_class_are_equal_and_hash_alike() -> None:
     assert Nothing() == Nothing()
 
 
-def test_copies_and_pickles_are_equal() -> None:
+def test_struct_copies_and_pickles_are_equal() -> None:
     """A value survives copying and pickling."""
     assert copy.deepcopy(Point(1, 3)) == copy.copy(Point(1, 3)) == Point(1, 3)
     assert pickle.loads(pickle.dumps(Point(1, 3))) == Point(1, 3)
@@ -57,13 +57,13 @@ def test_copies_and_pickles_are_equal() -> None:
         (lambda: Nothing("x"), "Nothing was given 1 members by place"),  # pyright: ignore[reportCallIssue]
     ],
 )
-def test_wrong_members_are_refused(make: Callable[[], Struct], message: str) -> None:
+def test_struct_wrong_members_are_rejected(make: Callable[[], Struct], message: str) -> None:
     """The message says what is wrong and what there is."""
     with pytest.raises(TypeError, match=message):
         make()
 
 
-def test_a_member_cannot_be_changed() -> None:
+def test_struct_member_cannot_be_changed() -> None:
     """Setting and deleting raise AttributeError."""
     point = Point(1)
     with pytest.raises(AttributeError, match="Point never changes; its member 'x' cannot be set"):

@@ -54,7 +54,7 @@ DICT_CHANGES: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize("change", LIST_CHANGES)
-def test_a_list_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
+def test_values_list_that_is_handed_out_rejects_every_change(change: Callable[[Any], object]) -> None:
     """A read-only list raises TypeError from each mutator and says how to get a list of one's own."""
     value = read_only([3, 1])
     with pytest.raises(
@@ -65,7 +65,7 @@ def test_a_list_that_is_handed_out_refuses_every_change(change: Callable[[Any], 
 
 
 @pytest.mark.parametrize("change", DICT_CHANGES)
-def test_a_dict_that_is_handed_out_refuses_every_change(change: Callable[[Any], object]) -> None:
+def test_values_dict_that_is_handed_out_rejects_every_change(change: Callable[[Any], object]) -> None:
     """A read-only dict raises TypeError from each mutator and says how to get a dict of one's own."""
     value = read_only({"a": 0})
     with pytest.raises(
@@ -75,14 +75,14 @@ def test_a_dict_that_is_handed_out_refuses_every_change(change: Callable[[Any], 
     assert value == {"a": 0}
 
 
-def test_read_only_goes_all_the_way_down() -> None:
+def test_values_read_only_goes_all_the_way_down() -> None:
     """Lists and dicts inside of lists and dicts are read-only too."""
     value = read_only({"a": [{"b": [1]}]})
     for inner in (value["a"], value["a"][0], value["a"][0]["b"]):
         assert isinstance(inner, (ReadOnlyList, ReadOnlyDict))
 
 
-def test_read_only_values_are_lists_and_dicts() -> None:
+def test_values_read_only_values_are_lists_and_dicts() -> None:
     """`isinstance`, `==`, `sorted` and `json.dumps` work as with a list and a dict."""
     value = read_only({"a": [2, 1]})
     assert isinstance(value, dict)
@@ -92,7 +92,7 @@ def test_read_only_values_are_lists_and_dicts() -> None:
     assert json.dumps(value) == '{"a": [2, 1]}'
 
 
-def test_a_copy_may_be_changed() -> None:
+def test_values_copy_may_be_changed() -> None:
     """`copy` and `deepcopy` give plain containers, all the way down for the deep one."""
     value = read_only({"a": [[1]]})
     shallow = copy.copy(value)
@@ -103,7 +103,7 @@ def test_a_copy_may_be_changed() -> None:
     assert deep == {"a": [[1, 2]]}
 
 
-def test_pickling_keeps_them_read_only() -> None:
+def test_values_pickling_keeps_them_read_only() -> None:
     """What was read-only is read-only after pickling, empty containers included."""
     for value in (read_only({"a": [1]}), read_only([]), read_only({})):
         again = pickle.loads(pickle.dumps(value))
@@ -111,7 +111,7 @@ def test_pickling_keeps_them_read_only() -> None:
         assert type(again) is type(value)
 
 
-def test_a_list_in_a_ring_survives_pickling() -> None:
+def test_values_list_in_a_ring_survives_pickling() -> None:
     """A read-only list that is reached again through its own items is one object afterwards."""
     inner: list[Any] = []
     ring = ReadOnlyList([{"back": inner}])
@@ -121,7 +121,7 @@ def test_a_list_in_a_ring_survives_pickling() -> None:
 
 
 @pytest.mark.parametrize("sentinel", [UNDEFINED, INVALID])
-def test_sentinels_are_one_of_a_kind(sentinel: Any) -> None:
+def test_values_sentinels_are_one_of_a_kind(sentinel: Any) -> None:
     """Copying and pickling give the very same sentinel, and it is false."""
     assert copy.copy(sentinel) is sentinel
     assert copy.deepcopy(sentinel) is sentinel
@@ -148,13 +148,13 @@ def test_sentinels_are_one_of_a_kind(sentinel: Any) -> None:
         (read_only([{"a": 1}]), [{"a": 1}], True),
     ],
 )
-def test_equality_is_that_of_json(left: Any, right: Any, same: bool) -> None:
+def test_values_equality_is_that_of_json(left: Any, right: Any, same: bool) -> None:
     """`True` and `1` differ at any depth, `1` and `1.0` do not, and the order of members has no meaning."""
     assert same_json(left, right) is same
     assert same_json(right, left) is same
 
 
-def test_a_value_that_cannot_be_compared_differs() -> None:
+def test_value_that_cannot_be_compared_differs() -> None:
     """A foreign object whose comparison fails counts as another value."""
 
     class Odd:
@@ -166,7 +166,7 @@ def test_a_value_that_cannot_be_compared_differs() -> None:
     assert not same_json(Odd(), 1)
 
 
-def test_what_a_user_hands_in_is_copied_deeply() -> None:
+def test_values_what_a_user_hands_in_is_copied_deeply() -> None:
     """Changing a list or dict after it was handed in changes nothing; tuples become lists."""
     mine = {"a": [{"b": (1, 2)}]}
     taken = copy_in(mine)
@@ -187,7 +187,7 @@ def test_what_a_user_hands_in_is_copied_deeply() -> None:
         (float("inf"), "inf"),
     ],
 )
-def test_texts_of_values(value: Any, text: str) -> None:
+def test_values_strings_of_values(value: Any, text: str) -> None:
     """Numbers, booleans and texts have the text that they have in a URL."""
     assert text_of(value) == text
 
@@ -196,12 +196,12 @@ def test_texts_of_values(value: Any, text: str) -> None:
     ("value", "text"),
     [([], "a list"), (1, "an int"), (object(), "an object"), (None, "None"), (True, "a bool")],
 )
-def test_a_value_is_described_with_the_right_article(value: Any, text: str) -> None:
+def test_value_is_described_with_the_right_article(value: Any, text: str) -> None:
     """Messages read as English: `an int`, and None is called by its name."""
     assert described(value) == text
 
 
-def test_an_article_follows_the_first_letter() -> None:
+def test_values_article_follows_the_first_letter() -> None:
     """Names of entities that begin with u are mostly said with `a`: a User, a UUID."""
     assert [with_article(noun) for noun in ("Article", "User", "enum")] == ["an Article", "a User", "an enum"]
 
@@ -211,7 +211,7 @@ VALUES = SCALAR_VALUES | st.lists(SCALAR_VALUES, max_size=1) | st.dictionaries(s
 
 
 @given(st.dictionaries(st.text(max_size=3), VALUES))
-def test_no_list_or_dict_in_a_record_is_overlooked(made: dict[str, Any]) -> None:
+def test_values_no_list_or_dict_in_a_record_is_overlooked(made: dict[str, Any]) -> None:
     """Both ways of telling see what is in a record, also where it was put in one by one; a look misses nothing else."""
     filled: dict[str, Any] = {}
     for name in made:

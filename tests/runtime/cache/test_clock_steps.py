@@ -28,7 +28,7 @@ ONE = {"id": "1"}
 
 @STEPS
 @pytest.mark.parametrize("member", ["get", "partial_update", "delete"])
-def test_what_is_asked_later_wins(step: float, member: str) -> None:
+def test_clock_steps_what_is_requested_later_wins(step: float, member: str) -> None:
     """An answer to a question of after the step lies over one of before, in whatever order they come."""
     for later_comes_first in (False, True):
         desk = Desk(100 * YEAR)
@@ -46,7 +46,7 @@ def test_what_is_asked_later_wins(step: float, member: str) -> None:
 
 
 @STEPS
-def test_a_list_of_later_wins(step: float) -> None:
+def test_clock_steps_list_of_later_wins(step: float) -> None:
     """Of lists as of records."""
     desk = Desk(100 * YEAR)
     first = desk.store.now()
@@ -58,7 +58,7 @@ def test_a_list_of_later_wins(step: float) -> None:
 
 
 @STEPS
-def test_nothing_is_fresh_for_ever(step: float) -> None:
+def test_clock_steps_nothing_is_fresh_for_ever(step: float) -> None:
     """What was fetched before or after the step is stale after its time, errors too; and the clock may step again."""
     desk = Desk(100 * YEAR)
     asked = Asked(as_json({"id": "1", "text": "a"}))
@@ -84,7 +84,7 @@ def system_time(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def test_the_systems_clock_may_step(system_time: list[float]) -> None:
+def test_systems_clock_may_step(system_time: list[float]) -> None:
     """The default clock is no better than one of the user's own."""
     store = Store()
     before = store.now()
@@ -97,14 +97,14 @@ def test_the_systems_clock_may_step(system_time: list[float]) -> None:
     assert store.now() > before + 1e12 - 1e10
 
 
-def test_a_look_of_another_thread_is_no_step() -> None:
+def test_clock_steps_read_of_another_thread_is_no_step() -> None:
     """A moment that is a little older than the last, because a thread was slow with it, does not set time ahead."""
     moments = iter([10.0, 9.9, 10.1, 10.2])
     now = monotonic_clock(lambda: next(moments))
     assert [now(), now(), now()] == [10.0, 10.1, 10.2]
 
 
-def test_polling_goes_on_after_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_steps_polling_goes_on_after_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next poll is due after its interval, not when the clock has made up for its step."""
     delays: list[float] = []
 

@@ -25,7 +25,7 @@ WHOLE = {"id": 1, "slug": "a", "title": "A", "bodyText": "…"}
 SUMMARY = {"id": 2, "slug": "b", "title": "B"}
 
 
-def test_a_record_that_lacks_what_is_needed_does_not_answer() -> None:
+def test_complete_records_record_that_misses_what_is_needed_does_not_answer() -> None:
     """A whole record of a list answers `get`; a summary is shown in the list, and `get` asks once."""
     desk = Desk()
     desk.answer(listed, [WHOLE, SUMMARY])
@@ -41,7 +41,7 @@ def test_a_record_that_lacks_what_is_needed_does_not_answer() -> None:
     assert (reading.found, reading.needs_fetch, reading.data.title) == (True, False, "B")
 
 
-def test_what_is_needed_may_come_from_several_responses_and_null_is_there() -> None:
+def test_complete_records_what_is_needed_may_come_from_several_responses_and_null_is_there() -> None:
     """What counts is the record as it stands."""
     desk = Desk()
     desk.answer(listed, [SUMMARY])
@@ -50,7 +50,7 @@ def test_what_is_needed_may_come_from_several_responses_and_null_is_there() -> N
     assert desk.data(get, {"id": 2}).title == "B"
 
 
-def test_an_optimistic_record_counts() -> None:
+def test_complete_records_optimistic_record_counts() -> None:
     """Reads see the view, so that what an optimistic response brings or takes counts too."""
     desk = Desk()
     desk.answer(listed, [SUMMARY])
@@ -66,7 +66,7 @@ def test_an_optimistic_record_counts() -> None:
     assert desk.read(get, {"id": 2}).suspends
 
 
-def test_a_call_with_search_parameters_of_its_own_is_another_answer() -> None:
+def test_complete_records_call_with_search_parameters_of_its_own_is_another_response() -> None:
     """`?embed=comments` asks, unless this very key was answered; what says which entity is meant asks nothing more."""
     desk = Desk()
     desk.answer(listed, [WHOLE])
@@ -83,7 +83,7 @@ def test_a_call_with_search_parameters_of_its_own_is_another_answer() -> None:
     assert desk.data(renamed, {"note": "x", "slug": "a"}).id == 1
 
 
-def test_a_union_needs_what_its_entities_have() -> None:
+def test_complete_records_union_needs_what_its_entities_have() -> None:
     """Each entity needs those of the fields that it has; the attribute that tells the kinds is no parameter."""
 
     class Link(Entity):
@@ -107,7 +107,7 @@ def test_a_union_needs_what_its_entities_have() -> None:
     assert desk.read(item, {"id": 1, "embed": "x"}).suspends
 
 
-def test_explain_says_why_it_asks() -> None:
+def test_complete_records_explain_says_why_it_asks() -> None:
     """The fields that are lacking, and the search parameters."""
     desk = Desk()
     desk.answer(listed, [SUMMARY])
@@ -121,7 +121,7 @@ def test_explain_says_why_it_asks() -> None:
     assert reasons[0] == "it was never fetched, and the store has nothing usable to assemble it from"
 
 
-def test_needs_is_an_option_of_every_member() -> None:
+def test_complete_records_needs_is_an_option_of_every_member() -> None:
     """It is inherited and taken back like any other; what is no list of names is a TypeError."""
     notes: Any = create_resource(path="/notes/:id", schema=Note, needs=("title",))
     assert notes.get.needs == ("title",) and notes.get.extend(needs=()).needs == ()
@@ -130,7 +130,9 @@ def test_needs_is_an_option_of_every_member() -> None:
 
 
 @pytest.mark.parametrize("policy", [None, "hard"])
-def test_an_expired_hard_error_over_data_is_asked_again_while_the_data_shows(policy: str | None) -> None:
+def test_complete_records_expired_hard_error_over_data_is_requested_again_while_the_data_shows(
+    policy: str | None,
+) -> None:
     """While the error is fresh a read raises it; once it is stale, the data is given and fetched."""
     notes: Any = RestEndpoint(path="/notes/:id", schema=Note, error_policy=lambda error: policy)
     desk = Desk()

@@ -52,7 +52,7 @@ def reads(asynchronous: bool, endpoints: list[Any], store: Store | None = None) 
 
 
 @BOTH
-def test_result_is_filed_under_key_and_content(server: Server, asynchronous: bool) -> None:
+def test_contents_result_is_filed_under_key_and_content(server: Server, asynchronous: bool) -> None:
     """JSON, text and bytes of one URL are three results, each asked for once; their key is the same."""
     contents = [None, "json", "text", "bytes"]
     endpoints = [endpoint_of(server, content) for content in contents]
@@ -62,7 +62,7 @@ def test_result_is_filed_under_key_and_content(server: Server, asynchronous: boo
     assert {endpoint.key(id=1) for endpoint in endpoints} == {f"GET {server.url}/a/1"}
 
 
-def test_result_of_a_content_is_expired_by_its_endpoint(server: Server) -> None:
+def test_contents_result_of_a_content_is_expired_by_its_endpoint(server: Server) -> None:
     """`expire`, `invalidate`, `set_response` and `state` of one content mean that result alone."""
     as_json, as_bytes = endpoint_of(server, None), endpoint_of(server, "bytes")
     with Controller() as controller:
@@ -79,7 +79,7 @@ def test_result_of_a_content_is_expired_by_its_endpoint(server: Server) -> None:
 
 
 @BOTH
-def test_stream_is_never_cached_and_never_found(server: Server, asynchronous: bool) -> None:
+def test_contents_stream_is_never_cached_and_never_found(server: Server, asynchronous: bool) -> None:
     """Each read of a stream is a request, whatever the cache has of the URL, and leaves nothing there."""
     stream = endpoint_of(server, "stream")
     store = Store()
@@ -98,7 +98,7 @@ def test_stream_is_never_cached_and_never_found(server: Server, asynchronous: bo
         assert controller.cached(stream, id=1) is None
 
 
-def test_stream_is_not_shared(server: Server) -> None:
+def test_contents_stream_is_not_shared(server: Server) -> None:
     """Two that read one stream at the same time get a response each."""
     meeting = threading.Barrier(2)
 
@@ -118,7 +118,7 @@ def test_stream_is_not_shared(server: Server) -> None:
 
 
 @BOTH
-def test_stream_error_is_not_cached(asynchronous: bool) -> None:
+def test_contents_stream_error_is_not_cached(asynchronous: bool) -> None:
     """A stream that failed is asked for again by the next read."""
     replies = [Reply(500), Reply(body=b"data")]
     with Server(lambda request: replies.pop(0)) as failing:
@@ -129,7 +129,7 @@ def test_stream_error_is_not_cached(asynchronous: bool) -> None:
         assert reads(asynchronous, [stream], store) == [b"data"]
 
 
-def test_stream_has_nothing_to_watch_or_set(server: Server) -> None:
+def test_contents_stream_has_nothing_to_watch_or_set(server: Server) -> None:
     """`live`, `subscribe` and `set_response` of a stream are a TypeError that says what to use."""
     stream = endpoint_of(server, "stream")
     with Controller() as controller:

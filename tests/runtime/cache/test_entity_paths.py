@@ -70,7 +70,7 @@ def controller(server: Server) -> Iterator[Controller]:
         yield made
 
 
-def test_a_parameter_may_be_a_field_inside_of_an_object(server: Server, controller: Controller) -> None:
+def test_entity_paths_parameter_may_be_a_field_inside_of_an_object(server: Server, controller: Controller) -> None:
     """What a list brought answers `get` by the field that the parameter is, without a request."""
     pods = Pods(controller)
     listed = pods.get_list()
@@ -78,7 +78,7 @@ def test_a_parameter_may_be_a_field_inside_of_an_object(server: Server, controll
     assert server.asked == ["GET /pods"]
 
 
-def test_so_it_is_for_asyncio(server: Server) -> None:
+def test_entity_paths_so_it_is_for_asyncio(server: Server) -> None:
     """The same in the other world."""
 
     async def run() -> None:
@@ -94,7 +94,7 @@ def test_so_it_is_for_asyncio(server: Server) -> None:
     assert server.asked == ["GET /pods", "DELETE /pods/b"]
 
 
-def test_a_delete_means_the_entity_of_that_field(controller: Controller) -> None:
+def test_entity_paths_delete_means_the_entity_of_that_field(controller: Controller) -> None:
     """An answer without content removes what the parameter names; its value is the entity as it was known."""
     pods = Pods(controller)
     listed = pods.get_list()
@@ -102,7 +102,7 @@ def test_a_delete_means_the_entity_of_that_field(controller: Controller) -> None
     assert [pod.metadata.name for pod in pods.get_list()] == ["a"]
 
 
-def test_an_optimistic_change_is_one_of_that_entity(controller: Controller) -> None:
+def test_entity_paths_optimistic_change_is_one_of_that_entity(controller: Controller) -> None:
     """What is known of the object that holds the key stays."""
     pods = Pods(controller)
     pods.get_list()
@@ -113,7 +113,7 @@ def test_an_optimistic_change_is_one_of_that_entity(controller: Controller) -> N
     assert renamed["metadata"] == {"uid": "x", "Name": "b"}
 
 
-def test_the_result_of_get_tells_which_entity_a_path_means(server: Server, controller: Controller) -> None:
+def test_entity_paths_result_of_get_reports_which_entity_a_path_means(server: Server, controller: Controller) -> None:
     """Where neither path nor answer has the key, it is the one that `get` gave for the same path arguments."""
     repos = Repos(controller)
     repo = repos.get(owner="ada", slug="tool")
@@ -128,7 +128,9 @@ def test_the_result_of_get_tells_which_entity_a_path_means(server: Server, contr
 
 
 @pytest.mark.parametrize("member", ["partial_update", "update", "delete"])
-def test_where_get_was_never_asked_nothing_is_shown_before_the_answer(controller: Controller, member: str) -> None:
+def test_entity_paths_where_get_was_never_asked_nothing_is_shown_before_the_response(
+    controller: Controller, member: str
+) -> None:
     """An optimistic change of an entity that is not known applies nothing, and is no error."""
     endpoint = getattr(Repos, member)
     args: tuple[Any, ...] = ({"owner": "ada", "slug": "tool"}, *([] if member == "delete" else [{"title": "x"}]))
@@ -136,7 +138,9 @@ def test_where_get_was_never_asked_nothing_is_shown_before_the_answer(controller
         endpoint.get_optimistic_response(controller.store.snapshot(), *args)
 
 
-def test_an_empty_answer_is_merged_into_the_entity_that_get_gave(server: Server, controller: Controller) -> None:
+def test_entity_paths_empty_response_is_merged_into_the_entity_that_get_gave(
+    server: Server, controller: Controller
+) -> None:
     """`empty="merge"`: what was sent is laid over it, and `get` asks again."""
     repos = Repos(controller)
     repos.get(owner="ada", slug="tool")

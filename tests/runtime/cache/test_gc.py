@@ -54,7 +54,7 @@ def world() -> Iterator[World]:
     world.clock.close()
 
 
-def test_what_was_held_and_let_go_is_collected_after_twice_its_lifetime_and_two_minutes(world: World) -> None:
+def test_gc_what_was_held_and_release_is_collected_after_twice_its_lifetime_and_two_minutes(world: World) -> None:
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE - 1)
     assert world.stored() == ["1"]
@@ -62,7 +62,7 @@ def test_what_was_held_and_let_go_is_collected_after_twice_its_lifetime_and_two_
     assert world.stored() == [] and world.keys() == []
 
 
-def test_a_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: World) -> None:
+def test_gc_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: World) -> None:
     slow = Users.get.extend(data_expiry_length=4 * MINUTE)
     world.hold_and_drop(slow, id="1")
     world.clock.advance(5 * MINUTE)
@@ -71,7 +71,7 @@ def test_a_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: 
     assert world.stored() == []
 
 
-def test_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
+def test_gc_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
     world.hold_and_drop(id="1")
     with world.controller.live(Users.get, id="1") as live:
         next(live)
@@ -81,7 +81,7 @@ def test_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
     assert world.stored() == []
 
 
-def test_an_entity_held_through_another_result_is_kept(world: World) -> None:
+def test_gc_entity_held_through_another_result_is_kept(world: World) -> None:
     with world.controller.live(Users.get_list) as live:
         next(live)
         world.hold_and_drop(id="1")
@@ -90,14 +90,14 @@ def test_an_entity_held_through_another_result_is_kept(world: World) -> None:
         assert world.keys() == ["GET /users"]
 
 
-def test_what_no_one_ever_held_is_never_collected(world: World) -> None:
+def test_gc_what_no_one_ever_held_is_never_collected(world: World) -> None:
     world.controller.fetch(Users.get, id="1")
     world.hold_and_drop(id="2")
     world.clock.advance(60 * MINUTE)
     assert world.stored() == ["1"]
 
 
-def test_a_collected_entity_reads_as_missing_and_is_fetched_anew(world: World) -> None:
+def test_gc_collected_entity_reads_as_missing_and_is_fetched_again(world: World) -> None:
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE)
     reading = world.controller.get_response(Users.get, id="1")
@@ -105,7 +105,7 @@ def test_a_collected_entity_reads_as_missing_and_is_fetched_anew(world: World) -
     assert world.controller.read(Users.get, id="1").name == "1"
 
 
-def test_a_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: World) -> None:
+def test_gc_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: World) -> None:
     world.controller.fetch(Users.get_list)
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE)
@@ -114,7 +114,7 @@ def test_a_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorte
     assert len(world.controller.read(Users.get_list)) == 2
 
 
-def test_interval_multiplier_and_moment_are_the_user_s() -> None:
+def test_gc_interval_multiplier_and_datetime_are_the_user_s() -> None:
     world = World(gc=GCPolicy(interval=1000, expiry_multiplier=10))
     world.hold_and_drop(id="1")
     world.clock.advance(10 * MINUTE)
@@ -127,7 +127,7 @@ def test_interval_multiplier_and_moment_are_the_user_s() -> None:
     assert soon.stored() == []
 
 
-def test_collection_tells_no_listener(world: World) -> None:
+def test_gc_collection_reports_no_listener(world: World) -> None:
     world.hold_and_drop(id="1")
     heard: list[int] = []
     world.controller.add_listener(lambda: heard.append(1))
@@ -135,7 +135,7 @@ def test_collection_tells_no_listener(world: World) -> None:
     assert world.stored() == [] and heard == []
 
 
-def test_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
+def test_gc_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
     users: Any = create_resource(path="/users/:id", schema=User, optimistic=True)
     world.hold_and_drop(id="1")
     world.server.respond = lambda request: Answer(json={"id": "1", "name": "x"}, delay=100 * MINUTE)
@@ -145,7 +145,7 @@ def test_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
     assert world.store.entity_meta("User", "1") is None
 
 
-def test_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
+def test_gc_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
     world = World(gc=GCPolicy())
     world.controller.fetch(Users.get, id="1")
     assert "0 timers" in repr(world.clock)
@@ -155,7 +155,7 @@ def test_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
     assert "0 timers" in repr(world.clock)
 
 
-def test_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None:
+def test_gc_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None:
     for options in ({}, {"gc": ImmortalGCPolicy()}):
         world = World(**options)
         world.hold_and_drop(id="1")
@@ -163,7 +163,7 @@ def test_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None
         assert world.stored() == ["1"]
 
 
-def test_a_policy_serves_one_store_and_refuses_numbers_that_make_no_sense() -> None:
+def test_gc_policy_serves_one_store_and_rejects_numbers_that_make_no_sense() -> None:
     policy = GCPolicy()
     Store(gc=policy)
     with pytest.raises(RuntimeError, match="serves a store already"):
@@ -175,7 +175,7 @@ def test_a_policy_serves_one_store_and_refuses_numbers_that_make_no_sense() -> N
 # bounds
 
 
-def test_a_bounded_store_evicts_what_was_used_least_recently() -> None:
+def test_gc_bounded_store_evicts_what_was_used_least_recently() -> None:
     world = World(max_entities=3)
     for number in "123":
         world.controller.fetch(Users.get, id=number)
@@ -184,7 +184,7 @@ def test_a_bounded_store_evicts_what_was_used_least_recently() -> None:
     assert world.stored() == ["1", "3", "4"]
 
 
-def test_what_a_live_read_holds_is_not_evicted() -> None:
+def test_gc_what_a_live_read_holds_is_not_evicted() -> None:
     world = World(max_entities=3)
     with world.controller.live(Users.get, id="1") as live:
         first = next(live)
@@ -194,7 +194,7 @@ def test_what_a_live_read_holds_is_not_evicted() -> None:
     assert "1" in world.stored() and len(world.stored()) <= 4
 
 
-def test_eviction_shows_at_the_list_that_refers_to_it() -> None:
+def test_gc_eviction_shows_at_the_list_that_refers_to_it() -> None:
     world = World(max_entities=4)
     world.controller.fetch(Users.get_list)
     for number in range(3, 8):

@@ -54,12 +54,12 @@ def desk() -> Desk:
 
 
 @pytest.mark.parametrize("endpoint", [listed, plain, wrapped])
-def test_reading_twice_gives_the_identical_object(desk: Desk, endpoint: Any) -> None:
+def test_identity_reading_twice_gives_the_identical_object(desk: Desk, endpoint: Any) -> None:
     """From unchanged state the result and all in it are the same objects."""
     assert desk.data(endpoint) is desk.data(endpoint)
 
 
-def test_an_entity_is_one_object_everywhere(desk: Desk) -> None:
+def test_identity_entity_is_one_object_everywhere(desk: Desk) -> None:
     """Across endpoints and positions that use the same class."""
     one, two = desk.data(listed)
     assert desk.data(plain)[0] is one
@@ -69,7 +69,7 @@ def test_an_entity_is_one_object_everywhere(desk: Desk) -> None:
     assert one.author is two.author is desk.data(author, {"id": "a1"})
 
 
-def test_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Desk) -> None:
+def test_identity_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Desk) -> None:
     """A new title of B: a new list and a new B, the same A and the same author."""
     before, results = desk.data(listed), desk.data(wrapped)
     mapped = results["mapped"]
@@ -84,7 +84,7 @@ def test_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Desk) -> Non
     assert before[1].title == "B"
 
 
-def test_a_change_deep_inside_reaches_all_that_contain_it(desk: Desk) -> None:
+def test_identity_change_deep_inside_reaches_all_that_contain_it(desk: Desk) -> None:
     """The author's new name shows in both articles and all lists."""
     before = desk.data(listed)
     desk.answer(author, {"id": "a1", "name": "Ada L."}, {"id": "a1"})
@@ -94,7 +94,7 @@ def test_a_change_deep_inside_reaches_all_that_contain_it(desk: Desk) -> None:
     assert [item.author.name for item in before] == ["Ada"] * 2
 
 
-def test_a_missing_entity_is_a_dependency(desk: Desk) -> None:
+def test_identity_missing_entity_is_a_dependency(desk: Desk) -> None:
     """Its appearance triggers a rebuild of what refers to it, and of nothing else."""
     desk.answer(plain, ["1", "9"])
     desk.answer(get, {"id": "3", "author": "a9"}, {"id": "3"})
@@ -107,7 +107,7 @@ def test_a_missing_entity_is_a_dependency(desk: Desk) -> None:
     assert desk.data(get, {"id": "3"}).author.id == "a9"
 
 
-def test_an_invalid_entity_is_a_dependency(desk: Desk) -> None:
+def test_identity_invalid_entity_is_a_dependency(desk: Desk) -> None:
     """What was hidden by a deletion shows when the entity is back."""
     desk.answer(gone, ["a1"])
     assert desk.data(get, {"id": "1"}).author is None
@@ -115,7 +115,7 @@ def test_an_invalid_entity_is_a_dependency(desk: Desk) -> None:
     assert desk.data(get, {"id": "1"}).author.name == "again"
 
 
-def test_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk: Desk) -> None:
+def test_identity_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk: Desk) -> None:
     """After the author of an article changed, the former author's changes leave it the same."""
     desk.answer(author, {"id": "a2", "name": "Bob"}, {"id": "a2"})
     desk.data(listed)
@@ -126,7 +126,7 @@ def test_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk: Desk) ->
     assert desk.data(listed)[0] is not one
 
 
-def test_expiry_error_and_meta_changes_change_no_identity(desk: Desk) -> None:
+def test_identity_expiry_error_and_meta_changes_change_no_identity(desk: Desk) -> None:
     """Stale, failed and invalidated keys give the objects that they gave before."""
     before = desk.data(listed)
     desk.expire_all(listed)
@@ -137,7 +137,7 @@ def test_expiry_error_and_meta_changes_change_no_identity(desk: Desk) -> None:
     assert desk.data(listed) is before
 
 
-def test_an_equal_answer_keeps_every_object(desk: Desk) -> None:
+def test_identity_equal_answer_keeps_every_object(desk: Desk) -> None:
     """What an incoming response does not change is the object that it was."""
     before = [desk.data(listed), desk.data(plain), desk.data(wrapped)]
     desk.now = 2_000
@@ -151,7 +151,7 @@ def test_an_equal_answer_keeps_every_object(desk: Desk) -> None:
     ]
 
 
-def test_true_and_one_are_different_answers() -> None:
+def test_identity_true_and_one_are_different_answers() -> None:
     """A member that turns from a number to a boolean is shown as what it is now."""
     counts: Any = RestEndpoint(path="/counts", schema={"items": [Author], "n": 0})
     desk = Desk()
@@ -161,7 +161,7 @@ def test_true_and_one_are_different_answers() -> None:
     assert desk.data(counts)["n"] is True
 
 
-def test_the_value_of_a_fetch_is_made_of_the_objects_of_reads(desk: Desk) -> None:
+def test_identity_value_of_a_fetch_is_made_of_the_objects_of_reads(desk: Desk) -> None:
     """An identity map: the very object that a read of the same entity gives at that moment."""
     value = desk.answer(listed, [{"id": "2", "title": "B3"}, "1", {"id": "7"}])
     found = desk.data(listed)
@@ -181,7 +181,7 @@ class Detail(Summary, schema={"author": Author}):
     author: Author | None = None
 
 
-def test_two_classes_on_one_table_are_rebuilt_apart() -> None:
+def test_identity_two_classes_on_one_table_are_rebuilt_apart() -> None:
     """A change of the record rebuilds both; a change of the relation only what has the relation."""
     summary: Any = RestEndpoint(path="/s/:id", schema=Summary)
     detail: Any = RestEndpoint(path="/d/:id", schema=Detail)
@@ -228,7 +228,7 @@ people: Any = RestEndpoint(path="/people", schema=[Person])
 fire: Any = RestEndpoint(path="/fire", method="POST", schema=[schema.Invalidate(Person)])
 
 
-def test_a_ring_resolves_to_the_same_object() -> None:
+def test_identity_ring_resolves_to_the_same_object() -> None:
     """Through fields, lists and collections."""
     desk = Desk()
     desk.answer(
@@ -249,7 +249,7 @@ def test_a_ring_resolves_to_the_same_object() -> None:
     assert desk.data(person, {"id": "2"}) is two
 
 
-def test_a_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
+def test_identity_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
     """Its members depend on each other; who is not in it stays."""
     desk = Desk()
     desk.answer(
@@ -265,7 +265,7 @@ def test_a_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("order", [("1", "2", "3"), ("3", "2", "1"), ("2", "1", "3")])
-def test_an_invalid_member_of_a_ring(order: tuple[str, ...]) -> None:
+def test_identity_invalid_member_of_a_ring(order: tuple[str, ...]) -> None:
     """It makes invalid who requires it, is None for who does not, and shows again when it is usable again."""
     desk = Desk()
     desk.answer(
@@ -285,7 +285,7 @@ def test_an_invalid_member_of_a_ring(order: tuple[str, ...]) -> None:
     assert desk.data(person, {"id": "3"}).friend is one
 
 
-def test_the_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
+def test_identity_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
     """A response that refers to a ring with a deleted boss is answered like any other."""
     desk = Desk()
     desk.answer(people, [{"id": "x"}])
@@ -296,7 +296,7 @@ def test_the_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
     assert [item.id for item in desk.data(people)] == ["2"]
 
 
-def test_a_read_that_fails_leaves_nothing_half_built() -> None:
+def test_identity_read_that_fails_leaves_nothing_half_built() -> None:
     """What does not decode inside a ring is unusable in each read of it, and none gives an empty instance."""
 
     class Spouse(Entity, schema={"spouse": schema.Lazy(lambda: Spouse), "born": lambda value: int(value)}):
@@ -351,7 +351,7 @@ def _walk(found: Any) -> list[Any]:
     return [*walked, found]
 
 
-def test_beyond_64_entities_fields_stay_primary_keys(caplog: pytest.LogCaptureFixture) -> None:
+def test_identity_beyond_64_entities_fields_stay_primary_keys(caplog: pytest.LogCaptureFixture) -> None:
     """A warning is logged once; a read that begins deeper sees further."""
     desk = Desk()
     with caplog.at_level(logging.WARNING, "restencil"):
@@ -365,7 +365,7 @@ def test_beyond_64_entities_fields_stay_primary_keys(caplog: pytest.LogCaptureFi
     ] == caplog.messages[:1]
 
 
-def test_what_was_cut_off_still_follows_changes() -> None:
+def test_identity_what_was_cut_off_still_follows_changes() -> None:
     """A change anywhere in what is shown, leaves included, shows at the next read, however often."""
     desk = Desk()
     _chain(desk, 100)
@@ -379,7 +379,7 @@ def test_what_was_cut_off_still_follows_changes() -> None:
             assert _walk(desk.data(chain, {"id": 1}))[place].leaf.name == name
 
 
-def test_the_depth_may_be_set_per_entity() -> None:
+def test_identity_depth_may_be_set_per_entity() -> None:
     """`max_entity_depth` bounds how deep entities of the class are nested."""
 
     class Short(Entity, schema={"next": schema.Lazy(lambda: Short)}, max_entity_depth=3):
@@ -395,7 +395,7 @@ def test_the_depth_may_be_set_per_entity() -> None:
 # -- the number of results that are kept -----------------------------------------------------------------------------
 
 
-def test_composed_results_are_bounded() -> None:
+def test_identity_composed_results_are_bounded() -> None:
     """Results of very many keys are not all kept; what was let go is composed anew and equal."""
     search: Any = RestEndpoint(path="/search", schema=[Author])
     desk = Desk()
@@ -409,7 +409,7 @@ def test_composed_results_are_bounded() -> None:
     assert again[0] is first[0]
 
 
-def test_a_record_that_is_valid_again_is_seen() -> None:
+def test_identity_record_that_is_valid_again_is_seen() -> None:
     """A read that found a record invalid depends on that record."""
 
     class Named(Entity):
@@ -434,7 +434,7 @@ def test_a_record_that_is_valid_again_is_seen() -> None:
     assert [item.name for item in desk.data(named)] == ["good", "b"]
 
 
-def test_a_ring_that_was_unusable_is_seen_when_it_is_whole_again() -> None:
+def test_identity_ring_that_was_unusable_is_seen_when_it_is_whole_again() -> None:
     """What spoils a member of a ring is a dependency of it, wherever the ring was entered."""
 
     class Node(Entity, schema={"again": schema.Lazy(lambda: Node), "author": Author}):
@@ -451,7 +451,7 @@ def test_a_ring_that_was_unusable_is_seen_when_it_is_whole_again() -> None:
     assert desk.data(node, {"id": "1"}).author.name == "back"
 
 
-def test_a_list_that_its_items_lead_back_to_is_one_list() -> None:
+def test_identity_list_that_its_items_lead_back_to_is_one_list() -> None:
     """It is the same object from outside and from inside, and both follow what is added."""
 
     class Owner(Entity):
@@ -480,7 +480,7 @@ def test_a_list_that_its_items_lead_back_to_is_one_list() -> None:
     assert [item.owner.todos is found for item in found] == [True, True, True]
 
 
-def test_an_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
+def test_identity_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
     """However often it was read: a list of entities that user code has a say in belongs to the entity around it."""
 
     class Tag(Entity):
@@ -505,7 +505,7 @@ def test_an_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
         assert desk.data(tagged)[5].tags[0].label == label
 
 
-def test_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
+def test_identity_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
     """An un-normalized value is rebuilt when an entity that it names changes, also by compiled functions."""
 
     class Page(Entity, schema={"links": [schema.Lazy(lambda: Page)]}):
@@ -525,7 +525,7 @@ def test_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
         assert desk.data(shaped)[0].links[0].title == title
 
 
-def test_what_a_table_held_so_far_does_not_speak_for_what_comes_later() -> None:
+def test_identity_what_a_table_held_so_far_does_not_speak_for_what_comes_later() -> None:
     """After many plain records, a list is still handed out read-only, and a name of a method still hides none."""
 
     class Plain(Entity, key="Plain", schema={"author": Author}):
@@ -548,7 +548,7 @@ def test_what_a_table_held_so_far_does_not_speak_for_what_comes_later() -> None:
     assert [note.title for note in desk.data(everything)] == ["turn 2"] * 2 * PAYS
 
 
-def test_classes_that_share_a_table_each_hand_out_their_own() -> None:
+def test_identity_classes_that_share_a_table_each_hand_out_their_own() -> None:
     """What is a relation for one of them is for the other a list of primary keys, read-only as any."""
 
     class Whole(Entity, key="Work", schema={"authors": [Author]}):

@@ -106,7 +106,7 @@ def controller(cluster: Cluster) -> Controller:
     return Controller(clock.store(), client=MockServer(clock, respond=cluster).client())
 
 
-def test_an_empty_answer_keeps_what_the_path_says_nothing_of() -> None:
+def test_items_by_name_empty_response_keeps_what_the_path_says_nothing_of() -> None:
     """The path tells a name: the key beside it, and all else of that object, stay as `get` gave them."""
     with closing(controller(Cluster())) as news:
         pods = Pods(news)
@@ -116,7 +116,7 @@ def test_an_empty_answer_keeps_what_the_path_says_nothing_of() -> None:
         assert pods.get.cached(name="web") is changed
 
 
-def test_an_empty_answer_keeps_the_object_that_the_key_stands_in() -> None:
+def test_items_by_name_empty_response_keeps_the_object_that_the_key_is_in() -> None:
     """Where the path tells the key, and also where the body has a part of that object."""
     with closing(controller(Cluster())) as news:
         pods = Keyed(news)
@@ -127,7 +127,7 @@ def test_an_empty_answer_keeps_the_object_that_the_key_stands_in() -> None:
         assert changed["metadata"] == {"uid": "u1", "name": "web", "labels": {"tier": "back"}}
 
 
-def test_an_object_that_is_put_is_whole_but_for_the_key() -> None:
+def test_items_by_name_object_that_is_put_is_whole_but_for_the_key() -> None:
     """What PUT sends replaces the object, whose key the server gives; what it does not send of others is gone."""
     with closing(controller(Cluster())) as news:
         pods = Pods(news)
@@ -137,7 +137,7 @@ def test_an_object_that_is_put_is_whole_but_for_the_key() -> None:
         assert wire(pods.update(name="web", body=BODY))["metadata"]["uid"] == "u1"
 
 
-def test_a_change_by_name_shows_at_once() -> None:
+def test_items_by_name_change_by_name_shows_at_once() -> None:
     """What is expected of PUT is written over the record that `get` gave for this name, whatever the body lacks."""
     cluster = Cluster()
     with closing(controller(cluster)) as news:
@@ -149,7 +149,7 @@ def test_a_change_by_name_shows_at_once() -> None:
     assert cluster.seen == [("up", "u1"), ("down", "u1")]
 
 
-def test_the_first_answer_of_an_item_by_name_tells_its_etag() -> None:
+def test_items_by_name_first_response_of_an_item_by_name_reports_its_etag() -> None:
     """Nothing was known of the name before it."""
     cluster = Cluster(Answer(json=WEB))
     with closing(controller(cluster)) as news:
@@ -160,7 +160,7 @@ def test_the_first_answer_of_an_item_by_name_tells_its_etag() -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_an_etag_of_another_path_is_none_of_the_entity(first: bool) -> None:
+def test_items_by_name_etag_of_another_path_is_none_of_the_entity(first: bool) -> None:
     """A full view of it, or a part that is put, has an ETag of its own; nor is a part changed on that of the whole."""
     cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
     with closing(controller(cluster)) as news:

@@ -82,7 +82,7 @@ def desk() -> Iterator[Desk]:
     desk.clock.close()
 
 
-def test_an_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
+def test_list_membership_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
     desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
     assert desk.shows() == ([1, 2, 3], 3) and not desk.is_stale()
     assert desk.shows(done=True) == ([1], 1) and not desk.is_stale(done=True)
@@ -96,12 +96,12 @@ def test_lists_that_cannot_be_decided_for_are_left_and_stale(desk: Desk) -> None
         assert desk.shows(**arguments)[0] == ids and desk.is_stale(**arguments)
 
 
-def test_nothing_follows_an_answer_that_changes_nothing(desk: Desk) -> None:
+def test_list_membership_nothing_follows_a_response_that_changes_nothing(desk: Desk) -> None:
     desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": False}, {"id": 1}, {})
     assert not desk.is_stale(q="1") and not desk.is_stale(sort="title")
 
 
-def test_what_is_created_and_deleted_counts(desk: Desk) -> None:
+def test_list_membership_what_is_created_and_deleted_counts(desk: Desk) -> None:
     """Also in lists that an addition joins by itself, and in those that cannot be decided for."""
     desk.controller.set_response(LISTED.push, {"id": 4, "title": "n", "done": True}, {}, {"done": True})
     assert desk.shows() == ([1, 2, 3, 4], 4)
@@ -112,7 +112,7 @@ def test_what_is_created_and_deleted_counts(desk: Desk) -> None:
     assert desk.shows(done=True) == ([], 0)
 
 
-def test_pages_are_stale_once_their_list_has_other_members(desk: Desk) -> None:
+def test_list_membership_pages_are_stale_once_their_list_has_other_members(desk: Desk) -> None:
     page = LISTED.get_page
     desk.controller.set_response(page, {"items": [{"id": 5}], "total": 4}, {"page": 2})
     desk.controller.set_response(page, {"items": [{"id": 9}], "total": 1}, {"done": True, "page": 2})
@@ -122,7 +122,7 @@ def test_pages_are_stale_once_their_list_has_other_members(desk: Desk) -> None:
     assert not desk.controller.explain(page, {"done": True, "page": 2}).expires_in < 0
 
 
-def test_what_was_expected_is_undone(desk: Desk) -> None:
+def test_list_membership_what_was_expected_is_undone(desk: Desk) -> None:
     """A change that is refused leaves every list as it was, totals included."""
     desk.server.respond = lambda request: Answer(status=400, json={}, delay=10)
     task = desk.clock.start(lambda: desk.controller.fetch(PATCHED, {"id": 1}, {"done": True}))
@@ -143,7 +143,7 @@ def test_lists_without_the_option_are_left(desk: Desk) -> None:
     assert desk.controller.cached(plain, {"owner": "a"}) == {"items": [], "total": 0}
 
 
-def test_a_collection_apart_is_another_list(desk: Desk) -> None:
+def test_list_membership_collection_apart_is_another_list(desk: Desk) -> None:
     """Two endpoints with the same arguments share no list; what is created makes the other one stale."""
     recent: Any = LISTED.extend(
         path="/tasks/recent", schema=Collection([Task], follow=True, apart="/tasks/recent"), pagination=None
@@ -161,7 +161,7 @@ def test_a_collection_apart_is_another_list(desk: Desk) -> None:
     assert ids(recent) == [3] and desk.controller.explain(recent).needs_fetch
 
 
-def test_the_lists_of_a_strict_resource_follow_their_members() -> None:
+def test_lists_of_a_strict_resource_follow_their_members() -> None:
     """They do where nothing else is said; a collection class of one's own says it itself."""
 
     class Own(Collection):
@@ -246,7 +246,7 @@ def test_lists_of_several_kinds_follow_their_members(changing: Any, desk: Desk) 
     assert ids(done=True) == []
 
 
-def test_maps_follow_their_members_and_are_expired_where_a_name_is_missing(desk: Desk) -> None:
+def test_list_membership_maps_follow_their_members_and_are_expired_where_a_name_is_missing(desk: Desk) -> None:
     """An entity leaves a map that it does not match; under which name it would join, only the server knows."""
     controller = desk.controller
     by_name: Any = RestEndpoint(path="/by_name", schema=Collection(Values(Task), follow=True))
@@ -277,7 +277,7 @@ class Job(Entity, key="FollowingJob"):
     owner: Owner | None = field(default=None, schema=Owner)
 
 
-def test_a_list_of_what_leads_to_an_entity_follows_too() -> None:
+def test_list_of_what_leads_to_an_entity_follows_too() -> None:
     """What is stored of the field is the key of that entity, so that is what decides."""
     jobs: Any = create_resource(path="/jobs/:id", schema=Job, strict=True)
     controller = Controller(FakeClock().store())

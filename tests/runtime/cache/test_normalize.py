@@ -41,7 +41,7 @@ def _gone(get: AnyEndpoint) -> AnyEndpoint:
     return RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(get.schema))
 
 
-def test_the_worked_example_of_two_patches(get: AnyEndpoint) -> None:
+def test_normalize_worked_example_of_two_patches(get: AnyEndpoint) -> None:
     """The later start wins each field; fields that only the older answer has are added."""
     desk = Desk()
     desk.now = 3_000
@@ -51,7 +51,7 @@ def test_the_worked_example_of_two_patches(get: AnyEndpoint) -> None:
     assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
 
 
-def test_a_newer_answer_wins_and_keeps_what_it_lacks(get: AnyEndpoint) -> None:
+def test_normalize_newer_response_wins_and_keeps_what_it_misses(get: AnyEndpoint) -> None:
     """The merge is shallow, and an explicit null overwrites."""
     desk = Desk()
     desk.answer(get, {"id": "1", "title": "a", "x": {"deep": 1}, "y": 1})
@@ -61,7 +61,7 @@ def test_a_newer_answer_wins_and_keeps_what_it_lacks(get: AnyEndpoint) -> None:
     assert desk.store.entity_meta("Note", "1") == (2_000, 2_000, 62_000)
 
 
-def test_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
+def test_normalize_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
     """One started at the same moment is not older."""
     desk = Desk()
     desk.answer(get, {"id": "1", "title": "a"}, started=500)
@@ -69,7 +69,7 @@ def test_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) -> None:
     assert desk.table("Note")["1"]["title"] == "b"
 
 
-def test_a_record_that_comes_twice_is_merged_in_order(get: AnyEndpoint) -> None:
+def test_normalize_record_that_comes_twice_is_merged_in_order(get: AnyEndpoint) -> None:
     """Within one response the later occurrence wins."""
     several = _endpoint([get.schema], path="/several")
     desk = Desk()
@@ -77,7 +77,7 @@ def test_a_record_that_comes_twice_is_merged_in_order(get: AnyEndpoint) -> None:
     assert desk.table("Note")["1"] == {"id": 1, "title": "b", "x": 1, "y": 2}
 
 
-def test_a_record_that_comes_twice_in_an_old_response_overwrites_nothing_newer(get: AnyEndpoint) -> None:
+def test_normalize_record_that_comes_twice_in_an_old_response_overwrites_nothing_newer(get: AnyEndpoint) -> None:
     """The pass's own value is accumulated and merged under what is stored."""
     several = _endpoint([get.schema], path="/several")
     desk = Desk()
@@ -87,7 +87,7 @@ def test_a_record_that_comes_twice_in_an_old_response_overwrites_nothing_newer(g
     assert desk.table("Note")["1"] == {"id": "1", "title": "new", "x": 2}
 
 
-def test_a_removed_record_stays_removed_for_what_was_requested_before(get: AnyEndpoint) -> None:
+def test_normalize_removed_record_stays_removed_for_what_was_requested_before(get: AnyEndpoint) -> None:
     """A response that started before the deletion does not bring it back; a later one does, alone."""
     desk = Desk()
     desk.answer(get, {"id": "1", "title": "a", "x": 1})
@@ -100,7 +100,7 @@ def test_a_removed_record_stays_removed_for_what_was_requested_before(get: AnyEn
     assert desk.table("Note")["1"] == {"id": "1", "title": "c"}
 
 
-def test_a_record_after_its_removal_in_one_response_is_a_new_one(get: AnyEndpoint) -> None:
+def test_normalize_record_after_its_removal_in_one_response_is_a_new_one(get: AnyEndpoint) -> None:
     """Neither what was stored nor what came before the removal is merged into it, however often it comes."""
     both: AnyEndpoint = RestEndpoint(
         path="/both", schema={"first": get.schema, "gone": schema.Invalidate(get.schema), "then": [get.schema]}
@@ -112,7 +112,7 @@ def test_a_record_after_its_removal_in_one_response_is_a_new_one(get: AnyEndpoin
     assert desk.table("Note")["1"] == {"id": "1", "b": 1, "c": 1}
 
 
-def test_a_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:
+def test_normalize_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:
     """An equal answer renews the times and leaves every object what it is; `True` is not `1`."""
     desk = Desk()
     before = desk.answer(get, {"id": "1", "title": "a", "n": [{"x": 1}]}, {"id": 1})
@@ -142,7 +142,9 @@ def _flags(*flags: Any) -> list[dict[str, Any]]:
 MORE = ["text"] * 30
 
 
-def test_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_is_no_number(notes: AnyEndpoint) -> None:
+def test_normalize_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_is_no_number(
+    notes: AnyEndpoint,
+) -> None:
     """Whether a record of a long list changed is told as for a single one."""
     desk = Desk()
     desk.answer(notes, _flags(True, 0, "x", None, 2, *MORE))
@@ -156,7 +158,7 @@ def test_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_is_no_numb
     assert [type(again[0].flag), type(again[1].flag)] == [int, bool]
 
 
-def test_a_name_that_held_text_only_may_hold_a_boolean_later(notes: AnyEndpoint) -> None:
+def test_normalize_name_that_held_text_only_may_hold_a_boolean_later(notes: AnyEndpoint) -> None:
     """What is known of the values of a table is known of those that came later, too."""
     desk = Desk()
     for flags in (("a", "b"), ("a", "b"), (True, 1)):
@@ -168,7 +170,7 @@ def test_a_name_that_held_text_only_may_hold_a_boolean_later(notes: AnyEndpoint)
     assert [type(after[0].flag), type(after[1].flag)] == [int, bool]
 
 
-def test_records_that_come_twice_in_a_long_list_are_merged_in_order(notes: AnyEndpoint) -> None:
+def test_normalize_records_that_come_twice_in_a_long_list_are_merged_in_order(notes: AnyEndpoint) -> None:
     """Whether they are equal or not."""
     desk = Desk()
     desk.answer(notes, [*_flags("a", "b", "c"), *_flags("a", "b", "c", *MORE), *_flags("a", "z"), {"id": "0", "x": 1}])
@@ -184,7 +186,7 @@ def test_records_that_come_twice_in_a_long_list_are_merged_in_order(notes: AnyEn
     assert desk.table("Note")["1"]["flag"] == "b"
 
 
-def test_a_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
+def test_normalize_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     """Neither the caller's value nor what a later merge makes of it touches what was handed in by hand."""
     mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
     desk = Desk()
@@ -194,7 +196,7 @@ def test_a_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
     assert desk.table("Note") == {"1": {"id": "1", "tags": ["a"]}}
 
 
-def test_merge_sees_stored_form_and_may_decide() -> None:
+def test_normalize_merge_sees_stored_form_and_may_decide() -> None:
     """`merge(existing, incoming)` gets nested entities as primary keys; the older one comes first."""
     seen: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
@@ -219,7 +221,7 @@ def test_merge_sees_stored_form_and_may_decide() -> None:
     assert desk.data(endpoint, {"id": 1}).count == 1
 
 
-def test_a_hook_cannot_edit_what_is_stored() -> None:
+def test_normalize_hook_cannot_edit_what_is_stored() -> None:
     """A merge that writes into the stored record fails the response, and the record stays."""
 
     class Careless(Entity):
@@ -238,7 +240,7 @@ def test_a_hook_cannot_edit_what_is_stored() -> None:
     assert desk.table("Careless")["1"] == {"id": "1", "x": 1}
 
 
-def test_should_update_false_keeps_the_record_and_takes_the_times() -> None:
+def test_normalize_should_update_false_keeps_the_record_and_takes_the_times() -> None:
     """A kept record may still get the newer times, which postpones its staleness."""
 
     class Versioned(Entity):
@@ -260,7 +262,7 @@ def test_should_update_false_keeps_the_record_and_takes_the_times() -> None:
     assert desk.store.entity_meta("Versioned", "1") == (2_000, 2_000, 62_000)
 
 
-def test_should_reorder_may_compare_what_the_server_says() -> None:
+def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
     """Its answer decides which side is older, for the fields and for the times."""
 
     class Dated(Entity):
@@ -282,7 +284,7 @@ def test_should_reorder_may_compare_what_the_server_says() -> None:
     assert desk.store.entity_meta("Dated", "1") == (1_000, 1_000, 61_000)
 
 
-def test_merge_with_store_may_be_replaced() -> None:
+def test_normalize_merge_with_store_may_be_replaced() -> None:
     """It alone says what is stored, times included through its sister; it may keep the stored record."""
 
     class First(Entity):
@@ -305,7 +307,7 @@ def test_merge_with_store_may_be_replaced() -> None:
     assert desk.store.entity_meta("First", "1") == (1_000, 1_000, 61_000)
 
 
-def test_a_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:
+def test_normalize_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:
     """When a part cannot be normalized, no entity, index, collection or result of it is there."""
     whole = _endpoint({"notes": schema.Collection([get.schema]), "best": get.schema}, path="/whole")
     desk = Desk()
@@ -318,7 +320,7 @@ def test_a_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> Non
         assert after[part] == before[part]
 
 
-def test_a_very_deep_response_is_refused_and_not_a_crash(get: AnyEndpoint) -> None:
+def test_normalize_very_deep_response_is_rejected_and_not_a_crash(get: AnyEndpoint) -> None:
     """What is nested beyond all measure is a processing error."""
 
     class Tree(Entity):

@@ -77,7 +77,7 @@ def desk() -> Desk:
 # -- the queue and the view --------------------------------------------------------------------------------------------
 
 
-def test_the_worked_example_of_a_patch(desk: Desk) -> None:
+def test_optimistic_worked_example_of_a_patch(desk: Desk) -> None:
     """The optimistic value shows at once; a refetch that started later wins over it and over the late answer."""
     patch = optimistic(params_and_body)
     desk.now = 200
@@ -92,7 +92,7 @@ def test_the_worked_example_of_a_patch(desk: Desk) -> None:
     assert desk.store.state["optimistic"] == []
 
 
-def test_the_worked_example_of_two_increments() -> None:
+def test_optimistic_worked_example_of_two_increments() -> None:
     """Each builds on the one before; the later start wins whatever the order of answers."""
 
     def increment(snapshot: Snapshot, params: Any, body: Any) -> Any:
@@ -117,7 +117,7 @@ def test_the_worked_example_of_two_increments() -> None:
     assert counts() == (2, 2)
 
 
-def test_after_a_newer_answer_the_optimistic_value_only_adds_what_is_lacking(desk: Desk) -> None:
+def test_optimistic_after_a_newer_response_the_optimistic_value_only_adds_what_is_missing(desk: Desk) -> None:
     """Fields that the newer record has are the record's."""
     patch = optimistic(params_and_body)
     desk.now = 200
@@ -129,7 +129,7 @@ def test_after_a_newer_answer_the_optimistic_value_only_adds_what_is_lacking(des
 
 
 @pytest.mark.parametrize("error", [NetworkError("no", status=500), AbortError("stop")])
-def test_a_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
+def test_optimistic_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
     """The action goes, base was never touched; a real error is recorded under the mutation's key."""
     before = desk.data(Todos.get_list)
     fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
@@ -142,7 +142,7 @@ def test_a_failure_rolls_the_view_back(desk: Desk, error: Exception) -> None:
     assert recorded is (None if isinstance(error, AbortError) else error)
 
 
-def test_an_unprocessable_answer_ends_its_action(desk: Desk) -> None:
+def test_optimistic_unprocessable_answer_ends_its_action(desk: Desk) -> None:
     """The view rolls back and the error is recorded."""
     fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
     with pytest.raises(ProcessingError):
@@ -151,7 +151,7 @@ def test_an_unprocessable_answer_ends_its_action(desk: Desk) -> None:
     assert desk.store.state["optimistic"] == []
 
 
-def test_each_answer_ends_its_own_action(desk: Desk) -> None:
+def test_optimistic_each_response_ends_its_own_action(desk: Desk) -> None:
     """Of two equal calls in one millisecond the one goes that was answered; a response by hand ends none."""
     patch = optimistic(params_and_body)
     first = desk.start(patch, ONE, {"name": "a"})
@@ -162,7 +162,7 @@ def test_each_answer_ends_its_own_action(desk: Desk) -> None:
     assert [action.fetch_id for action in desk.store.state["optimistic"]] == [second]
 
 
-def test_a_reset_empties_the_queue(desk: Desk) -> None:
+def test_optimistic_reset_empties_the_queue(desk: Desk) -> None:
     """Nothing optimistic is seen after it."""
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
     desk.data(Todos.get, ONE)
@@ -171,7 +171,7 @@ def test_a_reset_empties_the_queue(desk: Desk) -> None:
     assert desk.store.state["entities"] == {}
 
 
-def test_an_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
+def test_optimistic_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
     """A fetch that was counted before it starts nothing after it."""
     from restencil.cache.actions import Fetch, Meta
 
@@ -181,7 +181,7 @@ def test_an_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
     assert desk.store.state["optimistic"] == []
 
 
-def test_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> None:
+def test_optimistic_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> None:
     """Reads, and mutations without one, change nothing when they start."""
     heard: list[int] = []
     desk.store.add_listener(lambda: heard.append(1))
@@ -196,7 +196,7 @@ def test_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> No
 # -- creates and deletes -----------------------------------------------------------------------------------------------
 
 
-def test_the_worked_example_of_a_create() -> None:
+def test_optimistic_worked_example_of_a_create() -> None:
     """A placeholder stands in the view, the same in every computation; the answer replaces it."""
     desk = Desk()
     desk.answer(Todos.get_list, [{"id": 1}])
@@ -214,7 +214,7 @@ def test_the_worked_example_of_a_create() -> None:
     assert placeholder not in desk.table("Todo")
 
 
-def test_several_placeholders_of_one_action() -> None:
+def test_optimistic_several_placeholders_of_one_action() -> None:
     """Told apart by their position."""
     desk = Desk()
     desk.answer(Todos.get_list, [])
@@ -222,7 +222,7 @@ def test_several_placeholders_of_one_action() -> None:
     assert desk.table("[Todo]") == {"{}": [f"MISS-{fetch}-0", f"MISS-{fetch}-1"]}
 
 
-def test_an_optimistic_delete_stays_whatever_is_fetched_meanwhile(desk: Desk) -> None:
+def test_optimistic_delete_stays_whatever_is_fetched_meanwhile(desk: Desk) -> None:
     """Lists drop the item at once; a refetch does not bring it back while the delete is pending; a failure does."""
     fetch = desk.start(Todos.delete, ONE)
     assert [item.id for item in desk.data(Todos.get_list)] == ["2"]
@@ -267,7 +267,7 @@ def test_abort_optimistic_means_no_change_and_is_tried_again() -> None:
         (lambda snapshot, *args: 5, "expected an object or a list, found 5"),
     ],
 )
-def test_any_other_exception_shows_at_the_mutations_key(
+def test_optimistic_any_other_exception_shows_at_the_mutations_key(
     desk: Desk, respond: Any, cause: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An error with status 400, no change of data, a log entry; the request goes on."""
@@ -287,7 +287,7 @@ def test_any_other_exception_shows_at_the_mutations_key(
 # -- laziness and identity ---------------------------------------------------------------------------------------------
 
 
-def test_an_update_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
+def test_optimistic_update_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> None:
     """Starting computes nothing, and reading again computes nothing."""
     calls: list[Any] = []
     desk.start(counting(calls, params_and_body), ONE, {"name": "opt"})
@@ -316,7 +316,7 @@ def test_an_update_is_computed_at_the_first_read_and_then_kept(desk: Desk) -> No
         (lambda desk: desk.collect(("Todo", "1")), 1),
     ],
 )
-def test_a_change_computes_anew_only_what_it_touches(desk: Desk, change: Any, computed: int) -> None:
+def test_optimistic_change_computes_again_only_what_it_touches(desk: Desk, change: Any, computed: int) -> None:
     """A record, result or index entry that an update neither read nor wrote is none of its business."""
     calls: list[Any] = []
     desk.start(counting(calls, params_and_body), ONE, {"name": "opt", "slug": "s"})
@@ -329,7 +329,7 @@ def test_a_change_computes_anew_only_what_it_touches(desk: Desk, change: Any, co
         assert again is shown
 
 
-def test_what_an_update_read_counts(desk: Desk) -> None:
+def test_optimistic_what_an_update_read_counts(desk: Desk) -> None:
     """An entity of another type, a list, a result, a table: a change of it computes the update anew."""
     plain: Any = RestEndpoint(path="/plain")
 
@@ -354,7 +354,7 @@ def test_what_an_update_read_counts(desk: Desk) -> None:
         desk.fail(Todos.partial_update, AbortError("done"), ONE, {}, fetch=fetch)
 
 
-def test_a_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
+def test_optimistic_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
     """A new list of that kind computes it anew, another entity does not."""
     calls: list[Any] = []
 
@@ -372,7 +372,7 @@ def test_a_push_looks_at_the_lists_of_its_table_alone(desk: Desk) -> None:
     assert (len(desk.data(Todos.get_list, {"group": "x"})), len(calls)) == (1, 1)
 
 
-def test_an_earlier_update_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
+def test_optimistic_earlier_update_that_changes_computes_those_that_build_on_it(desk: Desk) -> None:
     """And leaves those alone that do not."""
     calls: list[Any] = []
     suffix = counting(calls, lambda snapshot, params, body: {**params, "name": snapshot.get(Todo, params).name + "!"})
@@ -388,7 +388,7 @@ def test_an_earlier_update_that_changes_computes_those_that_build_on_it(desk: De
     assert desk.data(Todos.get, TWO) is two
 
 
-def test_an_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) -> None:
+def test_optimistic_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) -> None:
     """What was built from it stays, too."""
     desk.now = 9_000
     desk.start(optimistic(params_and_body), ONE, {"name": "opt", "count": 5})
@@ -398,7 +398,7 @@ def test_an_equal_record_is_the_same_object_after_a_new_computation(desk: Desk) 
     assert desk.data(Todos.get_list) is whole
 
 
-def test_what_no_update_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
+def test_optimistic_what_no_update_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
     """Base reads share with the view what does not depend on the updates."""
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
     view = desk.data(Todos.get_list)
@@ -407,7 +407,7 @@ def test_what_no_update_touches_is_one_object_in_base_and_view(desk: Desk) -> No
     assert (base[0].name, view[0].name) == ("base", "opt")
 
 
-def test_an_answer_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> None:
+def test_optimistic_response_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> None:
     """When the server confirms the optimistic record, readers see no change."""
     desk.now = 200
     fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
@@ -426,7 +426,7 @@ def test_an_answer_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> 
     assert desk.data(Todos.get_list) is whole
 
 
-def test_an_answer_that_leaves_what_other_mutations_show_keeps_the_objects(desk: Desk) -> None:
+def test_optimistic_response_that_leaves_what_other_mutations_show_keeps_the_objects(desk: Desk) -> None:
     """What the update of the answered mutation showed, the updates that stay show now: readers see no change."""
     desk.start(Todos.get_list.unshift, {"id": "new first"})
     fetch = desk.start(Todos.get_list.push, {"id": "new last"})
@@ -436,7 +436,7 @@ def test_an_answer_that_leaves_what_other_mutations_show_keeps_the_objects(desk:
     assert desk.data(Todos.get_list) is shown
 
 
-def test_a_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk) -> None:
+def test_optimistic_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk) -> None:
     """As every other change does."""
     before = desk.data(Todos.get_list)
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
@@ -444,7 +444,7 @@ def test_a_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk
     assert [new is old for new, old in zip(after, before, strict=True)] == [False, True]
 
 
-def test_lists_of_everything_follow_the_view(desk: Desk) -> None:
+def test_optimistic_lists_of_everything_follow_the_view(desk: Desk) -> None:
     """An optimistic create shows in `All` at the end, and goes when it failed."""
     everything = schema.All(Todo)
     before = desk.get(everything)
@@ -458,7 +458,7 @@ def test_lists_of_everything_follow_the_view(desk: Desk) -> None:
 # -- other things that updates do --------------------------------------------------------------------------------------
 
 
-def test_the_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
+def test_optimistic_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
     """Other keys' results change in the view, and roll back."""
     plain: Any = RestEndpoint(path="/plain", schema=[Todo])
     create = RestEndpoint(
@@ -475,7 +475,7 @@ def test_the_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
     assert [item.id for item in desk.data(plain)] == ["1"]
 
 
-def test_indexes_follow_the_view(desk: Desk) -> None:
+def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
     """A field that changed optimistically is found by its new value, and by the old one after the failure."""
     desk.answer(Todos.get, {"id": "1", "slug": "old"}, ONE)
     fetch = desk.start(Todos.partial_update, ONE, {"slug": "new"})
@@ -485,7 +485,7 @@ def test_indexes_follow_the_view(desk: Desk) -> None:
     assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
 
 
-def test_the_result_of_a_pending_mutation_can_be_read(desk: Desk) -> None:
+def test_optimistic_result_of_a_pending_mutation_can_be_read(desk: Desk) -> None:
     """Its own key has the optimistic result with the action's times."""
     desk.now = 200
     desk.start(Todos.partial_update, ONE, {"name": "opt"})
@@ -493,7 +493,7 @@ def test_the_result_of_a_pending_mutation_can_be_read(desk: Desk) -> None:
     assert (reading.data.name, reading.expires_at) == ("opt", 60_200)
 
 
-def test_a_payload_is_copied(desk: Desk) -> None:
+def test_optimistic_payload_is_copied(desk: Desk) -> None:
     """Changing it afterwards changes nothing."""
     payload: dict[str, Any] = {"id": "1", "tags": ["a"]}
     desk.start(optimistic(lambda snapshot, *args: payload), ONE, {})
@@ -503,7 +503,7 @@ def test_a_payload_is_copied(desk: Desk) -> None:
     assert desk.table("Todo")["1"]["tags"] == ["a"] == found.tags
 
 
-def test_the_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None:
+def test_optimistic_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None:
     """Base plus earlier actions, and the moment at which the fetch started."""
     seen: list[Any] = []
 
@@ -521,7 +521,7 @@ def test_the_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None
     assert seen == [("base", 200, "base"), ("a", 300, "a")]
 
 
-def test_a_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> None:
+def test_optimistic_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> None:
     """It sees the former view and does not start over."""
     seen: list[Any] = []
 
@@ -534,14 +534,14 @@ def test_a_hook_that_reads_the_store_while_the_view_is_computed(desk: Desk) -> N
     assert seen == ["base"]
 
 
-def test_an_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> None:
+def test_optimistic_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk) -> None:
     """Updates lie over the base and are never in it."""
     desk.start(Todos.delete, ONE)
     assert desk.store.state["entities"]["Todo"]["1"] is INVALID
     assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"
 
 
-def test_what_an_optimistic_response_reads_is_not_handed_out_afterwards(desk: Desk) -> None:
+def test_optimistic_what_an_optimistic_response_reads_is_not_handed_out_afterwards(desk: Desk) -> None:
     """It sees what was there before it; readers see what it brings."""
     request = Todos.get.request((ONE,))
     seen: list[str] = []

@@ -184,7 +184,7 @@ def test_overlap_of_a_read_and_a_deletion_makes_the_record_stale(talk: Talk) -> 
 # -- deletion marks and resets -----------------------------------------------------------------------------------------
 
 
-def test_deletion_outlives_reads_that_began_before(talk: Talk) -> None:
+def test_overlaps_deletion_outlives_reads_that_began_before(talk: Talk) -> None:
     """In a bounded store a read that is older than a deletion does not undo it, however much came meanwhile."""
     talk.store = talk.controller.store
     bounded = talk.clock.store(max_entities=3)
@@ -210,7 +210,7 @@ def test_deletion_outlives_reads_that_began_before(talk: Talk) -> None:
     assert "1" not in bounded.state["entities"]["Note"]
 
 
-def test_reset_leaves_a_change_under_way_its_own_response(talk: Talk) -> None:
+def test_overlaps_reset_leaves_a_change_in_progress_its_own_response(talk: Talk) -> None:
     """Nothing of what was fetched since the reset is in the value of the change."""
     talk.will("PATCH", "/1", {"id": "1", "text": "mine"}, 100)
     change = talk.start(Notes.partial_update, ONE, {"text": "mine"})
@@ -223,7 +223,7 @@ def test_reset_leaves_a_change_under_way_its_own_response(talk: Talk) -> None:
     assert talk.controller.cached(Notes.get, ONE).text == "theirs"
 
 
-def test_reset_ends_a_read_under_way(talk: Talk) -> None:
+def test_overlaps_reset_ends_a_read_in_progress(talk: Talk) -> None:
     """The read does not give what someone else put there meanwhile."""
     controller = talk.controller
     talk.will("GET", "/1", {"id": "1", "text": "mine"}, 100)

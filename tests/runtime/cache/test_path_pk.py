@@ -53,7 +53,7 @@ def controller(server: Server) -> Controller:
     return Controller(client=client)
 
 
-def test_what_a_list_brought_is_read_by_path_parameter_without_a_request(
+def test_path_pk_what_a_list_received_is_read_by_path_parameter_without_a_request(
     server: Server, controller: Controller
 ) -> None:
     cards, seats = Cards(controller).get_list(), Seats(controller).get_list({"row_no": 1})
@@ -62,14 +62,14 @@ def test_what_a_list_brought_is_read_by_path_parameter_without_a_request(
     assert server.asked == ["GET /cards", "GET /rows/1/seats"]
 
 
-def test_a_deletion_without_content_removes_the_entity_of_the_path_parameter(controller: Controller) -> None:
+def test_path_pk_deletion_without_content_removes_the_entity_of_the_path_parameter(controller: Controller) -> None:
     Cards(controller).get_list()
     deleted = Cards(controller).delete({"id": 2})
     assert deleted is None or deleted.id == 2
     assert [card.id for card in Cards(controller).get_list()] == [1]
 
 
-def test_an_optimistic_update_is_that_of_the_entity_of_the_path_parameter(controller: Controller) -> None:
+def test_path_pk_optimistic_update_is_that_of_the_entity_of_the_path_parameter(controller: Controller) -> None:
     Cards(controller).get_list()
     payload = Cards.update.get_optimistic_response(controller.store.snapshot(), {"id": 2}, {"Title": "c"})
     assert payload == {"Id": 2, "Title": "c"}

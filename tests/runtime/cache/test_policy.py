@@ -50,7 +50,7 @@ def written_decision(status: ExpiryStatus, stale: bool, error: bool) -> Decision
     return Decision.RAISE if error else Decision.GIVE
 
 
-def test_the_tables_say_what_the_sentences_say() -> None:
+def test_policy_tables_say_what_the_sentences_say() -> None:
     """For all combinations of facts."""
     for facts in product(FOUND, BOTH, RECORDED, BOTH):
         assert status_of(*facts) is written_status(*facts), facts
@@ -61,7 +61,7 @@ def test_the_tables_say_what_the_sentences_say() -> None:
 
 
 @pytest.mark.parametrize("name", ["OLD_ROWS", "RECORDED_ROWS", "STATUS_ROWS", "ERROR_ROWS", "DECISION_ROWS"])
-def test_each_row_decides_something(name: str) -> None:
+def test_policy_each_row_decides_something(name: str) -> None:
     """There is a combination of facts for which it is the first that fits."""
     taken: set[Any] = set()
     rows: Any = getattr(policy, name)
@@ -71,14 +71,14 @@ def test_each_row_decides_something(name: str) -> None:
         taken |= own
 
 
-def test_what_lies_ready_is_given_while_it_is_fresh() -> None:
+def test_policy_what_lies_ready_is_given_while_it_is_fresh() -> None:
     """Usable data of a key that was not invalidated and has no error is given, whatever its endpoint declares."""
     for invalid_if_stale in BOTH:
         status = status_of(USABLE, False, NONE, invalid_if_stale)
         assert decide(status, False, shows_error(USABLE, NONE)) is Decision.GIVE
 
 
-def test_a_soft_error_is_hidden_by_usable_data_alone() -> None:
+def test_policy_soft_error_is_hidden_by_usable_data_alone() -> None:
     """A hard one never is."""
     assert [found for found in FOUND if not shows_error(found, SOFT)] == [USABLE]
     assert all(shows_error(found, HARD) for found in (USABLE, MISSING, LACKING, BROKEN))

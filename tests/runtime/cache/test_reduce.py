@@ -27,7 +27,7 @@ ONE = {"id": "1"}
 META = Meta(2_000, 2_000, 9_000)
 
 
-def test_there_is_one_for_each_action() -> None:
+def test_reduce_there_is_one_for_each_action() -> None:
     """The table names all actions there are."""
     assert set(REDUCERS) == set(get_args(actions.Action))
 
@@ -51,7 +51,7 @@ MADE: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("pending", [False, True])
-def test_a_reducer_changes_nothing(name: str, pending: bool) -> None:
+def test_reducer_changes_nothing(name: str, pending: bool) -> None:
     """What an action brings about happens when it is committed, not when it is worked out."""
     desk = Desk()
     desk.answer(user, {"id": "1", "name": "Ann"}, ONE)
@@ -67,7 +67,7 @@ def test_a_reducer_changes_nothing(name: str, pending: bool) -> None:
     assert (store.state != before) or store.resets
 
 
-def test_a_misfit_is_raised_once_it_is_recorded() -> None:
+def test_reduce_misfit_is_raised_once_it_is_recorded() -> None:
     """The effects of a response that does not fit carry both."""
     desk = Desk()
     effects = REDUCERS[actions.SetResponse](desk.store._lookup, MADE["misfit"]())  # pyright: ignore[reportPrivateUsage]

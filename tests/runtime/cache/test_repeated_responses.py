@@ -92,7 +92,7 @@ def client(server: Server, *managers: Manager) -> tuple[FakeClock, Controller]:
     return clock, Controller(store, client=http, managers=own)
 
 
-def test_the_same_answer_makes_what_is_stored_fresh_and_changes_no_object() -> None:
+def test_repeated_responses_same_response_makes_what_is_stored_fresh_and_changes_no_object() -> None:
     """A list that is answered as before is fresh again, and is the identical object, with the identical items."""
     clock, controller = client(Server())
     controller.fetch(Notes.get_list)
@@ -107,7 +107,7 @@ def test_the_same_answer_makes_what_is_stored_fresh_and_changes_no_object() -> N
 
 
 @BOTH
-def test_the_same_answer_counts_where_something_else_came_in_between(asynchronous: bool) -> None:
+def test_repeated_responses_same_response_counts_where_something_else_came_in_between(asynchronous: bool) -> None:
     """What another answer changed meanwhile is as the server says it again."""
     server = Server()
     clock = FakeClock()
@@ -123,7 +123,7 @@ def test_the_same_answer_counts_where_something_else_came_in_between(asynchronou
         assert controller.cached(Notes.get_list)[1].text == "note 2"
 
 
-def test_code_of_users_takes_part_in_each_answer() -> None:
+def test_repeated_responses_code_of_users_takes_part_in_each_response() -> None:
     """An entity that judges or changes its records is taken apart anew each time."""
     calls: list[str] = []
 
@@ -145,7 +145,7 @@ def test_code_of_users_takes_part_in_each_answer() -> None:
 
 
 @pytest.mark.parametrize("others", [(), ("watching",)], ids=["alone", "watched"])
-def test_other_managers_see_each_response(others: tuple[str, ...]) -> None:
+def test_repeated_responses_other_managers_see_each_response(others: tuple[str, ...]) -> None:
     """Where a manager of the user's own is there, every answer passes it as a response."""
     seen: list[str] = []
 
@@ -161,7 +161,9 @@ def test_other_managers_see_each_response(others: tuple[str, ...]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14))
-def test_a_store_is_the_same_whether_answers_are_recognized_or_taken_apart(steps: list[tuple[str, str]]) -> None:
+def test_repeated_responses_store_is_the_same_whether_answers_are_recognized_or_taken_apart(
+    steps: list[tuple[str, str]],
+) -> None:
     """Whatever happens between two equal answers, the second leaves the store as it would be without any short cut."""
     sides = []
     for managers in ((), (Watching(),)):

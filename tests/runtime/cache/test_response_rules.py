@@ -48,7 +48,7 @@ def pks_of(controller: Controller, table: str) -> list[str]:
 
 @pytest.mark.parametrize("pk", [True, False, 1.5, float("inf"), [], [1], {}, {"a": 1}, "\ud800"])
 @pytest.mark.parametrize("times", [1, 100])
-def test_what_is_no_text_and_no_whole_number_is_no_primary_key(pk: object, times: int) -> None:
+def test_response_rules_what_is_no_string_and_no_integer_is_no_primary_key(pk: object, times: int) -> None:
     """A response with such a key is refused, by both forms of normalization, and nothing of it is written."""
     with Controller() as controller:
         for place in range(times):
@@ -60,13 +60,13 @@ def test_what_is_no_text_and_no_whole_number_is_no_primary_key(pk: object, times
 
 
 @pytest.mark.parametrize("pk", [True, 1.5, [1], {"a": 1}])
-def test_nor_is_it_a_part_of_one(pk: object) -> None:
+def test_response_rules_nor_is_it_a_part_of_one(pk: object) -> None:
     """A key of several fields takes text and whole numbers as well."""
     with Controller() as controller, pytest.raises(ProcessingError, match="no usable primary key"):
         controller.set_response(seats, [{"row": "a", "number": pk}])
 
 
-def test_numbers_that_are_alike_name_one_record() -> None:
+def test_response_rules_numbers_that_are_alike_name_one_record() -> None:
     """An integral number is the integer: 1.0 is 1, 1e2 is 100, alone and in a key of several fields."""
     with Controller() as controller:
         controller.set_response(tasks, [{"id": 1}, {"id": 1.0}, {"id": "1"}, {"id": 1e2}])
@@ -75,7 +75,7 @@ def test_numbers_that_are_alike_name_one_record() -> None:
         assert pks_of(controller, "Seat") == ['["a","1"]']
 
 
-def test_invalidate_answered_by_a_number() -> None:
+def test_response_rules_invalidate_answered_by_a_number() -> None:
     """It is the primary key; one with a fraction is none."""
     purge: Any = RestEndpoint(path="/purge", method="POST", schema=schema.Invalidate(Task))
     with Controller() as controller:
@@ -100,7 +100,7 @@ def test_invalidate_answered_by_a_number() -> None:
         ({"at": schema.Collection([Task])}, None),
     ],
 )
-def test_set_of_what_cannot_be_normalized(target: Any, value: Any) -> None:
+def test_response_rules_set_of_what_cannot_be_normalized(target: Any, value: Any) -> None:
     """It raises ProcessingError, and nothing is written."""
     with Controller() as controller:
         with pytest.raises(ProcessingError):
@@ -108,7 +108,7 @@ def test_set_of_what_cannot_be_normalized(target: Any, value: Any) -> None:
         assert controller.store.state["entities"] == {}
 
 
-def test_set_where_a_hook_fails() -> None:
+def test_response_rules_set_where_a_hook_fails() -> None:
     """What a hook raises for a value is a ProcessingError as well."""
 
     class Odd(Entity):
@@ -122,7 +122,7 @@ def test_set_where_a_hook_fails() -> None:
         controller.set(Odd, {"id": 1})
 
 
-def test_should_update_is_asked_of_a_deleted_entity() -> None:
+def test_response_rules_should_update_is_requested_of_a_deleted_entity() -> None:
     """It sees the marker, and where it refuses the entity stays deleted."""
     seen: list[Any] = []
 
@@ -147,7 +147,7 @@ def test_should_update_is_asked_of_a_deleted_entity() -> None:
 
 
 @pytest.mark.parametrize("value", [5, 0, True, False, 1.5])
-def test_a_number_where_a_collection_stands_is_missing(value: object) -> None:
+def test_response_rules_number_where_a_collection_stands_is_missing(value: object) -> None:
     """It is no list, and names none."""
     page: Any = RestEndpoint(path="/page", schema={"items": schema.Collection([Task]), "of": None})
     with Controller() as controller:
@@ -157,7 +157,7 @@ def test_a_number_where_a_collection_stands_is_missing(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", [5, True, "x", [{"id": 1}]])
-def test_what_is_no_map_is_kept_where_values_stand(value: object) -> None:
+def test_response_rules_what_is_no_map_is_kept_where_values_stand(value: object) -> None:
     """The shape is not checked by hand, and nothing of it is written into tables."""
     board: Any = RestEndpoint(path="/board", schema={"by_name": schema.Values(Task), "first": {"task": Task}})
     with Controller() as controller:
@@ -266,7 +266,7 @@ def both() -> httpx.Response:
     ],
 )
 @pytest.mark.parametrize("resource", [Notes, Lax])
-def test_delete_succeeded_whatever_its_body(life: Any, resource: Any, answer: httpx.Response) -> None:
+def test_response_rules_delete_succeeded_whatever_its_body(life: Any, resource: Any, answer: httpx.Response) -> None:
     """The entity goes, and the value is the entity as it was known."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -279,7 +279,7 @@ def test_delete_succeeded_whatever_its_body(life: Any, resource: Any, answer: ht
     life(program, both(), answer)
 
 
-def test_delete_of_what_is_not_known(life: Any) -> None:
+def test_response_rules_delete_of_what_is_not_known(life: Any) -> None:
     """The value is None, and none that is made of defaults; an answer that tells the whole entity is shown."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -290,7 +290,7 @@ def test_delete_of_what_is_not_known(life: Any) -> None:
     life(program, httpx.Response(204), httpx.Response(200, json={"id": 1}), httpx.Response(200, json=FIRST))
 
 
-def test_delete_finds_the_entity_by_the_fields_of_its_url(life: Any) -> None:
+def test_response_rules_delete_finds_the_entity_by_the_fields_of_its_url(life: Any) -> None:
     """Where the path has no primary key, the only entity with these values goes."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -301,7 +301,7 @@ def test_delete_finds_the_entity_by_the_fields_of_its_url(life: Any) -> None:
     life(program, both(), httpx.Response(204))
 
 
-def test_delete_finds_what_get_has_given_under_the_same_path(life: Any) -> None:
+def test_response_rules_delete_finds_what_get_has_given_under_the_same_path(life: Any) -> None:
     """Even where two entities have the value of the URL."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -314,7 +314,9 @@ def test_delete_finds_what_get_has_given_under_the_same_path(life: Any) -> None:
     life(program, twice, httpx.Response(200, json=FIRST), httpx.Response(204))
 
 
-def test_delete_that_finds_nothing_leaves_the_lists_stale(life: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_response_rules_delete_that_finds_nothing_leaves_the_lists_stale(
+    life: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nothing, or two that it could be: the lists are shown still, and fetched by the next read."""
     caplog.set_level(logging.INFO)
 
@@ -330,7 +332,7 @@ def test_delete_that_finds_nothing_leaves_the_lists_stale(life: Any, caplog: pyt
 
 @pytest.mark.parametrize("answer", [204, 205, 200])
 @pytest.mark.parametrize("member", ["update", "partial_update"])
-def test_an_update_without_answer_is_what_was_sent(life: Any, member: str, answer: int) -> None:
+def test_response_rules_update_without_response_is_what_was_sent(life: Any, member: str, answer: int) -> None:
     """The record is merged with what was sent, lists show it, and `get` asks what the server made of it."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -345,7 +347,7 @@ def test_an_update_without_answer_is_what_was_sent(life: Any, member: str, answe
 
 
 @pytest.mark.parametrize("location", ["/notes/7", "http://notes.example/notes/7", "/notes/7/", "notes/7"])
-def test_creation_without_a_body_has_its_key_in_the_location(life: Any, location: str) -> None:
+def test_response_rules_creation_without_a_body_has_its_key_in_the_location(life: Any, location: str) -> None:
     """The value is what was sent, with a key of the right type; it joins no list, and all of them are stale (5.1)."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -360,7 +362,7 @@ def test_creation_without_a_body_has_its_key_in_the_location(life: Any, location
 
 
 @pytest.mark.parametrize("location", ["/notes/7", "notes/7"])
-def test_creation_without_a_body_joins_lists_of_lax_endpoints(life: Any, location: str) -> None:
+def test_response_rules_creation_without_a_body_joins_lists_of_lax_endpoints(life: Any, location: str) -> None:
     """Without `strict` what was sent counts as what was created."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -374,7 +376,7 @@ def test_creation_without_a_body_joins_lists_of_lax_endpoints(life: Any, locatio
 
 
 @pytest.mark.parametrize("headers", [{}, {"location": "/other/7"}, {"location": "/notes"}])
-def test_creation_that_says_nothing_makes_every_list_stale(life: Any, headers: dict[str, str]) -> None:
+def test_response_rules_creation_that_says_nothing_makes_every_list_stale(life: Any, headers: dict[str, str]) -> None:
     """It has succeeded, its value is None, and every list of its entity asks, whatever was sent (3.3)."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -396,7 +398,7 @@ Published: Any = RestEndpoint(
 )
 
 
-def test_a_creation_that_says_nothing_leaves_pages_stale_too(life: Any) -> None:
+def test_response_rules_creation_that_says_nothing_leaves_pages_stale_too(life: Any) -> None:
     """The last page may have one more, and nobody here knows which one is the last."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -409,7 +411,7 @@ def test_a_creation_that_says_nothing_leaves_pages_stale_too(life: Any) -> None:
     life(program, both(), httpx.Response(200, json=[]), httpx.Response(201))
 
 
-def test_a_delete_that_finds_nothing_leaves_pages_stale_too(life: Any) -> None:
+def test_response_rules_delete_that_finds_nothing_leaves_pages_stale_too(life: Any) -> None:
     """What is gone may have stood on any of them."""
     paged: Any = BySlug.extend({"get_list": {"pagination_field": "page"}})
 
@@ -423,7 +425,7 @@ def test_a_delete_that_finds_nothing_leaves_pages_stale_too(life: Any) -> None:
     life(program, both(), httpx.Response(200, json=[]), httpx.Response(204))
 
 
-def test_what_a_change_without_answer_may_have_changed_is_stale_where_it_shows(life: Any) -> None:
+def test_response_rules_what_a_change_without_response_may_have_changed_is_stale_where_it_shows(life: Any) -> None:
     """Lists that have the entity turn stale with it; others do not."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -437,7 +439,7 @@ def test_what_a_change_without_answer_may_have_changed_is_stale_where_it_shows(l
 
 
 @pytest.mark.parametrize("change", ["published", "move", "remove"])
-def test_what_a_change_without_answer_was_of_is_asked_for(life: Any, change: str) -> None:
+def test_response_rules_what_a_change_without_response_was_of_is_requested(life: Any, change: str) -> None:
     """A record that came with a list answers no `get` after it, and every list that has it turns stale."""
     moving: dict[str, Any] = {"method": "PATCH", "path": "/notes/:id", "empty": "none"}
     changed: dict[str, Any] = {
@@ -457,7 +459,7 @@ def test_what_a_change_without_answer_was_of_is_asked_for(life: Any, change: str
     life(program, both(), httpx.Response(204))
 
 
-def test_by_hand_an_empty_answer_stays_an_error(life: Any) -> None:
+def test_response_rules_by_hand_an_empty_response_stays_an_error(life: Any) -> None:
     """What is written by hand keeps the default: `empty="error"`."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -467,7 +469,7 @@ def test_by_hand_an_empty_answer_stays_an_error(life: Any) -> None:
     life(program, httpx.Response(204))
 
 
-def test_the_answer_of_a_put_replaces_the_record(life: Any) -> None:
+def test_response_of_a_put_replaces_the_record(life: Any) -> None:
     """Fields that the server no longer sends are gone; PATCH merges, and so does what is only expected."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -485,7 +487,7 @@ def test_the_answer_of_a_put_replaces_the_record(life: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"error": "try later"}, "text", 5, True])
-def test_where_a_list_is_declared_nothing_else_will_do(life: Any, answer: object) -> None:
+def test_response_rules_where_a_list_is_declared_nothing_else_will_do(life: Any, answer: object) -> None:
     """It is a ProcessingError that shows what came and what was expected, and nothing is written."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -499,7 +501,9 @@ def test_where_a_list_is_declared_nothing_else_will_do(life: Any, answer: object
 
 @pytest.mark.parametrize("answer", [[], [FIRST], "text", 5])
 @pytest.mark.parametrize("member", ["get", "update", "create"])
-def test_where_an_object_is_declared_nothing_else_will_do(life: Any, member: str, answer: object) -> None:
+def test_response_rules_where_an_object_is_declared_nothing_else_will_do(
+    life: Any, member: str, answer: object
+) -> None:
     """Of one entity as well as of an object around it; `create` may bring several."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -529,7 +533,7 @@ def test_where_an_object_is_declared_nothing_else_will_do(life: Any, member: str
         (schema.Union({"n": Note}, "kind"), [FIRST], "expected an object of Note, found a list"),
     ],
 )
-def test_shapes_are_checked_at_every_depth(target: Any, value: object, expected: str) -> None:
+def test_response_rules_shapes_are_checked_at_every_depth(target: Any, value: object, expected: str) -> None:
     """By both forms of normalization; without the option nothing of it is an error."""
     odd: Any = RestEndpoint(path="/odd", schema=target, strict_shape=True)
     with Controller() as controller:
@@ -540,7 +544,7 @@ def test_shapes_are_checked_at_every_depth(target: Any, value: object, expected:
         controller.set_response(even, value)
 
 
-def test_a_creation_answered_without_its_key_is_an_error(life: Any) -> None:
+def test_response_rules_creation_answered_without_its_key_is_an_error(life: Any) -> None:
     """And it stays out of lists; what is only expected of a creation has a placeholder."""
 
     def program(controller: Any) -> Generator[Any, Any, Any]:
@@ -571,7 +575,9 @@ TOKEN = "6f1f7b0e-8f0e-4a52-9f2c-3a1a3f6d6a11"
         (schema.codec(uuid.UUID), None, None),
     ],
 )
-def test_returns_decodes_as_a_schema_does(life: Any, returns: Any, answer: object, expected: object) -> None:
+def test_response_rules_returns_decodes_as_a_schema_does(
+    life: Any, returns: Any, answer: object, expected: object
+) -> None:
     """In fetches and reads, without a table that takes part in it."""
     token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=returns, content="json")
 
@@ -582,7 +588,7 @@ def test_returns_decodes_as_a_schema_does(life: Any, returns: Any, answer: objec
     life(program, httpx.Response(200, content=json.dumps(answer)))
 
 
-def test_returns_that_does_not_decode(life: Any) -> None:
+def test_response_rules_returns_that_does_not_decode(life: Any) -> None:
     """It is an error of the response."""
     token: Any = RestEndpoint(path="/token", url_prefix="http://notes.example", returns=schema.codec(uuid.UUID))
 
@@ -593,7 +599,7 @@ def test_returns_that_does_not_decode(life: Any) -> None:
     life(program, httpx.Response(200, json="no uuid"))
 
 
-def test_what_is_added_to_a_list_is_told_by_the_body_whatever_the_list_is_asked_by() -> None:
+def test_response_rules_what_is_added_to_a_list_is_reported_by_the_body_whatever_the_list_is_requested_by() -> None:
     """A list that is asked for by POST changes nothing of what an empty answer to its `push` means."""
     asked: Any = Notes.get_list.extend(method="POST", path="/notes/search")
     assert (asked.empty, asked.push.empty, Notes.get_list.push.empty) == ("none", "merge", "merge")

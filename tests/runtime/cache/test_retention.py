@@ -57,14 +57,14 @@ def let_go(desk: Desk, endpoint: AnyEndpoint, *args: Any) -> bool:
 # -- max_entities ------------------------------------------------------------------------------------------------------
 
 
-def test_the_least_recently_written_goes_first() -> None:
+def test_retention_least_recently_written_goes_first() -> None:
     """The number of entities and collections stays at the bound."""
     desk = Desk(max_entities=3)
     fill(desk, 1, 2, 3, 1, 4)
     assert desk.pks("User") == ["1", "3", "4"]
 
 
-def test_reading_counts_as_use() -> None:
+def test_retention_reading_counts_as_use() -> None:
     """Through any endpoint, nested entities included."""
     desk = Desk(max_entities=4)
     desk.answer(Articles.get, {"id": "a", "author": user(1)}, {"id": "a"})
@@ -74,7 +74,7 @@ def test_reading_counts_as_use() -> None:
     assert (desk.pks("User"), desk.pks("Article")) == (["1", "3", "4"], ["a"])
 
 
-def test_an_answer_is_never_let_go_of_at_once() -> None:
+def test_retention_response_is_never_evicted_at_once() -> None:
     """A list longer than the bound is there until something else is written."""
     desk = Desk(max_entities=2)
     value = desk.answer(plain, [user(n) for n in range(5)])
@@ -96,7 +96,7 @@ def test_an_answer_is_never_let_go_of_at_once() -> None:
         (RestEndpoint(path="/a", schema=Article), {"id": "a", "readers": [user(1), user(2)]}),
     ],
 )
-def test_what_refers_to_it_must_be_fetched_again(endpoint: AnyEndpoint, response: Any) -> None:
+def test_retention_what_refers_to_it_must_be_fetched_again(endpoint: AnyEndpoint, response: Any) -> None:
     """Never a shorter list, an entity without its relation, or a smaller map: no data, InvalidIfStale, expired."""
     desk = Desk()
     desk.answer(endpoint, response)
@@ -108,7 +108,7 @@ def test_what_refers_to_it_must_be_fetched_again(endpoint: AnyEndpoint, response
     assert desk.read(endpoint).expiry_status is ExpiryStatus.Valid
 
 
-def test_it_is_enough_that_the_entity_comes_back() -> None:
+def test_retention_is_enough_that_the_entity_comes_back() -> None:
     """Through whatever endpoint: the result that refers to it is whole again."""
     desk = Desk()
     desk.answer(plain, [user(1), user(2)])
@@ -117,7 +117,7 @@ def test_it_is_enough_that_the_entity_comes_back() -> None:
     assert [item.id for item in desk.data(plain)] == ["1", "2"]
 
 
-def test_a_list_that_was_let_go_of_is_fetched_again() -> None:
+def test_retention_list_that_was_evicted_is_fetched_again() -> None:
     """A collection is let go of as an entity is; its items stay until their time has come."""
     desk = Desk(max_entities=3)
     desk.answer(Users.get_list, [user(1)])
@@ -126,7 +126,7 @@ def test_a_list_that_was_let_go_of_is_fetched_again() -> None:
     assert let_go(desk, Users.get_list)
 
 
-def test_an_entity_that_was_let_go_of_is_missing_and_not_invalid() -> None:
+def test_retention_entity_that_was_evicted_is_missing_and_not_invalid() -> None:
     """Its own endpoint fetches again; a query of it gives nothing."""
     desk = Desk(max_entities=2)
     fill(desk, 1, 2, 3)
@@ -135,7 +135,7 @@ def test_an_entity_that_was_let_go_of_is_missing_and_not_invalid() -> None:
     assert desk.get(User, {"slug": "s1"}) is None
 
 
-def test_queries_give_no_shorter_list_either() -> None:
+def test_retention_queries_give_no_shorter_list_either() -> None:
     """A collection with a member that was let go of has no value."""
     desk = Desk()
     desk.answer(Users.get_list, [user(1), user(2)])
@@ -143,7 +143,7 @@ def test_queries_give_no_shorter_list_either() -> None:
     assert desk.get(Users.get_list.schema) is None
 
 
-def test_everything_that_was_listed_must_be_fetched_again() -> None:
+def test_retention_everything_that_was_listed_must_be_fetched_again() -> None:
     """An endpoint that answered with all entities says so when one of them was let go of, until it answered again."""
     desk = Desk(max_entities=3)
     desk.answer(everyone, [user(1), user(2), user(3)])
@@ -155,7 +155,7 @@ def test_everything_that_was_listed_must_be_fetched_again() -> None:
     assert [item.id for item in desk.data(everyone)] == ["2", "3", "4", "1"]
 
 
-def test_what_is_held_stays() -> None:
+def test_retention_what_is_held_stays() -> None:
     """As often as it is held; releasing twice counts once."""
     desk = Desk(max_entities=2)
     fill(desk, 1)
@@ -173,7 +173,7 @@ def test_what_is_held_stays() -> None:
     assert desk.pks("User") == ["5", "6"]
 
 
-def test_what_a_pending_action_touches_stays() -> None:
+def test_retention_what_a_pending_action_touches_stays() -> None:
     """Also when no one has read the view since it started."""
     desk = Desk(max_entities=2)
     fill(desk, 1)
@@ -185,7 +185,7 @@ def test_what_a_pending_action_touches_stays() -> None:
     assert desk.data(Users.get, {"id": 1}).name == "n1"
 
 
-def test_a_deleted_entity_counts_until_its_time_has_come() -> None:
+def test_retention_deleted_entity_counts_until_its_time_has_come() -> None:
     """Its mark of deletion is let go of like a record; what refers to it is fetched again."""
     desk = Desk(max_entities=2)
     desk.answer(plain, [user(1)])
@@ -195,7 +195,7 @@ def test_a_deleted_entity_counts_until_its_time_has_come() -> None:
     assert let_go(desk, plain)
 
 
-def test_index_entries_go_with_their_entity() -> None:
+def test_retention_index_entries_go_with_their_entity() -> None:
     """Also those that a deleted one kept."""
     desk = Desk(max_entities=2)
     fill(desk, 1, 2)
@@ -205,7 +205,7 @@ def test_index_entries_go_with_their_entity() -> None:
     assert desk.store.state["indexes"]["User"]["slug"] == {"s3": "3", "s4": "4"}
 
 
-def test_identity_holds_in_a_bounded_store() -> None:
+def test_retention_identity_holds_in_a_bounded_store() -> None:
     """What stays is the object that it was."""
     desk = Desk(max_entities=10)
     desk.answer(plain, [user(1), user(2)])
@@ -214,7 +214,7 @@ def test_identity_holds_in_a_bounded_store() -> None:
     assert desk.data(plain) is before
 
 
-def test_a_reset_forgets_what_was_let_go_of() -> None:
+def test_retention_reset_forgets_what_was_evicted() -> None:
     """After it the store is as new, and as bounded."""
     desk = Desk(max_entities=2)
     desk.answer(plain, [user(1), user(2)])
@@ -229,7 +229,7 @@ def test_a_reset_forgets_what_was_let_go_of() -> None:
 # -- collection --------------------------------------------------------------------------------------------------------
 
 
-def test_collecting_takes_entities_keys_and_their_times() -> None:
+def test_retention_collecting_takes_entities_keys_and_their_times() -> None:
     """In place and without notification; what is held when it happens stays; unknown ones are no matter."""
     desk = Desk()
     heard: list[int] = []
@@ -245,7 +245,7 @@ def test_collecting_takes_entities_keys_and_their_times() -> None:
     release()
 
 
-def test_paths_are_what_a_read_touches() -> None:
+def test_retention_paths_are_what_a_read_touches() -> None:
     """Every entity and collection, nested and missing ones included; nothing where nothing is known."""
     desk = Desk()
     assert desk.store.paths(Articles.get_list.request(())) == set()
@@ -267,7 +267,7 @@ def test_paths_are_what_a_read_touches() -> None:
 # -- nothing grows -----------------------------------------------------------------------------------------------------
 
 
-def test_results_and_times_of_keys_are_bounded() -> None:
+def test_retention_results_and_times_of_keys_are_bounded() -> None:
     """However many keys are fetched, fail or are invalidated; a key that was let go of is as never fetched."""
     desk = Desk(max_entities=50)
     fill(desk, 0)
@@ -288,7 +288,7 @@ def test_results_and_times_of_keys_are_bounded() -> None:
     assert desk.read(bare, {"q": 0}).expiry_status is ExpiryStatus.Invalid
 
 
-def test_a_held_key_stays() -> None:
+def test_retention_held_key_stays() -> None:
     """As a held entity does."""
     desk = Desk(max_entities=1)
     desk.answer(bare, 1, {"q": "held"})
@@ -321,7 +321,7 @@ def _busy(desk: Desk, numbers: range) -> None:
             desk.answer(Users.delete, str(number), args)
 
 
-def test_memory_is_flat_over_a_long_time() -> None:
+def test_retention_memory_is_flat_over_a_long_time() -> None:
     """Reads and writes of ever new entities and keys leave nothing behind in a bounded store."""
     desk = Desk(max_entities=50)
     for number in range(4_200):  # as many composed results as are ever kept

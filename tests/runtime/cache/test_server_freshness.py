@@ -103,7 +103,9 @@ ROWS: list[tuple[dict[str, str], float | None]] = [
 
 
 @pytest.mark.parametrize(("headers", "seconds"), ROWS)
-def test_data_lives_as_long_as_the_answer_says(headers: dict[str, str], seconds: float | None) -> None:
+def test_server_freshness_data_lives_as_long_as_the_response_says(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """Counted from the start of the request, whatever the time of the answer; where nothing is said, as configured."""
     clock, _, controller, rate = opened(headers, delay=200)
     begun = clock()
@@ -115,7 +117,9 @@ def test_data_lives_as_long_as_the_answer_says(headers: dict[str, str], seconds:
 
 
 @pytest.mark.parametrize(("headers", "seconds"), ROWS)
-def test_with_the_client_it_lives_as_configured(headers: dict[str, str], seconds: float | None) -> None:
+def test_server_freshness_with_the_client_it_lives_as_configured(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """`freshness: client`, which is the default, asks no header."""
     ways: list[dict[str, Any]] = [{"freshness": "client"}, {"freshness": None}]
     for options in ways:
@@ -136,14 +140,16 @@ def test_with_the_client_it_lives_as_configured(headers: dict[str, str], seconds
         ({}, {}, 60),
     ],
 )
-def test_bounds_hold_for_all_that_is_said(headers: dict[str, str], bounds: dict[str, Any], seconds: float) -> None:
+def test_server_freshness_bounds_hold_for_all_that_is_said(
+    headers: dict[str, str], bounds: dict[str, Any], seconds: float
+) -> None:
     """Data lives for `at_least` and `at_most` so long, whatever the answer says or does not say."""
     clock, _, controller, rate = opened(headers, freshness={"server": bounds})
     controller.fetch(rate, ONE)
     assert controller.get_response(rate, ONE).expires_at == clock() + seconds * 1000
 
 
-def test_stale_data_is_shown_while_it_is_fetched_where_nothing_is_said_against_it() -> None:
+def test_server_freshness_stale_data_is_shown_while_it_is_fetched_where_nothing_is_said_against_it() -> None:
     """After `max-age` alone a read gives what is there at once, and asks in the background."""
     clock, origin, controller, rate = opened({"Cache-Control": "max-age=30"})
     with closing(clock):
@@ -167,7 +173,7 @@ def test_stale_data_is_shown_while_it_is_fetched_where_nothing_is_said_against_i
     ],
 )
 @BOTH
-def test_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchronous: bool) -> None:
+def test_server_freshness_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchronous: bool) -> None:
     """Stale at once, and the next read waits for a new answer."""
     clock = FakeClock()
     origin = Origin(clock, headers)
@@ -181,7 +187,7 @@ def test_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchrono
         assert controller.cached(rate, ONE).value == 3
 
 
-def test_after_must_revalidate_a_read_waits_and_a_failure_is_raised() -> None:
+def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_raised() -> None:
     """Once stale it is never shown by a read, whatever the policy for errors says."""
     clock, origin, controller, rate = opened(
         {"Cache-Control": "max-age=10, must-revalidate, stale-while-revalidate=60, stale-if-error=60"},
@@ -202,7 +208,7 @@ def test_after_must_revalidate_a_read_waits_and_a_failure_is_raised() -> None:
         assert controller.read(rate, ONE).value == origin.asked
 
 
-def test_an_order_to_expire_counts_as_stale_for_must_revalidate_too() -> None:
+def test_server_freshness_order_to_expire_counts_as_stale_for_must_revalidate_too() -> None:
     """Data that was expired before its time is not shown by a read either."""
     clock, origin, controller, rate = opened({"Cache-Control": "max-age=100, must-revalidate"})
     with closing(clock):
@@ -211,7 +217,7 @@ def test_an_order_to_expire_counts_as_stale_for_must_revalidate_too() -> None:
         assert controller.read(rate, ONE).value == 2 == origin.asked
 
 
-def test_a_failure_before_that_is_what_the_policy_says() -> None:
+def test_server_freshness_failure_before_that_is_what_the_policy_says() -> None:
     """While the data is fresh, a failed fetch that was asked for does no harm to it under a soft policy."""
     clock, origin, controller, rate = opened(
         {"Cache-Control": "max-age=100, must-revalidate"}, error_policy=lambda error: "soft"
@@ -224,7 +230,7 @@ def test_a_failure_before_that_is_what_the_policy_says() -> None:
         assert controller.read(rate, ONE).value == 1
 
 
-def test_stale_while_revalidate_shows_for_so_long_and_then_waits() -> None:
+def test_server_freshness_stale_while_revalidate_shows_for_so_long_and_then_waits() -> None:
     """For n seconds stale data is given at once while it is fetched; later a read waits."""
     clock, origin, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=20"})
     with closing(clock):
@@ -237,7 +243,7 @@ def test_stale_while_revalidate_shows_for_so_long_and_then_waits() -> None:
         assert controller.read(rate, ONE).value == 3
 
 
-def test_stale_while_revalidate_of_no_number_shows_nothing() -> None:
+def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
     """What cannot be read allows nothing."""
     clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
     with closing(clock):
@@ -247,7 +253,7 @@ def test_stale_while_revalidate_of_no_number_shows_nothing() -> None:
 
 
 @pytest.mark.parametrize("failure", [503, httpx.ConnectError("refused")])
-def test_stale_if_error_excuses_for_so_long(failure: Any) -> None:
+def test_server_freshness_stale_if_error_excuses_for_so_long(failure: Any) -> None:
     """For n seconds a 5xx or no answer counts as soft, later as hard, whatever the policy for errors says."""
     for policy in (None, lambda error: "soft"):
         clock, origin, controller, rate = opened(
@@ -263,7 +269,7 @@ def test_stale_if_error_excuses_for_so_long(failure: Any) -> None:
                 controller.read(rate, ONE)
 
 
-def test_stale_if_error_says_nothing_of_refusals() -> None:
+def test_server_freshness_stale_if_error_says_nothing_of_refusals() -> None:
     """A 404 is what the policy says it is."""
     clock, origin, controller, rate = opened({"Cache-Control": "max-age=10, no-cache, stale-if-error=60"})
     with closing(clock):
@@ -274,7 +280,7 @@ def test_stale_if_error_says_nothing_of_refusals() -> None:
             controller.read(rate, ONE)
 
 
-def test_errors_live_as_configured() -> None:
+def test_server_freshness_errors_live_as_configured() -> None:
     """An error is kept for `error_expiry_length`, whatever its headers say."""
     clock, origin, controller, rate = opened({"Cache-Control": "max-age=100"}, error_expiry_length=500)
     origin.fails = 404
@@ -283,7 +289,7 @@ def test_errors_live_as_configured() -> None:
     assert controller.get_response(rate, ONE).expires_at == clock() + 500
 
 
-def test_an_answer_without_change_renews_what_the_server_said() -> None:
+def test_server_freshness_response_without_change_renews_what_the_server_said() -> None:
     """A 304 counts from its own request on, with its own headers over the kept ones, and no old `Age`."""
     clock = FakeClock()
 
@@ -304,7 +310,7 @@ def test_an_answer_without_change_renews_what_the_server_said() -> None:
 
 
 @pytest.mark.parametrize("freshness", ["server", None])
-def test_what_is_not_to_be_kept_says_so_to_storages(freshness: str | None) -> None:
+def test_server_freshness_what_is_not_to_be_kept_is_reported_to_storages(freshness: str | None) -> None:
     """`no-store` is told with the action, also of changes, and whoever says how long data lives."""
     stored: list[bool] = []
 
@@ -324,7 +330,7 @@ def test_what_is_not_to_be_kept_says_so_to_storages(freshness: str | None) -> No
 
 
 @pytest.mark.parametrize("header", ["max-age=0", "no-cache", "no-store"])
-def test_a_live_read_asks_once_for_what_is_stale_when_it_comes(header: str) -> None:
+def test_server_freshness_live_read_asks_once_for_what_is_stale_when_it_comes(header: str) -> None:
     """An answer that is stale at once starts no request by itself: there would be no end."""
     ticks = count(1_000)
     origin = Origin(FakeClock(), {"Cache-Control": header})
@@ -354,18 +360,18 @@ def test_a_live_read_asks_once_for_what_is_stale_when_it_comes(header: str) -> N
         ({"server": {"at_least": "1h", "at_most": "5s"}}, "is more than at_most"),
     ],
 )
-def test_what_no_freshness_can_be_is_refused(value: Any, text: str) -> None:
+def test_server_freshness_what_no_freshness_can_be_is_rejected(value: Any, text: str) -> None:
     """A mistake is told when the endpoint is made."""
     with pytest.raises(ValueError, match=text):
         RestEndpoint(path="/rates/:id", freshness=value)
 
 
-def test_directives_are_read_as_http_writes_them() -> None:
+def test_server_freshness_directives_are_read_as_http_writes_them() -> None:
     """Names without case, values with or without quotes, commas in quotes, empty elements, the first of several."""
     told = directives_in({"cache-control": ', No-Cache="a, b" ,max-age = 5;x,,max-age=9, x="\\"",private'})
     assert told == {"no-cache": "a, b", "max-age": "5;x", "x": '\\"', "private": ""}
 
 
-def test_a_life_has_an_end() -> None:
+def test_server_freshness_life_has_an_end() -> None:
     """What is fresh for longer than ten years is fresh for ten years, so that no number is too large to count with."""
     assert lifetime_of({"cache-control": "max-age=" + "9" * 400}).fresh == 10 * 365 * 24 * 3600

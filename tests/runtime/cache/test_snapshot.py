@@ -109,7 +109,7 @@ OPERATIONS: dict[str, Callable[[Desk], object]] = {
 
 @pytest.mark.parametrize("second", OPERATIONS)
 @pytest.mark.parametrize("first", OPERATIONS)
-def test_a_snapshot_says_what_it_said(desk: Desk, first: str, second: str) -> None:
+def test_snapshot_says_what_it_said(desk: Desk, first: str, second: str) -> None:
     """Whatever happens after it was taken, looked at in between or not."""
     snapshot, unseen = desk.snapshot(), desk.snapshot()
     expected = {**EXPECTED, "error": desk.read(Users.get, {"id": "x"}).error}
@@ -123,7 +123,7 @@ def test_a_snapshot_says_what_it_said(desk: Desk, first: str, second: str) -> No
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_what_a_snapshot_handed_out_stays_the_object(desk: Desk, operation: str) -> None:
+def test_snapshot_what_a_snapshot_handed_out_stays_the_object(desk: Desk, operation: str) -> None:
     """Reading it again gives the identical objects, also when the store has gone on."""
     snapshot = desk.snapshot()
     before = snapshot.get_response(Articles.get_list).data, snapshot.get(Article, "1"), snapshot.get(EVERYONE)
@@ -132,7 +132,7 @@ def test_what_a_snapshot_handed_out_stays_the_object(desk: Desk, operation: str)
     assert [new is old for new, old in zip(after, before, strict=True)] == [True, True, True]
 
 
-def test_unchanged_entities_are_the_ones_of_the_view(desk: Desk) -> None:
+def test_snapshot_unchanged_entities_are_the_ones_of_the_view(desk: Desk) -> None:
     """A snapshot shares what has not changed since."""
     snapshot = desk.snapshot()
     desk.answer(Users.get, {"id": "u", "name": "x"}, {"id": "u"})
@@ -141,7 +141,7 @@ def test_unchanged_entities_are_the_ones_of_the_view(desk: Desk) -> None:
     assert snapshot.get(Article, "1").author.name == "Uma"
 
 
-def test_a_snapshot_has_its_moment_and_an_error_to_raise(desk: Desk) -> None:
+def test_snapshot_has_its_datetime_and_an_error_to_raise(desk: Desk) -> None:
     """`fetched_at` is given or now; `abort` is an `AbortOptimistic`."""
     desk.now = 7_000
     assert desk.snapshot().fetched_at == 7_000
@@ -149,7 +149,7 @@ def test_a_snapshot_has_its_moment_and_an_error_to_raise(desk: Desk) -> None:
     assert isinstance(desk.snapshot().abort, AbortOptimistic)
 
 
-def test_a_snapshot_takes_keywords(desk: Desk) -> None:
+def test_snapshot_takes_keywords(desk: Desk) -> None:
     """Where it takes endpoint args, as every other place does."""
     snapshot = desk.snapshot()
     assert snapshot.get_response(Articles.get, id="1").data.title == "A"
@@ -157,13 +157,13 @@ def test_a_snapshot_takes_keywords(desk: Desk) -> None:
     assert snapshot.get(Article, id="1") is snapshot.get(Article, {"id": "1"})
 
 
-def test_a_snapshot_is_asked_for_nothing_as_the_store_is(desk: Desk) -> None:
+def test_snapshot_is_requested_nothing_as_the_store_is(desk: Desk) -> None:
     """`None` as the only argument is inactive."""
     found = desk.snapshot().get_response(Articles.get_list, None)
     assert (found.data, found.expires_at, found.needs_fetch) == (None, float("inf"), False)
 
 
-def test_snapshots_of_different_moments_differ(desk: Desk) -> None:
+def test_snapshots_of_different_datetimes_differ(desk: Desk) -> None:
     """Each keeps its own state."""
     snapshots = [desk.snapshot()]
     for number in range(3):
@@ -172,7 +172,7 @@ def test_snapshots_of_different_moments_differ(desk: Desk) -> None:
     assert [snapshot.get(User, "u").name for snapshot in snapshots] == ["Uma", "0", "1", "2"]
 
 
-def test_a_snapshot_that_is_let_go_of_costs_nothing(desk: Desk) -> None:
+def test_snapshot_that_is_evicted_costs_nothing(desk: Desk) -> None:
     """What was kept aside for it goes with it."""
     snapshot = desk.snapshot()
     assert len(desk.store._contents.asides) == 1  # pyright: ignore[reportPrivateUsage]
@@ -180,7 +180,7 @@ def test_a_snapshot_that_is_let_go_of_costs_nothing(desk: Desk) -> None:
     assert len(desk.store._contents.asides) == 0  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:
+def test_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:
     """An entity with a list of all: the view has it as it is now, the snapshot as it was before the table was known."""
 
     class Room(Entity, schema={"everyone": EVERYONE}):

@@ -74,12 +74,12 @@ def fetched(desk: Desk) -> None:
 # -- the table of situations -------------------------------------------------------------------------------------------
 
 
-def test_never_fetched_and_nothing_known(desk: Desk) -> None:
+def test_store_never_fetched_and_nothing_known(desk: Desk) -> None:
     """No data, InvalidIfStale, expired at 1."""
     assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
 
 
-def test_never_fetched_but_known_from_a_list(desk: Desk) -> None:
+def test_store_never_fetched_but_known_from_a_list(desk: Desk) -> None:
     """The entity, Valid, as old as its oldest part."""
     desk.answer(Users.get, {"id": "u"}, {"id": "u"})
     desk.now = 3_000
@@ -87,7 +87,7 @@ def test_never_fetched_but_known_from_a_list(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
 
 
-def test_fetched(desk: Desk) -> None:
+def test_store_fetched(desk: Desk) -> None:
     """The data, Valid, its own age whatever its parts'."""
     fetched(desk)
     desk.now = 5_000
@@ -95,13 +95,13 @@ def test_fetched(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
 
 
-def test_fetched_with_invalid_if_stale(desk: Desk) -> None:
+def test_store_fetched_with_invalid_if_stale(desk: Desk) -> None:
     """The data, InvalidIfStale, its own age."""
     fetched(desk)
     assert status(desk, strict, ONE) == (True, InvalidIfStale, 61_000)
 
 
-def test_after_expire_all(desk: Desk) -> None:
+def test_store_after_expire_all(desk: Desk) -> None:
     """The data, Valid, expired at 1; other endpoints' keys are not touched."""
     fetched(desk)
     desk.answer(Users.get, {"id": "u"}, {"id": "u"})
@@ -110,7 +110,7 @@ def test_after_expire_all(desk: Desk) -> None:
     assert status(desk, Users.get, {"id": "u"}) == (True, Valid, 61_000)
 
 
-def test_after_invalidate_with_the_entity_in_the_table(desk: Desk) -> None:
+def test_store_after_invalidate_with_the_entity_in_the_table(desk: Desk) -> None:
     """The entity, Invalid, the entity's age."""
     fetched(desk)
     desk.now = 4_000
@@ -118,7 +118,7 @@ def test_after_invalidate_with_the_entity_in_the_table(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (True, Invalid, 61_000)
 
 
-def test_after_invalidate_with_nothing_in_the_table(desk: Desk) -> None:
+def test_store_after_invalidate_with_nothing_in_the_table(desk: Desk) -> None:
     """No data, Invalid, expired at 1; also for a key that never was."""
     plain: Any = RestEndpoint(path="/plain", schema=[Article])
     desk.answer(plain, [])
@@ -128,7 +128,7 @@ def test_after_invalidate_with_nothing_in_the_table(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (False, Invalid, 1)
 
 
-def test_after_a_required_entity_was_deleted(desk: Desk) -> None:
+def test_store_after_a_required_entity_was_deleted(desk: Desk) -> None:
     """No data, Invalid, its own age; with an error after it InvalidIfStale and the error's."""
     fetched(desk)
     desk.answer(Users.delete, "u", {"id": "u"})
@@ -138,32 +138,32 @@ def test_after_a_required_entity_was_deleted(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 3_000)
 
 
-def test_an_error_without_data(desk: Desk) -> None:
+def test_store_error_without_data(desk: Desk) -> None:
     """No data, InvalidIfStale, the error's age."""
     desk.fail(Articles.get, BROKEN, ONE)
     assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 2_000)
 
 
-def test_an_error_with_data(desk: Desk) -> None:
+def test_store_error_with_data(desk: Desk) -> None:
     """The data, Valid, the error's age."""
     fetched(desk)
     desk.fail(Articles.get, BROKEN, ONE)
     assert status(desk, Articles.get, ONE) == (True, Valid, 2_000)
 
 
-def test_without_schema_never_fetched(desk: Desk) -> None:
+def test_store_without_schema_never_fetched(desk: Desk) -> None:
     """No data, Invalid, expired at 0; after an error InvalidIfStale."""
     assert status(desk, bare, {}) == (False, Invalid, 0)
     desk.fail(bare, BROKEN, {})
     assert status(desk, bare, {}) == (False, InvalidIfStale, 2_000)
 
 
-def test_all_without_a_table(desk: Desk) -> None:
+def test_store_all_without_a_table(desk: Desk) -> None:
     """No data, Invalid, never expires."""
     assert status(desk, everyone) == (False, Invalid, INFINITE)
 
 
-def test_a_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
+def test_store_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
     """`found` tells a null that was answered from nothing."""
     desk.answer(bare, None, {})
     reading = desk.read(bare, {})
@@ -182,7 +182,9 @@ def test_a_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
         (strict, 61_001, True, True),
     ],
 )
-def test_fresh_and_stale(desk: Desk, endpoint: AnyEndpoint, now: float, needs_fetch: bool, suspends: bool) -> None:
+def test_store_fresh_and_stale(
+    desk: Desk, endpoint: AnyEndpoint, now: float, needs_fetch: bool, suspends: bool
+) -> None:
     """Fresh data is returned; stale data too, with a fetch behind it; `invalid_if_stale` waits for the fetch."""
     fetched(desk)
     desk.now = now
@@ -190,7 +192,7 @@ def test_fresh_and_stale(desk: Desk, endpoint: AnyEndpoint, now: float, needs_fe
     assert (reading.needs_fetch, reading.suspends) == (needs_fetch, suspends)
 
 
-def test_invalid_always_waits(desk: Desk) -> None:
+def test_store_invalid_always_waits(desk: Desk) -> None:
     """Whatever its age."""
     fetched(desk)
     desk.invalidate(Articles.get, ONE)
@@ -198,7 +200,7 @@ def test_invalid_always_waits(desk: Desk) -> None:
     assert (reading.needs_fetch, reading.suspends) == (True, True)
 
 
-def test_the_worked_example_of_expiry() -> None:
+def test_store_worked_example_of_expiry() -> None:
     """Fresh up to and including its moment; a soft error keeps stale data for its own length; a hard one is raised."""
 
     def looks(desk: Desk, endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
@@ -223,7 +225,7 @@ def test_the_worked_example_of_expiry() -> None:
 # -- get_error ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_soft_error_needs_usable_data(desk: Desk) -> None:
+def test_store_soft_error_needs_usable_data(desk: Desk) -> None:
     """Wherever the data comes from; without it the error is raised all the same."""
     desk.fail(soft, BROKEN, ONE)
     assert desk.read(soft, ONE).error is BROKEN
@@ -234,7 +236,7 @@ def test_a_soft_error_needs_usable_data(desk: Desk) -> None:
     assert desk.read(soft, ONE).error is BROKEN
 
 
-def test_the_policy_is_asked_once_when_the_error_is_recorded(desk: Desk) -> None:
+def test_store_policy_is_requested_once_when_the_error_is_recorded(desk: Desk) -> None:
     """It gets the error; what is not "soft" is hard; one that fails itself counts as hard and is logged."""
     asked: list[BaseException] = []
 
@@ -256,7 +258,7 @@ def test_the_policy_is_asked_once_when_the_error_is_recorded(desk: Desk) -> None
 # -- the reducer -------------------------------------------------------------------------------------------------------
 
 
-def test_a_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
+def test_store_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
     """The key's meta is that of the answer, with the former expiry beside it."""
     desk.fail(soft, BROKEN, ONE)
     desk.invalidate(soft, ONE)
@@ -270,7 +272,7 @@ def test_a_response_clears_error_policy_and_invalidation(desk: Desk) -> None:
     }
 
 
-def test_result_and_meta_of_a_key_are_those_of_the_last_arrival(desk: Desk) -> None:
+def test_store_result_and_meta_of_a_key_are_those_of_the_last_arrival(desk: Desk) -> None:
     """Also when its request started earlier; entities are protected by their own times."""
     plain: Any = RestEndpoint(path="/plain", schema=[User])
     desk.now = 3_000
@@ -281,7 +283,7 @@ def test_result_and_meta_of_a_key_are_those_of_the_last_arrival(desk: Desk) -> N
     assert desk.store.endpoint_meta("GET /plain").fetched_at == 1_000  # type: ignore[union-attr]
 
 
-def test_an_error_keeps_result_and_tables(desk: Desk) -> None:
+def test_store_error_keeps_result_and_tables(desk: Desk) -> None:
     """Only the key's meta changes: error, policy and the error's own times."""
     fetched(desk)
     before = desk.store.state
@@ -299,7 +301,7 @@ def test_an_error_keeps_result_and_tables(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("error", [AbortError("stop"), asyncio.CancelledError(), KeyboardInterrupt()])
-def test_an_abort_records_nothing(desk: Desk, error: BaseException) -> None:
+def test_store_abort_records_nothing(desk: Desk, error: BaseException) -> None:
     """Aborts and cancellations leave the key as it was."""
     fetched(desk)
     before = desk.store.state
@@ -307,7 +309,7 @@ def test_an_abort_records_nothing(desk: Desk, error: BaseException) -> None:
     assert desk.store.state == before
 
 
-def test_a_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """Status 400, cause and response attached, key and schema named, logged; tables stay; it lives like an error."""
     fetched(desk)
     before = desk.store.state
@@ -329,7 +331,7 @@ def test_a_processing_error_is_recorded_and_raised(desk: Desk, caplog: pytest.Lo
     assert (reading.error, reading.expires_at) == (None, 2_500)
 
 
-def test_a_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
+def test_store_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
     """Anything raised while normalizing; the cause is what was raised."""
 
     class Odd(Entity):
@@ -344,7 +346,7 @@ def test_a_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_set_writes_tables_alone(desk: Desk) -> None:
+def test_store_set_writes_tables_alone(desk: Desk) -> None:
     """The value goes through the schema; no key gets a result or times."""
     desk.set(Article, {"id": "1", "author": {"id": "u"}})
     desk.set(schema.Collection([User]), [{"id": "v"}], {"g": 1})
@@ -354,7 +356,7 @@ def test_set_writes_tables_alone(desk: Desk) -> None:
     assert desk.store.entity_meta("Article", "1") == (1_000, 1_000, 61_000)
 
 
-def test_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
+def test_store_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
     """It gets what a read gives; without a previous value nothing happens."""
     desk.set(User, lambda user: {"id": user.id, "name": user.name + "!"}, {"id": "1"})
     assert desk.store.state["entities"] == {}
@@ -364,7 +366,7 @@ def test_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
     assert desk.get(User, "1").name == "Ann!?"
 
 
-def test_set_takes_a_copy(desk: Desk) -> None:
+def test_store_set_takes_a_copy(desk: Desk) -> None:
     """Changing what was handed in afterwards changes nothing."""
     mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
     desk.set(User, mine)
@@ -372,7 +374,7 @@ def test_set_takes_a_copy(desk: Desk) -> None:
     assert desk.table("User")["1"]["tags"] == ["a"]
 
 
-def test_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """Bad input raises at the caller, too."""
     with caplog.at_level(logging.ERROR, "restencil"), pytest.raises(ProcessingError, match="no usable primary key"):
         desk.set([User], [{"id": "1"}, {}])
@@ -382,7 +384,7 @@ def test_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog: pytes
         desk.set(5, {})
 
 
-def test_invalidate_deletes_the_result_and_the_error(desk: Desk) -> None:
+def test_store_invalidate_deletes_the_result_and_the_error(desk: Desk) -> None:
     """`expires_at` is 0, `invalidated` set; entities are not touched."""
     fetched(desk)
     desk.fail(Articles.get, BROKEN, ONE)
@@ -398,7 +400,7 @@ def test_invalidate_deletes_the_result_and_the_error(desk: Desk) -> None:
     assert desk.pks("Article") == ["1"]
 
 
-def test_invalidate_all_takes_keys_with_a_result(desk: Desk) -> None:
+def test_store_invalidate_all_takes_keys_with_a_result(desk: Desk) -> None:
     """Keys that only have an error, and keys of other endpoints, are not touched."""
     fetched(desk)
     desk.answer(Articles.get_list, [])
@@ -409,7 +411,7 @@ def test_invalidate_all_takes_keys_with_a_result(desk: Desk) -> None:
     assert desk.read(Articles.get_list).expiry_status is Valid
 
 
-def test_expire_all_takes_errors_too(desk: Desk) -> None:
+def test_store_expire_all_takes_errors_too(desk: Desk) -> None:
     """So that they may be retried; a predicate on keys does as well as an endpoint."""
     fetched(desk)
     desk.fail(Articles.get, BROKEN, {"id": "2"})
@@ -418,7 +420,7 @@ def test_expire_all_takes_errors_too(desk: Desk) -> None:
     assert desk.read(Articles.get, {"id": "2"}).error is BROKEN
 
 
-def test_reset_starts_over(desk: Desk) -> None:
+def test_store_reset_starts_over(desk: Desk) -> None:
     """Nothing is left; the moment is noted, and resets are counted."""
     fetched(desk)
     desk.now = 5_000
@@ -429,7 +431,7 @@ def test_reset_starts_over(desk: Desk) -> None:
     assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
 
 
-def test_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
+def test_store_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
     """Within the same millisecond too; the caller of a mutation still gets its value or its error."""
     desk.reset()
     value = desk.answer(Articles.partial_update, {"id": "1", "title": "x", "author": {"id": "u"}}, ONE, {}, resets=0)
@@ -442,7 +444,7 @@ def test_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
     assert desk.pks("Article") == ["1"]
 
 
-def test_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
+def test_store_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
     """They are the managers' business."""
     before = desk.store.state
     desk.store.apply(Subscribe(Articles.get.request((ONE,))))
@@ -453,7 +455,7 @@ def test_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
 # -- the value of a fetch ----------------------------------------------------------------------------------------------
 
 
-def test_without_schema_the_value_is_the_response(desk: Desk) -> None:
+def test_store_without_schema_the_value_is_the_response(desk: Desk) -> None:
     """Read-only, like what a later read gives."""
     value = desk.answer(bare, {"a": [1]}, {})
     assert value == {"a": [1]} == desk.data(bare, {})
@@ -461,21 +463,21 @@ def test_without_schema_the_value_is_the_response(desk: Desk) -> None:
         value["a"].append(2)
 
 
-def test_fields_that_the_response_lacked_come_from_the_store(desk: Desk) -> None:
+def test_store_fields_that_the_response_lacked_come_from_the_store(desk: Desk) -> None:
     """And a nested bare pk gives the stored entity."""
     desk.answer(Articles.get, {"id": "1", "title": "A", "author": {"id": "u", "name": "Uma"}}, ONE)
     value = desk.answer(Articles.get, {"id": "1", "author": "u"}, ONE)
     assert (value.title, value.author.name) == ("A", "Uma")
 
 
-def test_a_newer_record_shows_in_the_value_of_an_older_fetch(desk: Desk) -> None:
+def test_store_newer_record_shows_in_the_value_of_an_older_fetch(desk: Desk) -> None:
     """The value is what the store holds, not what the response said."""
     desk.now = 3_000
     desk.answer(Users.get, {"id": "1", "name": "new"}, ONE, started=2_000)
     assert desk.answer(Users.get, {"id": "1", "name": "old"}, ONE, started=1_000).name == "new"
 
 
-def test_an_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
+def test_store_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
     """One deleted meanwhile by a later request; with `process` applied and nested ones filled in."""
 
     class Marked(Entity, schema={"author": User}):
@@ -496,7 +498,7 @@ def test_an_entity_that_the_store_does_not_hold_is_built_from_the_response(desk:
     assert desk.read(marked, ONE).expiry_status is Invalid
 
 
-def test_entities_returned_by_process_are_found_again(desk: Desk) -> None:
+def test_store_entities_returned_by_process_are_found_again(desk: Desk) -> None:
     """A response that consists of instances gives the store's instances."""
     value = desk.answer(Articles.get_list, [Article(id="1", title="A"), {"id": "2", "author": User(id="u")}])
     assert value[0] is desk.get(Article, "1")
@@ -505,7 +507,7 @@ def test_entities_returned_by_process_are_found_again(desk: Desk) -> None:
     assert desk.table("Article") == {"1": {"id": "1", "title": "A"}, "2": {"id": "2", "author": "u"}}
 
 
-def test_tuples_are_lists(desk: Desk) -> None:
+def test_store_tuples_are_lists(desk: Desk) -> None:
     """What a `process` function returns need not be a list."""
     value = desk.answer(Articles.get_list, ({"id": "1"}, {"id": "2"}))
     assert [item.id for item in value] == [item.id for item in desk.data(Articles.get_list)] == ["1", "2"]
@@ -522,7 +524,7 @@ def updating(update: Any) -> AnyEndpoint:
     return RestEndpoint(path="/todos", method="POST", schema=User, update=update)
 
 
-def test_the_worked_example_of_update(desk: Desk) -> None:
+def test_store_worked_example_of_update(desk: Desk) -> None:
     """The new primary key is put in front of a list that is stored as primary keys."""
     create = updating(lambda new, *args: {plain_list.key(): lambda ids: [new, *(ids or ())]})
     desk.answer(plain_list, [{"id": "1"}])
@@ -531,7 +533,7 @@ def test_the_worked_example_of_update(desk: Desk) -> None:
     assert [user.id for user in desk.data(plain_list)] == [2, "1"]
 
 
-def test_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
+def test_store_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
     """The function gets None, what it returns is stored, and the key's meta stays what it was."""
     seen: list[Any] = []
 
@@ -546,7 +548,7 @@ def test_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> Non
     assert list(desk.store.state["meta"]) == ["POST /todos"]
 
 
-def test_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> None:
+def test_store_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> None:
     """In the form in which it is stored: primary keys."""
     seen: list[Any] = []
 
@@ -559,7 +561,7 @@ def test_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> No
     assert seen == [({"users": ["1"]}, {"p": 1}, {"b": 2})]
 
 
-def test_an_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """The response itself stays applied, whether the option or one of its functions fails."""
 
     def bad(ids: Any) -> Any:
@@ -578,7 +580,7 @@ def test_an_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: p
     ]
 
 
-def test_an_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """It must return new containers: the stored list is handed to it read-only."""
     desk.answer(plain_list, [{"id": "1"}])
     with caplog.at_level(logging.ERROR, "restencil"):
@@ -590,7 +592,7 @@ def test_an_update_cannot_edit_what_is_stored(desk: Desk, caplog: pytest.LogCapt
 # -- inactive ----------------------------------------------------------------------------------------------------------
 
 
-def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
+def test_store_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
     """No data, Valid, never expires; with a body it is no such sign, and without any argument it is active."""
     reading = desk.read(Articles.get, None)
     assert (reading.data, reading.expiry_status, reading.expires_at, reading.needs_fetch) == (
@@ -606,7 +608,7 @@ def test_none_as_the_only_argument_means_inactive(desk: Desk) -> None:
 # -- listeners, hooks, threads -----------------------------------------------------------------------------------------
 
 
-def test_listeners_hear_of_each_change_after_it_happened(desk: Desk) -> None:
+def test_store_listeners_are_notified_of_each_change_after_it_happened(desk: Desk) -> None:
     """They may read the new state; a removed one hears nothing; collection is silent."""
     heard: list[list[str]] = []
     remove = desk.store.add_listener(lambda: heard.append(desk.pks("User")))
@@ -631,7 +633,7 @@ def test_listeners_hear_of_each_change_after_it_happened(desk: Desk) -> None:
         lambda desk: desk.reset(),
     ],
 )
-def test_every_operation_is_heard(desk: Desk, change: Callable[[Desk], None]) -> None:
+def test_store_every_operation_is_received(desk: Desk, change: Callable[[Desk], None]) -> None:
     """One call of each listener for each change."""
     heard: list[int] = []
     desk.store.add_listener(lambda: heard.append(1))
@@ -639,7 +641,7 @@ def test_every_operation_is_heard(desk: Desk, change: Callable[[Desk], None]) ->
     assert heard == [1]
 
 
-def test_a_listener_may_change_the_store(desk: Desk) -> None:
+def test_store_listener_may_change_the_store(desk: Desk) -> None:
     """What it does is heard after all listeners heard of the first change, in order of actions."""
     order: list[str] = []
 
@@ -654,7 +656,7 @@ def test_a_listener_may_change_the_store(desk: Desk) -> None:
     assert order == ["first 1", "second 2", "first 2", "second 2"]
 
 
-def test_a_listener_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_listener_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """The caller does not see its error."""
     heard: list[int] = []
 
@@ -669,7 +671,7 @@ def test_a_listener_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: 
     assert "a listener of the store failed; the others still run" in caplog.messages
 
 
-def test_listeners_run_outside_of_the_lock(desk: Desk) -> None:
+def test_store_listeners_run_outside_of_the_lock(desk: Desk) -> None:
     """Another thread can use the store while a listener runs."""
     found: list[Any] = []
 
@@ -687,7 +689,7 @@ HOOKS = ["merge", "validate", "process", "pk", "update", "error_policy", "query"
 
 
 @pytest.mark.parametrize("where", HOOKS)
-def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
+def test_store_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
     """An operation that changes the store raises RuntimeError naming the hook and the operation; reads work."""
     caught: list[str] = []
     reads: list[Any] = []
@@ -745,13 +747,14 @@ def test_a_hook_may_read_but_not_change(desk: Desk, where: str) -> None:
     desk.store.apply(InvalidateAll(lambda key: bool(hook_that_changes()) if where == "test" else False))
     assert set(reads) == {"known"}
     assert set(caught) == {
-        "the hook 'test_a_hook_may_read_but_not_change.<locals>.hook_that_changes' called Invalidate: a hook may read "
+        "the hook 'test_store_hook_may_read_but_not_change.<locals>.hook_that_changes' "
+        "called Invalidate: a hook may read "
         "the store, but not change it or fetch; do it where the fetch was started, or in a listener"
     }
     assert desk.store.endpoint_meta("x") is None
 
 
-def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) -> None:
+def test_store_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) -> None:
     """Reads before the change see the store as it was; those after it, in the same action or later, see the change."""
     before: list[Any] = []
     after: list[Any] = []
@@ -783,7 +786,7 @@ def test_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: Desk) ->
     assert [user and user.name for user in before] == [None, "name 1", "name 2"]
 
 
-def test_a_read_that_took_a_closer_look_once_is_found_at_once_from_then_on(desk: Desk) -> None:
+def test_store_second_read_of_a_key_is_one_lookup(desk: Desk) -> None:
     """When an entity turns stale that holds others is known after its first read."""
 
     class Team(Entity, schema={"lead": User}):
@@ -800,7 +803,7 @@ def test_a_read_that_took_a_closer_look_once_is_found_at_once_from_then_on(desk:
     assert desk.store.fresh(team.request(args)) is desk.store.cached(team.request(args))
 
 
-def test_arguments_that_cannot_be_compared_are_read_anew_each_time(desk: Desk) -> None:
+def test_store_arguments_that_cannot_be_compared_are_read_again_each_time(desk: Desk) -> None:
     """As arrays of numbers cannot, whose comparison is no yes or no."""
 
     class Array:
@@ -819,7 +822,7 @@ def test_arguments_that_cannot_be_compared_are_read_anew_each_time(desk: Desk) -
     assert [one.name for one in found] == ["Ann"] * 3
 
 
-def test_a_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(desk: Desk) -> None:
+def test_store_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(desk: Desk) -> None:
     """What was found is found again as long as nothing changed, and stale data is not taken for fresh."""
     user: Any = RestEndpoint(path="/users/:id", schema=User)
     desk.answer(user, {"id": "1", "name": "Ann"}, {"id": "1"}, length=500)
@@ -836,7 +839,7 @@ def test_a_read_that_was_found_at_once_ends_with_expiry_invalidation_and_reset(d
     assert desk.store.cached(user.request(({"id": "1"},))) is None
 
 
-def test_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
+def test_store_after_a_hook_failed_the_store_may_be_changed(desk: Desk) -> None:
     """The guard ends with the hook, however it ends."""
 
     class Odd(Entity):
@@ -861,7 +864,7 @@ def _known(desk: Desk) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("hook", ["error_policy", "get_optimistic_response"])
-def test_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_store_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, caplog: pytest.LogCaptureFixture) -> None:
     """A coroutine is closed, and a TypeError that names endpoint and hook is logged."""
 
     async def coroutine(*args: Any) -> Any:
@@ -876,7 +879,7 @@ def test_hooks_of_endpoints_are_plain_functions(desk: Desk, hook: str, caplog: p
     assert "Article.partial_update" in caplog.text
 
 
-def test_no_reader_sees_half_of_an_answer() -> None:
+def test_store_no_reader_sees_half_of_a_response() -> None:
     """Two entities that every response changes together are always read together, from many threads."""
     store = Store()
     both: Any = RestEndpoint(path="/both", schema={"a": User, "b": User})
@@ -901,7 +904,7 @@ def test_no_reader_sees_half_of_an_answer() -> None:
     assert torn == []
 
 
-def test_state_is_plain_data_of_ones_own(desk: Desk) -> None:
+def test_store_state_is_plain_data_of_your_own(desk: Desk) -> None:
     """It has the members of the documented shape, can be written as JSON, and changing it changes nothing."""
     fetched(desk)
     state = desk.store.state
@@ -911,13 +914,13 @@ def test_state_is_plain_data_of_ones_own(desk: Desk) -> None:
     assert desk.pks("Article") == ["1"]
 
 
-def test_a_store_checks_its_bound() -> None:
+def test_store_checks_its_bound() -> None:
     """A bound below one is a ValueError."""
     with pytest.raises(ValueError, match="max_entities is 0; expected a positive number, or None for no bound"):
         Store(max_entities=0)
 
 
-def test_abort_optimistic_is_no_error_of_a_set(desk: Desk) -> None:
+def test_store_abort_optimistic_is_no_error_of_a_set(desk: Desk) -> None:
     """Only optimistic responses treat it as a sign; elsewhere it is an exception like any other."""
 
     def refuse(found: Any) -> Any:

@@ -114,7 +114,9 @@ def test_iterate_bounded_store_gives_every_item(
 
 
 @pytest.mark.parametrize("bound", [1, 20])
-def test_pages_and_fetch_bounded_store_give_every_item(make_world: Callable[..., World], bound: int) -> None:
+def test_bounded_pages_pages_and_fetch_bounded_store_give_every_item(
+    make_world: Callable[..., World], bound: int
+) -> None:
     """A page, and the value of a fetch, have each item of the response that they were made from."""
     world = make_world(bound)
     world.fetch(world.users.get_list)
@@ -179,7 +181,7 @@ def listing(options: dict[str, Any], **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("options", STYLES, ids=IDS)
-def test_iterate_joins_a_read_in_flight_async(options: dict[str, Any]) -> None:
+def test_bounded_pages_iterate_joins_a_read_in_flight_async(options: dict[str, Any]) -> None:
     """No page is requested twice if a read of the first one is in flight."""
     server = MockServer(respond=lambda request: three_pages(request, options, delay=100))
     endpoint = listing(options)
@@ -200,7 +202,7 @@ def test_iterate_joins_a_read_in_flight_async(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", STYLES, ids=IDS)
-def test_iterate_joins_a_read_in_flight_sync(options: dict[str, Any]) -> None:
+def test_bounded_pages_iterate_joins_a_read_in_flight_sync(options: dict[str, Any]) -> None:
     """A run in one thread uses the response of a read in another one."""
     begun = threading.Event()
 
@@ -220,7 +222,7 @@ def test_iterate_joins_a_read_in_flight_sync(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", STYLES, ids=IDS)
-def test_iterate_after_a_validated_read_finds_the_next_page(options: dict[str, Any]) -> None:
+def test_bounded_pages_iterate_after_a_validated_read_finds_the_next_page(options: dict[str, Any]) -> None:
     """A 304 has neither the headers nor the body that name the next page, so a run does without one."""
     server = MockServer(respond=lambda request: three_pages(request, options))
     endpoint = listing(options, data_expiry_length=0, conditional=True)
@@ -231,7 +233,7 @@ def test_iterate_after_a_validated_read_finds_the_next_page(options: dict[str, A
             assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_iterate_reads_a_body_that_hooks_made() -> None:
+def test_bounded_pages_iterate_reads_a_body_that_hooks_made() -> None:
     """An endpoint that makes its own response, without HTTP, is paged by what that says."""
     parsed: list[int] = []
 
@@ -278,7 +280,7 @@ PLAIN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", PLAIN, ids=["page", "link", "object"])
-def test_iterate_plain_values_gives_every_one(options: dict[str, Any]) -> None:
+def test_bounded_pages_iterate_plain_values_gives_every_one(options: dict[str, Any]) -> None:
     """Names of all pages are given in their order, equal ones too."""
     endpoint, server = names_of(options)
     with Controller(client=server.client(), base_url="http://mock") as controller:
@@ -290,7 +292,7 @@ def test_iterate_plain_values_gives_every_one(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", PLAIN, ids=["page", "link", "object"])
-def test_iterate_plain_values_async(options: dict[str, Any]) -> None:
+def test_bounded_pages_iterate_plain_values_async(options: dict[str, Any]) -> None:
     """The same for asyncio."""
     endpoint, server = names_of(options)
 
@@ -301,7 +303,7 @@ def test_iterate_plain_values_async(options: dict[str, Any]) -> None:
     assert asyncio.run(main()) == NAMES
 
 
-def test_iterate_plain_values_ends_where_the_server_ignores_the_page() -> None:
+def test_bounded_pages_iterate_plain_values_ends_where_the_server_ignores_the_page() -> None:
     """A server that gives the same page again has no other one."""
     endpoint = RestEndpoint(path="/names", pagination_field="page", strict=True)
     server = MockServer(respond=lambda request: Answer(json=["a", "b"]))
@@ -342,7 +344,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["by hand", "strict"])
-def test_count_beside_a_list_is_requested_if_it_is_not_known(strict: bool) -> None:
+def test_bounded_pages_count_next_to_a_list_is_requested_if_it_is_not_known(strict: bool) -> None:
     """A list that is known from another endpoint has no count, so that the read sends its own request."""
     world = Counted(strict=strict)
     with Controller(client=world.server.client(), base_url="http://mock") as controller:
@@ -352,7 +354,7 @@ def test_count_beside_a_list_is_requested_if_it_is_not_known(strict: bool) -> No
     assert len(world.server.requests) == 2
 
 
-def test_count_beside_a_list_follows_the_list() -> None:
+def test_bounded_pages_count_next_to_a_list_follows_the_list() -> None:
     """What joins and what leaves the list changes its count, or the read asks."""
     world = Counted(strict=True)
     with Controller(client=world.server.client(), base_url="http://mock") as controller:
@@ -365,7 +367,7 @@ def test_count_beside_a_list_follows_the_list() -> None:
         assert (len(shown["items"]), shown["total"]) == (2, 2)
 
 
-def test_count_beside_a_list_follows_a_list_in_a_storage(tmp_path: Path) -> None:
+def test_bounded_pages_count_next_to_a_list_follows_a_list_in_a_storage(tmp_path: Path) -> None:
     """A list that only the storage knows has the right count after a change too."""
     world = Counted(strict=True)
     with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
@@ -390,7 +392,7 @@ def test_count_beside_a_list_follows_a_list_in_a_storage(tmp_path: Path) -> None
 # --- whole records ---------------------------------------------------------------------------------------------------
 
 
-def test_evicted_record_that_a_summary_brings_back_is_requested() -> None:
+def test_bounded_pages_evicted_record_that_a_summary_contains_back_is_requested() -> None:
     """A record is whole as long as all that its own response brought is there: a summary does not restore it."""
 
     def respond(request: Any) -> Answer:

@@ -79,7 +79,7 @@ class Recorder:
         return Shop(client=httpx.Client(transport=httpx.MockTransport(self)), **options)
 
 
-def test_all_requests_of_a_client_send_its_arguments() -> None:
+def test_client_arguments_all_requests_of_a_client_send_its_arguments() -> None:
     """Headers and search parameters, defaults and styles included; no key knows of them."""
     server = Recorder()
     shop = server.shop(tenant=uuid.UUID(int=1), tags=["a", "b"])
@@ -98,7 +98,7 @@ async def _ask_async(server: Recorder) -> None:
         await shop.fetch(GET, id=1)
 
 
-def test_both_worlds_send_the_same() -> None:
+def test_client_arguments_sync_and_async_send_the_same() -> None:
     """A client for asyncio has the arguments of one for blocking code."""
     import asyncio
 
@@ -108,7 +108,7 @@ def test_both_worlds_send_the_same() -> None:
     assert str(server.requests[0].url) == f"{URL}/orders/1?api-version=2024-06"
 
 
-def test_other_origins_get_none_of_them() -> None:
+def test_client_arguments_other_origins_get_none_of_them() -> None:
     """They are the API's own."""
     server = Recorder()
     elsewhere = RestEndpoint(path="/x", url_prefix="https://other.test")
@@ -117,7 +117,7 @@ def test_other_origins_get_none_of_them() -> None:
     assert "x-tenant-id" not in server.requests[0].headers
 
 
-def test_an_endpoint_that_has_the_same_replaces_them() -> None:
+def test_client_arguments_endpoint_that_has_the_same_replaces_them() -> None:
     """By a header or search parameter of its own, declared or written, or by taking them back."""
     server = Recorder()
     shop = server.shop(tenant="a")
@@ -129,7 +129,7 @@ def test_an_endpoint_that_has_the_same_replaces_them() -> None:
     assert [request.url.query for request in server.requests] == [b"api-version=2024-06"] * 2 + [b"", b"api-version=1"]
 
 
-def test_the_environment_is_read_at_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_arguments_environment_is_read_at_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing found: an error names argument and variable, and nothing is sent."""
     server = Recorder()
     shop = server.shop()
@@ -141,7 +141,7 @@ def test_the_environment_is_read_at_the_first_request(monkeypatch: pytest.Monkey
     assert server.requests[0].headers["x-tenant-id"] == "of the environment"
 
 
-def test_an_argument_without_environment_is_needed_at_once() -> None:
+def test_client_arguments_argument_without_environment_is_needed_at_once() -> None:
     """As Python asks for arguments."""
 
     class Other(Controller):
@@ -154,7 +154,7 @@ def test_an_argument_without_environment_is_needed_at_once() -> None:
 # ------------------------------------------------------------------------------------------------------------- servers
 
 
-def test_a_server_is_chosen_by_its_name() -> None:
+def test_client_arguments_server_is_chosen_by_its_name() -> None:
     """Requests go there, and keys hold the URL of the first one."""
     server = Recorder()
     shop = server.shop(tenant="a", server="region", region="us", path="a b/c")
@@ -167,7 +167,9 @@ def test_a_server_is_chosen_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("kind", [Shop, AsyncShop])
-def test_a_base_url_that_nothing_goes_to_is_told(kind: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
+    kind: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """The URLs of an API that are absolute lead elsewhere, which nobody who gives a `base_url` expects."""
     kind(tenant="t", base_url="http://u:p@127.0.0.1:8000")
     kind(tenant="t", base_url="http://127.0.0.1:8000", url_prefix="http://127.0.0.1:8000")
@@ -178,7 +180,7 @@ def test_a_base_url_that_nothing_goes_to_is_told(kind: Any, caplog: pytest.LogCa
     ]
 
 
-def test_url_prefix_wins_over_server() -> None:
+def test_client_arguments_url_prefix_wins_over_server() -> None:
     """A client that is told a place goes there."""
     server = Recorder()
     server.shop(tenant="a", server="region", url_prefix="http://localhost:1/x").fetch(GET, id=1)
@@ -206,7 +208,9 @@ def test_url_prefix_wins_over_server() -> None:
         ({"tennant": "a"}, TypeError, "Shop has no argument 'tennant'"),
     ],
 )
-def test_what_cannot_be_is_refused_when_the_client_is_made(given: Any, error: Any, message: str) -> None:
+def test_client_arguments_what_cannot_be_is_rejected_when_the_client_is_made(
+    given: Any, error: Any, message: str
+) -> None:
     """The error names the argument."""
     with pytest.raises(error, match=message):
         Recorder().shop(**given)
@@ -235,7 +239,7 @@ def test_clients_before_one_store_agree() -> None:
 CANARY = "canary-7f3a9b"
 
 
-def test_a_secret_shows_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+def test_client_arguments_secret_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
     """No error, log or repr has it, though a server may repeat it."""
     caplog.set_level("DEBUG")
     shop = Recorder(400, message=f"bad {CANARY}").shop(tenant="a", session=CANARY)
@@ -245,7 +249,7 @@ def test_a_secret_shows_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     assert [text for text in shown if CANARY in text] == []
 
 
-def test_what_is_no_secret_stays_in_messages() -> None:
+def test_client_arguments_what_is_no_secret_stays_in_messages() -> None:
     """A search parameter of the client is shown, and no text of a server is hidden because of it."""
     with pytest.raises(NetworkError, match=r"api-version=2024-06: 400 Bad Request: since 2024-06-01") as caught:
         Recorder(400, message="since 2024-06-01").shop(tenant="a").fetch(GET, id=1)

@@ -125,7 +125,7 @@ class Seen(Manager):
 
 
 @pytest.mark.parametrize("weak", [False, True])
-def test_what_did_not_change_is_asked_for_by_its_etag_and_is_fresh_again(weak: bool) -> None:
+def test_conditional_what_did_not_change_is_requested_by_its_etag_and_is_fresh_again(weak: bool) -> None:
     """A 304 renews key and cells, keeps every object, and gives what a read gives."""
     origin = Origin(weak=weak)
     clock, controller = client(origin)
@@ -142,7 +142,7 @@ def test_what_did_not_change_is_asked_for_by_its_etag_and_is_fresh_again(weak: b
     assert not controller.get_response(Notes.get_list).needs_fetch
 
 
-def test_a_date_serves_where_there_is_no_etag() -> None:
+def test_conditional_date_serves_where_there_is_no_etag() -> None:
     """`Last-Modified` is sent back where it is at least a second older than the answer."""
     asked: list[str | None] = []
 
@@ -169,7 +169,7 @@ def test_a_date_serves_where_there_is_no_etag() -> None:
         {"ETag": '"a"', "Cache-Control": "private, No-Store"},
     ],
 )
-def test_what_tells_nothing_apart_is_asked_for_whole(headers: dict[str, str]) -> None:
+def test_conditional_what_reports_nothing_apart_is_requested_whole(headers: dict[str, str]) -> None:
     """Without a validator, with one that is none, or where the answer is not to be kept, no new header is sent."""
     sent: list[httpx.Headers] = []
 
@@ -230,7 +230,7 @@ def _get(kind: Any = RestEndpoint, **options: Any) -> Any:
         (_get(method="POST", side_effect=False, body=None), False),
     ],
 )
-def test_where_a_304_could_not_do_what_a_200_does_all_is_asked_for(endpoint: Any, asks: bool) -> None:
+def test_conditional_where_a_304_could_not_do_what_a_200_does_all_is_requested(endpoint: Any, asks: bool) -> None:
     """Code of users between the answer and the store, and keys that are no address, have no validator."""
     origin = Origin()
     _, controller = client(origin)
@@ -239,7 +239,7 @@ def test_where_a_304_could_not_do_what_a_200_does_all_is_asked_for(endpoint: Any
     assert any(origin.conditions) is asks
 
 
-def test_pages_are_asked_for_whole() -> None:
+def test_conditional_pages_are_requested_whole() -> None:
     """A page shares the key of its list, so it has no validator of its own, and takes none from the list."""
     origin = Origin()
     _, controller = client(origin)
@@ -249,7 +249,7 @@ def test_pages_are_asked_for_whole() -> None:
 
 
 @pytest.mark.parametrize("header", ["If-None-Match", "If-Modified-Since", "Cache-Control", "If-Match"])
-def test_a_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
+def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
     """What the user sends is sent, and nothing beside it."""
     values = {"Cache-Control": "no-cache", "If-Modified-Since": EARLIER}
     origin = Origin()
@@ -262,7 +262,7 @@ def test_a_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
     assert origin.answered == [200, 200]
 
 
-def test_a_304_that_was_not_asked_for_is_a_refusal() -> None:
+def test_conditional_304_that_was_not_requested_is_a_refusal() -> None:
     """Where no validator was sent, or it was the user's own, a 304 is a StatusError."""
     _, controller = client(lambda request: httpx.Response(304, headers={"ETag": '"a"'}))
     with pytest.raises(StatusError) as raised:
@@ -313,7 +313,7 @@ def _do(step: str, controller: Controller, origin: Origin) -> None:
         ("own value", False),
     ],
 )
-def test_it_is_asked_so_if_and_only_if_all_of_the_answer_is_there_still(step: str, holds: bool) -> None:
+def test_conditional_is_requested_so_if_and_only_if_all_of_the_response_is_there_still(step: str, holds: bool) -> None:
     """Whatever changes the key's result or a record ends it; an equal record, and being expired, does not."""
     origin = Origin()
     clock, controller = client(origin)
@@ -327,7 +327,7 @@ def test_it_is_asked_so_if_and_only_if_all_of_the_answer_is_there_still(step: st
     assert [note.text for note in shown] == [n["text"] for n in origin.notes.values()]
 
 
-def test_what_was_let_go_of_is_asked_for_whole() -> None:
+def test_conditional_what_was_evicted_is_requested_whole() -> None:
     """A bounded store that evicted an entity of the list has no validator of it."""
     origin = Origin()
     clock = FakeClock()
@@ -341,7 +341,7 @@ def test_what_was_let_go_of_is_asked_for_whole() -> None:
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_not_modified_counts_as_the_same_response_brought_again(tells: bool) -> None:
+def test_conditional_not_modified_counts_as_the_same_response_received_again(tells: bool) -> None:
     """A read that started after an optimistic change wins over it, answered by 304 as well as in full (rule 2)."""
     origin = Origin(tells=tells)
     mutate = _get(method="PATCH", get_optimistic_response=lambda snapshot, params, body: {"id": params["id"], **body})
@@ -361,7 +361,7 @@ def test_not_modified_counts_as_the_same_response_brought_again(tells: bool) -> 
 
 
 @BOTH
-def test_where_it_broke_meanwhile_all_is_asked_for_once_more(asynchronous: bool) -> None:
+def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchronous: bool) -> None:
     """A 304 for what is no longer there leads to one request without a condition, whose answer counts."""
     origin = Origin()
     clock = FakeClock()
@@ -385,7 +385,7 @@ def test_where_it_broke_meanwhile_all_is_asked_for_once_more(asynchronous: bool)
         )
 
 
-def test_a_reset_meanwhile_asks_for_nothing_more() -> None:
+def test_conditional_reset_meanwhile_requests_nothing_more() -> None:
     """A 304 that comes after a reset is nobody's: the call ends as any other that the reset overtook."""
     origin = Origin()
 
@@ -405,7 +405,7 @@ def test_a_reset_meanwhile_asks_for_nothing_more() -> None:
 # --- what a 304 does -------------------------------------------------------------------------------------------------
 
 
-def test_a_304_takes_the_error_away_and_says_so_in_the_answer() -> None:
+def test_conditional_304_takes_the_error_away_and_is_reported_in_the_response() -> None:
     """The recorded error goes; `fetch_response` tells 304 and its headers, with the value that the store has."""
     origin = Origin()
     clock, controller = client(origin)
@@ -420,7 +420,7 @@ def test_a_304_takes_the_error_away_and_says_so_in_the_answer() -> None:
     assert controller.get_error(Notes.get, {"id": "1"}) is None
 
 
-def test_the_headers_of_a_304_replace_the_kept_ones() -> None:
+def test_conditional_headers_of_a_304_replace_the_kept_ones() -> None:
     """The next request carries the validator that the 304 had."""
     asked: list[str | None] = []
 
@@ -436,7 +436,7 @@ def test_the_headers_of_a_304_replace_the_kept_ones() -> None:
     assert asked == [None, '"1"', '"2"', '"3"']
 
 
-def test_a_redirect_that_leads_elsewhere_is_another_answer() -> None:
+def test_conditional_redirect_that_leads_elsewhere_is_another_response() -> None:
     """A 304 from another place than that of the last answer says nothing of it."""
     places = ["http://mock/a", "http://mock/b"]
     answered: list[tuple[str, int]] = []
@@ -458,7 +458,7 @@ def test_a_redirect_that_leads_elsewhere_is_another_answer() -> None:
     assert answered == [("/a", 200), ("/a", 304), ("/b", 304), ("/b", 200)]
 
 
-def test_managers_see_that_it_was_renewed() -> None:
+def test_conditional_managers_see_that_it_was_renewed() -> None:
     """In the place of a response `Freshen` passes, with endpoint, arguments, key, times and the id of the fetch."""
     origin, seen = Origin(), Seen()
     _, controller = client(origin, seen)
@@ -475,7 +475,7 @@ def test_managers_see_that_it_was_renewed() -> None:
     assert renew.meta.fetched_at == fetch.meta.fetched_at
 
 
-def test_live_reads_yield_nothing_for_a_304() -> None:
+def test_conditional_live_reads_yield_nothing_for_a_304() -> None:
     """Those who watch a list get each change of it, and nothing for a renewal."""
     origin = Origin()
     _, controller = client(origin)
@@ -488,7 +488,7 @@ def test_live_reads_yield_nothing_for_a_304() -> None:
         assert [note.text for note in shown] == ["note 1", "changed"]
 
 
-def test_polls_ask_so() -> None:
+def test_conditional_polls_ask_so() -> None:
     """A polled read asks for what changed only."""
     origin = Origin()
     clock, controller = client(origin)
@@ -498,7 +498,7 @@ def test_polls_ask_so() -> None:
     assert origin.answered == [200, 304, 304, 304]
 
 
-def test_callers_who_join_get_the_same_value() -> None:
+def test_conditional_callers_who_join_get_the_same_value() -> None:
     """A 304 answers all who wait for it."""
     origin = Origin()
     clock = FakeClock()
@@ -516,7 +516,7 @@ def test_callers_who_join_get_the_same_value() -> None:
     assert values[0] is values[1] is values[2]
 
 
-def test_a_language_is_asked_for_by_the_validator_of_its_own() -> None:
+def test_conditional_language_is_requested_by_the_validator_of_its_own() -> None:
     """A call with another header that may change the answer does not send what another one was answered with."""
     origin = Origin()
     _, controller = client(origin)
@@ -527,7 +527,7 @@ def test_a_language_is_asked_for_by_the_validator_of_its_own() -> None:
     assert [bool(condition) for condition in origin.conditions] == [False, False, True]
 
 
-def test_requests_that_no_endpoint_describes_are_never_asked_so() -> None:
+def test_conditional_requests_that_no_endpoint_describes_are_never_asked_so() -> None:
     """What is stored nowhere has no validator, also where it has the address of something that is."""
     origin = Origin()
     _, controller = client(origin)
@@ -537,7 +537,7 @@ def test_requests_that_no_endpoint_describes_are_never_asked_so() -> None:
 
 
 @BOTH
-def test_over_real_http_a_304_is_a_success(asynchronous: bool) -> None:
+def test_conditional_over_real_http_a_304_is_a_success(asynchronous: bool) -> None:
     """Over a connection: the second request carries the ETag, and its empty answer gives the whole list."""
     content = json.dumps([{"id": str(number), "text": "x" * 200} for number in range(100)]).encode()
 
@@ -573,7 +573,9 @@ WAYS = (
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14), st.booleans())
-def test_any_order_ends_as_the_same_order_with_full_answers(steps: list[tuple[str, str]], is_bounded: bool) -> None:
+def test_conditional_any_order_ends_as_the_same_order_with_full_answers(
+    steps: list[tuple[str, str]], is_bounded: bool
+) -> None:
     """Whatever happens between answers, a store that is told of no change is as one that gets everything anew."""
     _compare(steps, is_bounded)
 
@@ -581,7 +583,7 @@ def test_any_order_ends_as_the_same_order_with_full_answers(steps: list[tuple[st
 @pytest.mark.slow
 @settings(max_examples=5_000, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=30), st.booleans())
-def test_any_long_order_ends_as_the_same_order_with_full_answers(
+def test_conditional_any_long_order_ends_as_the_same_order_with_full_answers(
     steps: list[tuple[str, str]], is_bounded: bool
 ) -> None:
     """As above, for longer histories and many of them."""

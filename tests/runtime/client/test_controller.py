@@ -101,7 +101,7 @@ def world(make: Callable[..., World]) -> World:
 # reading
 
 
-def test_a_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: World) -> None:
+def test_controller_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: World) -> None:
     world.server.on(Users.get, response=ANN, delay=150, id="1")
     reading = world.begin("read", Users.get, id="1")
     assert reading.state == "pending"
@@ -112,7 +112,9 @@ def test_a_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: Wo
     assert world.urls() == ["/users/1"]
 
 
-def test_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fetched_anew(world: World) -> None:
+def test_controller_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fetched_again(
+    world: World,
+) -> None:
     """Fresh, stale and expired, in the course of one example, up to the failure."""
     get = Users.get.extend(data_expiry_length=5000)
     world.server.on(get, response=ANN, id="1")
@@ -130,7 +132,7 @@ def test_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fe
     assert len(world.urls()) == 2
 
 
-def test_a_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(world: World) -> None:
+def test_controller_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(world: World) -> None:
     get = Users.get.extend(data_expiry_length=5000, error_policy=soft_on_server_error)
     world.server.on(get, response=ANN, id="1")
     world.server.on(get, error=503, id="1")
@@ -149,7 +151,7 @@ def test_a_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(
     assert len(world.urls()) == 3
 
 
-def test_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(
+def test_controller_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_expired_one_is_not(
     world: World,
 ) -> None:
     get = Users.get.extend(data_expiry_length=5000)
@@ -168,7 +170,7 @@ def test_without_a_policy_a_fresh_error_is_raised_although_there_is_data_and_an_
     assert len(world.urls()) == 3
 
 
-def test_a_cached_error_raised_many_times_does_not_grow_a_traceback(world: World) -> None:
+def test_controller_cached_error_raised_many_times_does_not_grow_a_traceback(world: World) -> None:
     world.server.on(Users.get, error=404, id="1")
     depths = set()
     for _ in range(5):
@@ -179,7 +181,7 @@ def test_a_cached_error_raised_many_times_does_not_grow_a_traceback(world: World
     assert max(depths) <= 2 * min(depths)
 
 
-def test_invalid_if_stale_makes_a_read_wait_although_there_is_data(world: World) -> None:
+def test_controller_invalid_if_stale_makes_a_read_wait_although_there_is_data(world: World) -> None:
     get = Users.get.extend(data_expiry_length=100, invalid_if_stale=True)
     world.server.on(get, response=ANN, id="1")
     world.server.on(get, response=BOB, delay=50, id="1")
@@ -191,7 +193,7 @@ def test_invalid_if_stale_makes_a_read_wait_although_there_is_data(world: World)
     assert reading.result().name == "Bob"
 
 
-def test_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
+def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
     world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
     needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
     world.server.on(needs_user, response={"user": "7"}, id="1")
@@ -203,7 +205,7 @@ def test_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world
     assert world.urls() == ["/strict/1"]
 
 
-def test_cached_and_state_never_ask_the_network(world: World) -> None:
+def test_controller_cached_and_state_never_send_a_request(world: World) -> None:
     controller = world.controller
     assert controller.cached(Users.get, id="1") is None
     state = controller.state(Users.get, id="1")
@@ -212,7 +214,7 @@ def test_cached_and_state_never_ask_the_network(world: World) -> None:
     assert world.urls() == []
 
 
-def test_state_says_loading_while_a_fetch_of_it_is_in_flight(world: World) -> None:
+def test_controller_state_says_loading_while_a_fetch_of_it_is_in_flight(world: World) -> None:
     world.server.on(Users.get, response=ANN, delay=10, id="1")
     task = world.begin("fetch", Users.get, id="1")
     assert world.controller.state(Users.get, id="1").loading
@@ -221,7 +223,7 @@ def test_state_says_loading_while_a_fetch_of_it_is_in_flight(world: World) -> No
     assert task.done and not world.controller.state(Users.get, id="1").loading
 
 
-def test_none_as_the_only_argument_is_inactive(world: World) -> None:
+def test_controller_none_as_the_only_argument_is_inactive(world: World) -> None:
     controller = world.controller
     assert world.do("read", Users.get, None) is None
     state = controller.state(Users.get, None)
@@ -235,7 +237,7 @@ def test_none_as_the_only_argument_is_inactive(world: World) -> None:
     assert world.urls() == []
 
 
-def test_fetch_if_stale_asks_only_when_stored_data_is_stale_or_invalid(world: World) -> None:
+def test_controller_fetch_if_stale_asks_only_when_stored_data_is_stale_or_invalid(world: World) -> None:
     world.server.on(Users.get, response=ANN, id="1")
     user = world.do("fetch_if_stale", Users.get, id="1")
     assert world.do("fetch_if_stale", Users.get, id="1") is user
@@ -249,7 +251,7 @@ def test_fetch_if_stale_asks_only_when_stored_data_is_stale_or_invalid(world: Wo
 # fetching
 
 
-def test_a_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: World) -> None:
+def test_controller_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: World) -> None:
     with pytest.raises(MissingParameterError, match="'id'"):
         world.do("fetch", Users.get, {})
     with pytest.raises(ValueError, match="id"):
@@ -258,13 +260,13 @@ def test_a_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: Wo
 
 
 @pytest.mark.parametrize("operation", ["cached", "state", "invalidate", "expire", "get_error"])
-def test_every_operation_refuses_an_empty_path_segment(world: World, operation: str) -> None:
+def test_controller_every_operation_rejects_an_empty_path_segment(world: World, operation: str) -> None:
     with pytest.raises(ValueError, match="id"):
         getattr(world.controller, operation)(Users.get, id="")
     assert world.urls() == []
 
 
-def test_a_failed_fetch_records_its_error_and_raises_it_whatever_the_policy(world: World) -> None:
+def test_controller_failed_fetch_records_its_error_and_raises_it_whatever_the_policy(world: World) -> None:
     get = Users.get.extend(error_policy=lambda error: "soft")
     world.server.on(get, response=ANN, id="1")
     world.do("fetch", get, id="1")
@@ -277,7 +279,7 @@ def test_a_failed_fetch_records_its_error_and_raises_it_whatever_the_policy(worl
     assert world.controller.cached(get, id="1").name == "Ann"
 
 
-def test_a_response_that_does_not_fit_raises_a_processing_error_with_the_response(world: World) -> None:
+def test_controller_response_that_does_not_fit_raises_a_processing_error_with_the_response(world: World) -> None:
     world.server.on(Users.get, response={"name": "no id"}, id="1")
     with pytest.raises(ProcessingError, match="GET http://mock/users/1") as caught:
         world.do("fetch", Users.get, id="1")
@@ -290,13 +292,13 @@ class Dated(Entity, key="Dated"):
     day: datetime.date | None = None
 
 
-def test_a_response_by_hand_that_does_not_decode_is_told_where_it_is_set(world: World) -> None:
+def test_controller_response_by_hand_that_does_not_decode_is_reported_where_it_is_set(world: World) -> None:
     days: Any = create_resource(path="/days/:id", schema=Dated)
     with pytest.raises(ProcessingError, match="field 'day' of Dated '1' does not decode: 'soon'"):
         world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
 
 
-def test_a_list_by_hand_is_stored_without_an_object_of_it_being_built(world: World) -> None:
+def test_controller_list_by_hand_is_stored_without_an_object_of_it_being_built(world: World) -> None:
     """What does not decode is left out of lists, so nobody has to hear of it before the list is looked at."""
     decoded: list[str] = []
 
@@ -315,7 +317,7 @@ def test_a_list_by_hand_is_stored_without_an_object_of_it_being_built(world: Wor
     assert [item.id for item in world.controller.cached(days.get_list)] == ["2"]
 
 
-def test_a_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
+def test_controller_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=20)
     reads = [world.begin("fetch", Users.get, id="1") for _ in range(3)]
     writes = [world.begin("fetch", Users.update, id="1", body={"name": "Ann"}) for _ in range(2)]
@@ -325,7 +327,7 @@ def test_a_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> 
     assert [request.method for request in world.server.requests] == ["GET", "PUT", "PUT"]
 
 
-def test_pages_of_one_list_are_separate_requests_although_they_share_its_key(world: World) -> None:
+def test_controller_pages_of_one_list_are_separate_requests_although_they_share_its_key(world: World) -> None:
     users: Any = create_resource(path="/users/:id", schema=User, pagination_field="page")
     world.server.respond = lambda request: Answer(json=[{"id": request.url[-1], "name": ""}], delay=20)
     pages = [world.begin("fetch", users.get_list.get_page, page=n) for n in (2, 3)]
@@ -334,7 +336,7 @@ def test_pages_of_one_list_are_separate_requests_although_they_share_its_key(wor
     assert world.urls() == ["/users?page=2", "/users?page=3"]
 
 
-def test_an_aborted_fetch_raises_and_records_nothing(world: World) -> None:
+def test_controller_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     abort = AbortController()
     abort.abort("no longer wanted")
     with pytest.raises(AbortError, match="no longer wanted"):
@@ -342,7 +344,7 @@ def test_an_aborted_fetch_raises_and_records_nothing(world: World) -> None:
     assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
 
 
-def test_a_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -> None:
+def test_controller_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -> None:
     world.server.on(Users.get, response=ANN, delay=50, id="1")
     tasks = [world.begin("fetch", Users.get, id="1"), world.begin("read", Users.get, id="1")]
     world.controller.reset_entire_store()
@@ -354,7 +356,7 @@ def test_a_reset_rejects_reads_in_flight_and_drops_their_answers(world: World) -
     assert world.store.state["entities"] == {}
 
 
-def test_a_mutation_answered_after_a_reset_gets_its_value_and_leaves_no_trace(world: World) -> None:
+def test_controller_mutation_answered_after_a_reset_gets_its_value_and_leaves_no_trace(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=50)
     task = world.begin("fetch", Users.update, id="1", body={})
     world.controller.reset_entire_store()
@@ -363,7 +365,7 @@ def test_a_mutation_answered_after_a_reset_gets_its_value_and_leaves_no_trace(wo
     assert world.store.state["entities"] == {}
 
 
-def test_a_read_after_a_reset_does_not_join_the_request_from_before(world: World) -> None:
+def test_controller_read_after_a_reset_does_not_join_the_request_from_before(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=50)
     world.begin("fetch", Users.get, id="1")
     world.controller.reset_entire_store()
@@ -373,7 +375,9 @@ def test_a_read_after_a_reset_does_not_join_the_request_from_before(world: World
     assert later.result() is world.controller.cached(Users.get, id="1")
 
 
-def test_a_response_from_elsewhere_completes_the_waiting_fetch_and_the_network_s_is_merged_later(world: World) -> None:
+def test_controller_response_from_elsewhere_completes_the_waiting_fetch_and_the_network_s_is_merged_later(
+    world: World,
+) -> None:
     world.server.on(Users.get, response={"id": "1", "name": "network", "age": 3}, delay=50, id="1")
     task = world.begin("fetch", Users.get, id="1")
     world.clock.advance(10)
@@ -385,7 +389,7 @@ def test_a_response_from_elsewhere_completes_the_waiting_fetch_and_the_network_s
     assert record["name"] == "by hand" and record["age"] == 3
 
 
-def test_an_error_from_elsewhere_rejects_the_waiting_fetch(world: World) -> None:
+def test_controller_error_from_elsewhere_rejects_the_waiting_fetch(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=50)
     task = world.begin("fetch", Users.get, id="1")
     error = NetworkError("gone", status=410)
@@ -394,7 +398,9 @@ def test_an_error_from_elsewhere_rejects_the_waiting_fetch(world: World) -> None
     assert task.error is error
 
 
-def test_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(make: Callable[..., World]) -> None:
+def test_controller_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(
+    make: Callable[..., World],
+) -> None:
     world = make(managers=[NetworkManager(data_expiry_length=700, error_expiry_length=70), SubscriptionManager()])
     own = Users.get.extend(data_expiry_length=5, error_expiry_length=6)
     now = world.clock()
@@ -413,7 +419,7 @@ def test_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(mak
 # writing
 
 
-def test_resolve_writes_a_response_or_an_error_of_a_fetch_begun_earlier(world: World) -> None:
+def test_controller_resolve_writes_a_response_or_an_error_of_a_fetch_begun_earlier(world: World) -> None:
     world.controller.set_response(Users.get, ANN, id="1")
     world.controller.resolve(Users.get, BOB, world.clock() - 10, id="1")
     assert world.controller.cached(Users.get, id="1").name == "Ann"
@@ -421,7 +427,7 @@ def test_resolve_writes_a_response_or_an_error_of_a_fetch_begun_earlier(world: W
     assert str(world.controller.get_error(Users.get, id="1")) == "late"
 
 
-def test_set_writes_through_a_schema_and_a_function_gets_the_previous_value(world: World) -> None:
+def test_controller_set_writes_through_a_schema_and_a_function_gets_the_previous_value(world: World) -> None:
     world.controller.set(User, lambda user: {**user.to_dict(), "name": "x"}, id="1")
     assert world.controller.get(User, id="1") is None
     world.controller.set(User, ANN, id="1")
@@ -429,7 +435,7 @@ def test_set_writes_through_a_schema_and_a_function_gets_the_previous_value(worl
     assert world.controller.get(User, id="1").name == "Ann!"
 
 
-def test_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicate(world: World) -> None:
+def test_controller_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicate(world: World) -> None:
     controller = world.controller
     for number in "12":
         controller.set_response(Users.get, {"id": number, "name": ""}, id=number)
@@ -441,14 +447,14 @@ def test_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicate(world: Wo
         controller.expire_all(3)
 
 
-def test_what_a_user_passes_in_is_copied_on_entry(world: World) -> None:
+def test_controller_what_a_user_passes_in_is_copied_on_entry(world: World) -> None:
     given = {"id": "1", "name": "Ann", "tags": ["a"]}
     world.controller.set_response(Users.get, given, id="1")
     given["tags"] = []
     assert world.store.state["entities"]["User"]["1"]["tags"] == ["a"]
 
 
-def test_listeners_hear_of_each_change_until_they_are_removed(world: World) -> None:
+def test_controller_listeners_are_notified_of_each_change_until_they_are_removed(world: World) -> None:
     heard: list[Any] = []
     remove = world.controller.add_listener(lambda: heard.append(world.controller.cached(Users.get, id="1")))
     world.controller.set_response(Users.get, ANN, id="1")
@@ -457,7 +463,7 @@ def test_listeners_hear_of_each_change_until_they_are_removed(world: World) -> N
     assert [user.name for user in heard] == ["Ann"]
 
 
-def test_a_hook_may_read_the_store_but_not_change_it(world: World) -> None:
+def test_controller_hook_may_read_the_store_but_not_change_it(world: World) -> None:
     seen: list[str] = []
 
     class Nosy(Entity, key="Nosy"):
@@ -476,7 +482,7 @@ def test_a_hook_may_read_the_store_but_not_change_it(world: World) -> None:
     assert len(seen) == 1 and "process" in seen[0] and "Reset" in seen[0]
 
 
-def test_an_endpoint_of_a_plain_function_works_like_any_other(world: World) -> None:
+def test_controller_endpoint_of_a_plain_function_works_like_any_other(world: World) -> None:
     calls: list[str] = []
 
     def load(name: str) -> dict[str, str]:
@@ -492,7 +498,7 @@ def test_an_endpoint_of_a_plain_function_works_like_any_other(world: World) -> N
 # life
 
 
-def test_closing_takes_back_what_its_mutations_in_flight_were_expected_to_bring(world: World) -> None:
+def test_controller_closing_takes_back_what_its_mutations_in_flight_were_expected_to_contain(world: World) -> None:
     """As a reset would, whatever comes back later; other controllers of the store see it at once."""
     heard: list[str] = []
 
@@ -516,7 +522,7 @@ def test_closing_takes_back_what_its_mutations_in_flight_were_expected_to_bring(
     assert heard == ["Ann", "Ann"]
 
 
-def test_an_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) -> None:
+def test_controller_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) -> None:
     """No soft error hides behind it, no cached read gives it; `get_response` shows what there is."""
     page = RestEndpoint(
         path="/page", schema={"results": Collection([User]), "total": 0}, error_policy=soft_on_server_error
@@ -533,7 +539,7 @@ def test_an_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) ->
     assert world.do("read", page)["total"] == 1 == world.controller.cached(page)["total"]
 
 
-def test_a_closed_controller_refuses_to_fetch_and_an_opened_one_works_again(world: World) -> None:
+def test_closed_controller_rejects_to_fetch_and_an_opened_one_works_again(world: World) -> None:
     world.server.on(Users.get, response=ANN, id="1")
     assert world.controller.opened
     world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
@@ -544,7 +550,7 @@ def test_a_closed_controller_refuses_to_fetch_and_an_opened_one_works_again(worl
     assert world.do("read", Users.get, id="1").name == "Ann"
 
 
-def test_closing_drops_what_is_in_flight_and_its_waiters_get_an_abort_error(world: World) -> None:
+def test_controller_closing_drops_what_is_in_flight_and_its_waiters_get_an_abort_error(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=50)
     task = world.begin("fetch", Users.get, id="1")
     world.do("aclose" if isinstance(world.controller, AsyncController) else "close")
@@ -554,7 +560,7 @@ def test_closing_drops_what_is_in_flight_and_its_waiters_get_an_abort_error(worl
     assert world.store.state["entities"] == {} and world.store.in_flight.by_id == {}
 
 
-def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: World) -> None:
+def test_controller_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: World) -> None:
     world.server.respond = lambda request: Answer(status=500 if "/2" in request.url else 200, json=ANN, delay=30)
     for number in "12":
         world.begin("fetch", Users.get, id=number)
@@ -565,7 +571,7 @@ def test_all_settled_waits_for_everything_in_flight_and_raises_nothing(world: Wo
     world.do("all_settled")
 
 
-def test_background_failures_are_recorded_and_logged_never_raised(
+def test_controller_background_failures_are_recorded_and_logged_never_raised(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.server.on(Users.get, response=ANN, id="1")
@@ -578,12 +584,14 @@ def test_background_failures_are_recorded_and_logged_never_raised(
     assert "background fetch of GET /users/1 failed" in caplog.text
 
 
-def test_a_fetch_without_a_network_manager_says_what_is_missing(make: Callable[..., World]) -> None:
+def test_controller_fetch_without_a_network_manager_says_what_is_missing(make: Callable[..., World]) -> None:
     with pytest.raises(RuntimeError, match="NetworkManager\\(\\) into managers"):
         make(managers=[]).do("fetch", Users.get, id="1")
 
 
-def test_a_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(make: Callable[..., World]) -> None:
+def test_controller_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(
+    make: Callable[..., World],
+) -> None:
     from restencil import Manager
     from restencil.cache.actions import Action, Fetch
     from restencil.client.manager import Next
@@ -613,7 +621,7 @@ def test_a_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(make
     assert spy.seen == ["init", "Fetch", "SetResponse", "Fetch", "cleanup"]
 
 
-def test_a_manager_serves_one_controller_at_a_time() -> None:
+def test_controller_manager_serves_one_controller_at_a_time() -> None:
     for manager in (NetworkManager(), SubscriptionManager(), LogoutManager()):
         with Controller(managers=[manager]):
             with pytest.raises(RuntimeError, match=f"this {type(manager).__name__} serves another controller"):
@@ -621,7 +629,7 @@ def test_a_manager_serves_one_controller_at_a_time() -> None:
         Controller(managers=[manager]).close()
 
 
-def test_a_manager_fetches_in_the_background_and_sets_timers(make: Callable[..., World]) -> None:
+def test_controller_manager_fetches_in_the_background_and_sets_timers(make: Callable[..., World]) -> None:
     from restencil.client.manager import Manager
 
     class Prefetch(Manager):
@@ -661,13 +669,13 @@ def test_two_controllers_of_one_store_share_requests_in_flight() -> None:
     clock.close()
 
 
-def test_an_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
+def test_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
     coroutine = AsyncController().fetch(Users.get, id="1")
     with pytest.raises(RuntimeError, match="runs on asyncio, and no asyncio event loop is running"):
         coroutine.send(None)
 
 
-def test_a_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_waits_for() -> None:
+def test_controller_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_waits_for() -> None:
     server = MockServer()
     server.on(Users.get, response=ANN, id="1")
     controller = AsyncController(client=server.async_client(), base_url="http://mock")
@@ -676,7 +684,7 @@ def test_a_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_waits_for()
     assert asyncio.run(asyncio.wait_for(controller.fetch(Users.get, id="1"), 60)).name == "Ann"
 
 
-def test_the_synchronous_controller_cannot_await_a_hook() -> None:
+def test_synchronous_controller_cannot_await_a_hook() -> None:
     async def headers(given: Any) -> Any:
         return given
 
@@ -686,7 +694,7 @@ def test_the_synchronous_controller_cannot_await_a_hook() -> None:
             controller.fetch(Users.get.extend(get_headers=headers), id="1")
 
 
-def test_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:
+def test_controller_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:
     search = RestEndpoint(path="/search", schema=[User])
     world.server.on(search, response=[ANN], self="a", endpoint="b", response_="c")
     bound = world.controller.bind(search)
@@ -696,7 +704,7 @@ def test_parameters_may_be_called_self_endpoint_or_response(world: World) -> Non
     assert bound.key(self="a", endpoint="b") == "GET /search?endpoint=b&self=a"
 
 
-def test_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
+def test_controller_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
     controller = world.controller
     said = controller.explain(Users.get, id="1")
     assert said.verdict == "fetches and waits" and said.waits and "never fetched" in said.reasons[0]
@@ -715,7 +723,7 @@ def test_explain_says_why_a_read_would_or_would_not_fetch(world: World) -> None:
     assert "hard: reads raise it" in str(said)
 
 
-def test_fill_puts_fixtures_into_a_store_without_a_request(world: World) -> None:
+def test_controller_fill_puts_fixtures_into_a_store_without_a_request(world: World) -> None:
     error = NetworkError("no", status=404)
     fill(world.controller, [Fixture(Users.get, ({"id": "1"},), ANN), Fixture(Users.get, ({"id": "2"},), error=error)])
     assert world.controller.cached(Users.get, id="1").name == "Ann"
@@ -723,14 +731,14 @@ def test_fill_puts_fixtures_into_a_store_without_a_request(world: World) -> None
     assert world.urls() == []
 
 
-def test_a_store_may_be_given_or_is_made(world: World) -> None:
+def test_controller_store_may_be_given_or_is_made(world: World) -> None:
     store = Store()
     assert Controller(store).store is store
     assert isinstance(Controller().store, Store)
     assert repr(Controller()) == "<Controller open>"
 
 
-def test_a_logout_manager_resets_once_when_several_requests_fail_together(make: Callable[..., World]) -> None:
+def test_controller_logout_manager_resets_once_when_several_requests_fail_together(make: Callable[..., World]) -> None:
     errors: list[int] = []
     world = make(managers=[LogoutManager(), NetworkManager(), SubscriptionManager()])
     world.server.respond = lambda request: Answer(status=401, json={}, delay=30)
@@ -742,7 +750,7 @@ def test_a_logout_manager_resets_once_when_several_requests_fail_together(make: 
     assert errors[0] == 401
 
 
-def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> None:
+def test_controller_explain_reports_no_time_for_what_was_never_fetched_or_was_expired() -> None:
     """An `expires_at` of 1 is a mark, so nothing is said to be stale since 1970."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
         endpoint: Any = RestEndpoint(path="/never/:id", schema=User)
@@ -753,7 +761,7 @@ def test_explain_tells_no_time_for_what_was_never_fetched_or_was_expired() -> No
         assert "it is stale: it was expired" in shown and "stale for" not in shown
 
 
-def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
+def test_controller_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
     """Neither something invalidated, nor something whose required part was deleted, has a time that matters."""
     with Controller(Store(clock=lambda: 1_000_000.0)) as controller:
         controller.set_response(Users.get, ANN, id="1")
@@ -767,7 +775,7 @@ def test_explain_does_not_call_fresh_what_a_read_fetches_in_any_case() -> None:
         assert controller.explain(Users.get, id="2").age is None
 
 
-def test_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> None:
+def test_controller_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> None:
     """A soft policy needs data to show; the time of an error is called the error's."""
     now = 1_000_000.0
     with Controller(Store(clock=lambda: now)) as controller:
@@ -785,7 +793,7 @@ def test_explain_says_how_long_an_error_counts_and_what_its_policy_does() -> Non
         assert "soft: data is shown" in str(said) and "the error has been stale for 250 ms" in str(said)
 
 
-def test_explain_says_that_a_mutation_is_always_sent() -> None:
+def test_controller_explain_says_that_a_mutation_is_always_sent() -> None:
     """Whatever is stored under its key."""
     with Controller() as controller:
         assert "a call always sends it" in str(controller.explain(Users.update, {"id": "1"}, {}))

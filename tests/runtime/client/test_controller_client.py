@@ -81,7 +81,7 @@ OWN = "http://127.0.0.1:8001/api"
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_what_does_not_fit_is_told_with_the_address_of_the_client(asynchronous: bool) -> None:
+def test_controller_client_what_does_not_fit_is_reported_with_the_address_of_the_client(asynchronous: bool) -> None:
     """A response that does not fit its schema names method and address as asked, not as the spec has them."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_told_with_the_address_of_the_client(asynchronous: 
     assert "blog.example" not in str(caught.value)
 
 
-def test_explain_names_the_address_of_the_client() -> None:
+def test_controller_client_explain_names_the_address_of_the_client() -> None:
     """Of a client that looks elsewhere, and of one with a base URL; `key` is what the store knows it by."""
     with Blog(client=Server().client(), token="t", url_prefix=OWN) as blog:
         explanation = blog.users.get.explain(id="7")
@@ -124,7 +124,9 @@ def test_explain_names_the_address_of_the_client() -> None:
         assert controller.explain(counted).asked == "one []"
 
 
-def test_an_optimistic_response_that_fails_names_the_address_of_the_client(caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_client_optimistic_response_that_fails_names_the_address_of_the_client(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """In the error at the mutation's key, and in the log."""
     failing = Users.partial_update.extend(get_optimistic_response=lambda snapshot, *args: [1, 2])
     with Blog(client=Server(500).client(), token="t", url_prefix=OWN) as blog:
@@ -142,7 +144,7 @@ def client_with(auth: Auth | None) -> type[Controller]:
     return Client
 
 
-def test_the_token_goes_out_with_every_request_and_is_read_each_time() -> None:
+def test_controller_client_token_goes_out_with_every_request_and_is_read_each_time() -> None:
     server, tokens = Server(), iter(["one", None, "three"])
     with Blog(client=server.client(), token=lambda: next(tokens)) as blog:
         for number in "123":
@@ -150,14 +152,14 @@ def test_the_token_goes_out_with_every_request_and_is_read_each_time() -> None:
     assert [request.headers.get("access-token") for request in server.requests] == ["one", None, "three"]
 
 
-def test_an_unbound_fetch_carries_the_token_too() -> None:
+def test_controller_client_unbound_fetch_carries_the_token_too() -> None:
     server = Server()
     with Blog(client=server.client(), token="s3cret") as blog:
         blog.fetch(Users.get, id="1")
     assert server.requests[0].headers["Access-Token"] == "s3cret"
 
 
-def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_controller_client_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
     with Blog(client=server.client()) as blog:
         blog.users.get(id="1")
@@ -166,7 +168,9 @@ def test_the_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     assert [request.headers.get("access-token") for request in server.requests] == [None, "from-env"]
 
 
-def test_a_request_without_its_credential_says_so_once_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_client_request_without_its_credential_is_reported_once_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """By what the client lacks, and what would help; with a token nothing is said."""
     with Blog(client=Server().client()) as blog:
         blog.users.get(id="1")
@@ -182,7 +186,7 @@ def test_a_request_without_its_credential_says_so_once_in_the_log(caplog: pytest
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_a_401_of_a_request_without_its_credential_says_so(asynchronous: bool) -> None:
+def test_controller_client_401_of_a_request_without_its_credential_is_reported(asynchronous: bool) -> None:
     """In the text of the error; other errors, and a 401 that a credential got, say nothing of it."""
 
     def refusal(status: int, token: Any) -> str:
@@ -217,7 +221,7 @@ def test_a_401_of_a_request_without_its_credential_says_so(asynchronous: bool) -
         (Auth.header("X-Key"), "abc", {"x-key": "abc"}),
     ],
 )
-def test_each_kind_of_auth_has_its_header(auth: Auth, token: str, sent: dict[str, str]) -> None:
+def test_controller_client_each_kind_of_auth_has_its_header(auth: Auth, token: str, sent: dict[str, str]) -> None:
     server = Server()
     with client_with(auth)(client=server.client(), token=token) as client:
         client.fetch(Users.get, id="1")
@@ -225,7 +229,7 @@ def test_each_kind_of_auth_has_its_header(auth: Auth, token: str, sent: dict[str
         assert server.requests[0].headers[name] == value
 
 
-def test_a_token_in_the_query_is_in_no_key_and_in_no_error() -> None:
+def test_controller_client_token_in_the_query_is_in_no_key_and_in_no_error() -> None:
     server = Server()
     with client_with(Auth.query("api_key"))(client=server.client(), token="s3 cret&") as client:
         client.fetch(Users.get, {"id": "1", "q": "x"})
@@ -237,7 +241,7 @@ def test_a_token_in_the_query_is_in_no_key_and_in_no_error() -> None:
     assert "cret" not in str(caught.value) + repr(caught.value) + str(caught.value.to_dict())
 
 
-def test_secrets_show_in_no_repr_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_client_secrets_show_in_no_repr_and_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     server = Server(status=500)
     with Blog(client=server.client(), token="s3cret") as blog:
@@ -248,7 +252,9 @@ def test_secrets_show_in_no_repr_and_no_log(caplog: pytest.LogCaptureFixture) ->
     assert "s3cret" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("restencil"))
 
 
-def test_the_log_names_the_headers_and_shows_the_values_of_harmless_ones(caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_client_log_names_the_headers_and_shows_the_values_of_harmless_ones(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("DEBUG", "restencil")
     with Blog(client=Server().client(), token="s3cret") as blog:
         blog.users.get(id="1")
@@ -257,7 +263,7 @@ def test_the_log_names_the_headers_and_shows_the_values_of_harmless_ones(caplog:
     assert "'accept': 'application/json'" in caplog.text.lower()
 
 
-def test_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
+def test_controller_client_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
     server = Server()
     with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000") as blog:
         blog.users.get(id="1")
@@ -273,7 +279,7 @@ UPLOADS = "https://uploads.blog.test/v2"
 Uploads: Any = create_resource(url_prefix=UPLOADS, path="/users/:id", schema=User)
 
 
-def test_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
+def test_controller_client_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
     """`url_prefix` replaces the prefix of the spec alone; `url_prefixes` replaces those of single endpoints."""
     server = Server()
     with Blog(client=server.client(), url_prefix="http://here") as blog:
@@ -290,7 +296,7 @@ def test_url_prefix_leaves_endpoints_with_a_prefix_of_their_own() -> None:
         assert blog.cached(Uploads.get, id=1) is not None
 
 
-def test_url_prefixes_apply_once() -> None:
+def test_controller_client_url_prefixes_apply_once() -> None:
     """What replaces one prefix is not replaced again, and the longest prefix counts."""
     server = Server()
     moved = {UPLOADS: f"{PREFIX}/moved", f"{UPLOADS}/users": UPLOADS}
@@ -303,7 +309,7 @@ def test_url_prefixes_apply_once() -> None:
     assert found == [f"{PREFIX}/api/users/1", f"{UPLOADS}/1", f"{PREFIX}/moved/a"]
 
 
-def test_url_prefixes_are_checked() -> None:
+def test_controller_client_url_prefixes_are_checked() -> None:
     """A replacement has a scheme, and what it replaces is a prefix of the spec's endpoints."""
 
     class Declared(Controller):
@@ -331,14 +337,14 @@ def test_url_prefixes_are_checked() -> None:
         Blog(store, url_prefixes={UPLOADS: "http://user:s3cret@elsewhere"})
 
 
-def test_a_slash_at_the_end_of_another_url_prefix_is_not_doubled() -> None:
+def test_controller_client_slash_at_the_end_of_another_url_prefix_is_not_doubled() -> None:
     server = Server()
     with Blog(client=server.client(), url_prefix="http://127.0.0.1:8000/v2/") as blog:
         blog.users.get(id="1")
     assert server.urls == ["http://127.0.0.1:8000/v2/users/1"]
 
 
-def test_a_spec_without_a_prefix_takes_the_client_s() -> None:
+def test_controller_client_spec_without_a_prefix_takes_the_client_s() -> None:
     server = Server()
 
     class Local(Controller):
@@ -350,7 +356,7 @@ def test_a_spec_without_a_prefix_takes_the_client_s() -> None:
     assert server.urls[0] == "http://here/api/users/1"
 
 
-def test_an_async_client_takes_a_coroutine_function() -> None:
+def test_controller_client_async_client_takes_a_coroutine_function() -> None:
     async def token() -> str:
         await asyncio.sleep(0)
         return "later"
@@ -364,7 +370,7 @@ def test_an_async_client_takes_a_coroutine_function() -> None:
     asyncio.run(main())
 
 
-def test_the_synchronous_client_refuses_a_coroutine_function() -> None:
+def test_controller_client_synchronous_client_rejects_a_coroutine_function() -> None:
     async def token() -> str:
         return "later"
 
@@ -373,7 +379,7 @@ def test_the_synchronous_client_refuses_a_coroutine_function() -> None:
             blog.users.get(id="1")
 
 
-def test_a_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> None:
+def test_controller_client_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> None:
     with pytest.raises(TypeError, match="declares no auth, so a token has no place to go"):
         client_with(None)(token="x")
     with pytest.raises(TypeError, match="Controller has no API of its own"):
@@ -382,7 +388,7 @@ def test_a_token_without_auth_and_a_controller_without_an_api_are_mistakes() -> 
         Controller(url_prefix="http://x")
 
 
-def test_the_user_s_client_is_not_closed_and_its_auth_and_hooks_go_on_working() -> None:
+def test_controller_client_user_s_client_is_not_closed_and_its_auth_and_hooks_go_on_working() -> None:
     server, seen = Server(), []
     client = httpx.Client(
         transport=httpx.MockTransport(server.answer),
@@ -399,7 +405,7 @@ def test_the_user_s_client_is_not_closed_and_its_auth_and_hooks_go_on_working() 
     client.close()
 
 
-def test_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() -> None:
+def test_controller_client_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() -> None:
     with Blog(client=Server().client()) as blog:
         assert blog.users is blog.users
         assert blog.users.get is blog.users.get
@@ -417,7 +423,9 @@ def test_resources_hang_on_the_client_and_their_bound_endpoints_are_made_once() 
         (b"sekret", "is of type bytes; give a string"),
     ],
 )
-def test_a_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(token: Any, text: str) -> None:
+def test_controller_client_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(
+    token: Any, text: str
+) -> None:
     with Blog(token=token, client=Server().client()) as blog, pytest.raises((ValueError, TypeError)) as caught:
         blog.users.get(id="7")
     assert text in str(caught.value)
@@ -427,7 +435,7 @@ def test_a_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(tok
         error = error.__cause__ or error.__context__
 
 
-def test_a_store_remembers_where_its_client_asks() -> None:
+def test_controller_client_store_remembers_where_its_client_asks() -> None:
     """Two places of one API share no store silently; the same place, with or without a slash at its end, is one."""
     store = restencil.Store()
     Blog(store, url_prefix="https://one.test/")
@@ -439,7 +447,7 @@ def test_a_store_remembers_where_its_client_asks() -> None:
         AsyncBlog(store, url_prefix="https://two.test")
 
 
-def test_clients_of_different_packages_share_no_store_silently() -> None:
+def test_controller_client_clients_of_different_packages_share_no_store_silently() -> None:
     """Their keys differ, but entities of one name would share a table; at one place they are of one server."""
 
     class Forum(Controller):
@@ -455,7 +463,7 @@ def test_clients_of_different_packages_share_no_store_silently() -> None:
         pass
 
 
-def test_a_store_remembers_where_relative_urls_lead() -> None:
+def test_store_remembers_where_relative_urls_lead() -> None:
     """Of controllers by their base URL, or that of the user's client; of clients whose API has no place of its own."""
 
     class Placeless(Controller):
@@ -473,7 +481,7 @@ def test_a_store_remembers_where_relative_urls_lead() -> None:
         Placeless(store, url_prefix="https://four.test")
 
 
-def test_a_client_that_may_not_share_the_store_starts_nothing() -> None:
+def test_controller_client_client_that_may_not_share_the_store_starts_nothing() -> None:
     """Its managers are not opened."""
     opened: list[Any] = []
 
@@ -488,7 +496,7 @@ def test_a_client_that_may_not_share_the_store_starts_nothing() -> None:
     assert opened == []
 
 
-def test_a_prefix_without_scheme_is_refused() -> None:
+def test_controller_client_prefix_without_scheme_is_rejected() -> None:
     """No request could be sent."""
     with pytest.raises(ValueError, match="url_prefix of Blog is 'one.test', which has no scheme"):
         Blog(url_prefix="one.test")

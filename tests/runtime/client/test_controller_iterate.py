@@ -83,36 +83,36 @@ def chunk(start: int) -> list[dict[str, Any]]:
 EVERY = [str(n) for n in range(1, 8)]
 
 
-def test_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None:
+def test_controller_iterate_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     assert world.ids(items("page")) == EVERY
     assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_nothing_is_wanted_where_the_only_argument_is_none(world: World) -> None:
+def test_controller_iterate_nothing_is_wanted_where_the_only_argument_is_none(world: World) -> None:
     """As with every read."""
     assert world.items(create_resource(path="/items/:id", schema=Item, pagination_field="page").get_list, None) == []
     assert world.urls() == []
 
 
-def test_a_page_given_at_the_start_is_counted_from(world: World) -> None:
+def test_controller_iterate_page_given_at_the_start_is_counted_from(world: World) -> None:
     world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
 
 
 @pytest.mark.parametrize("field", ["offset", "skip"])
-def test_offsets_grow_by_what_came(world: World, field: str) -> None:
+def test_controller_iterate_offsets_grow_by_what_came(world: World, field: str) -> None:
     world.serve(lambda params: chunk(int(params.get(field, 0))))
     assert world.ids(items(field)) == EVERY
     assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
 
 
-def test_a_cursor_may_be_a_field_of_the_last_item(world: World) -> None:
+def test_controller_iterate_cursor_may_be_a_field_of_the_last_item(world: World) -> None:
     world.serve(lambda params: chunk(int(params.get("cursor", 0))))
     assert world.ids(items(pagination="last.rank")) == EVERY
 
 
-def test_a_cursor_may_be_a_path_in_the_response(world: World) -> None:
+def test_controller_iterate_cursor_may_be_a_path_in_the_response(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("cursor", 0))
         more = str(start + 3) if start + 3 < 7 else None
@@ -124,7 +124,7 @@ def test_a_cursor_may_be_a_path_in_the_response(world: World) -> None:
     assert world.urls() == ["/items", "/items?cursor=3", "/items?cursor=6"]
 
 
-def test_the_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: World) -> None:
+def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("cursor", 0))
         return {"theItems": chunk(start), "nextPage": start + 3 if start < 6 else None}
@@ -137,7 +137,7 @@ def test_the_path_is_in_wire_names_whatever_the_members_are_called_in_python(wor
     assert world.ids(listing) == EVERY
 
 
-def test_a_cursor_may_be_in_a_header(world: World) -> None:
+def test_controller_iterate_cursor_may_be_in_a_header(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("cursor", 0))
         return Answer(json=chunk(start), headers={"X-Next": str(start + 3)} if start < 6 else {})
@@ -146,7 +146,7 @@ def test_a_cursor_may_be_in_a_header(world: World) -> None:
     assert world.ids(items(pagination="header:X-Next")) == EVERY
 
 
-def test_link_headers_are_followed_as_they_are(world: World) -> None:
+def test_controller_iterate_link_headers_are_followed_as_they_are(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("after", 0))
         link = f'</items?tag=x&after={start + 3}>; rel="next", <http://mock/items>; rel="first"'
@@ -159,13 +159,13 @@ def test_link_headers_are_followed_as_they_are(world: World) -> None:
     assert [item.id for item in world.controller.cached(listing, tag="x")] == EVERY
 
 
-def test_a_link_to_another_origin_is_refused(world: World) -> None:
+def test_controller_iterate_link_to_another_origin_is_rejected(world: World) -> None:
     world.serve(lambda params: Answer(json=chunk(0), headers={"Link": '<http://elsewhere/items>; rel="next"'}))
     with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
         world.items(items(None, pagination="link"))
 
 
-def test_a_function_may_say_where_the_next_page_is(world: World) -> None:
+def test_controller_iterate_function_may_say_where_the_next_page_is(world: World) -> None:
     seen: list[Any] = []
 
     def following(page: Any, args: tuple[Any, ...]) -> Any:
@@ -177,21 +177,21 @@ def test_a_function_may_say_where_the_next_page_is(world: World) -> None:
     assert seen == [(3, ({"tag": "x"},)), (3, ({"tag": "x"},)), (1, ({"tag": "x"},))]
 
 
-def test_a_size_is_sent_along(world: World) -> None:
+def test_controller_iterate_size_is_sent_along(world: World) -> None:
     world.serve(lambda params: ALL[int(params.get("offset", 0)) :][: int(params["limit"])])
     listing = items("offset", pagination={"style": "offset", "size": {"param": "limit", "value": 5}})
     assert world.ids(listing) == EVERY
     assert world.urls() == ["/items?limit=5", "/items?limit=5&offset=5", "/items?limit=5&offset=7"]
 
 
-def test_a_value_that_was_used_already_ends_it(world: World) -> None:
+def test_controller_iterate_value_that_was_used_already_ends_it(world: World) -> None:
     world.serve(lambda params: {"results": chunk(int(params.get("cursor", 0))), "next": "3"})
     schema = {"results": Collection([Item]), "next": None}
     assert world.ids(items(schema=schema, pagination="next")) == ["1", "2", "3", "4", "5", "6"]
     assert len(world.urls()) == 2
 
 
-def test_the_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: World) -> None:
+def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: World) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     listing = items("page")
     assert world.ids(listing) == EVERY
@@ -200,13 +200,13 @@ def test_the_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(wo
     assert world.urls()[before:] == ["/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_pages_are_appended_to_the_list_in_the_store(world: World) -> None:
+def test_controller_iterate_pages_are_appended_to_the_list_in_the_store(world: World) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     world.items(items("page"))
     assert [item.id for item in world.controller.cached(items("page"))] == EVERY
 
 
-def test_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None:
+def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page")
     found: list[int] = []
@@ -229,7 +229,7 @@ def test_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None
     assert found == [1, 200, 4, 5, 6, 7]
 
 
-def test_a_map_gives_its_values(world: World) -> None:
+def test_controller_iterate_map_gives_its_values(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         return {item["id"]: item for item in chunk((int(params.get("page", 1)) - 1) * 3)}
 
@@ -237,7 +237,7 @@ def test_a_map_gives_its_values(world: World) -> None:
     assert world.ids(items("page", schema=Collection(Values(Item)))) == EVERY
 
 
-def test_plain_values_are_paged_as_well(world: World) -> None:
+def test_controller_iterate_plain_values_are_paged_as_well(world: World) -> None:
     world.serve(lambda params: {"results": chunk(int(params.get("page", 1)) * 3 - 3), "total": 7})
     schema = {"results": Collection([Item]), "total": 0}
     assert world.ids(items("page", schema=schema)) == EVERY
@@ -257,7 +257,7 @@ def test_plain_values_are_paged_as_well(world: World) -> None:
         ({"pagination": 3}, "must be text, a function or a mapping, not 3"),
     ],
 )
-def test_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
+def test_controller_iterate_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
     world: World, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TypeError, match=message):
@@ -277,7 +277,7 @@ def test_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
         ("", None),
     ],
 )
-def test_the_next_link_is_found_among_others(header: str, target: str | None) -> None:
+def test_controller_iterate_next_link_is_found_among_others(header: str, target: str | None) -> None:
     assert next_link(header) == target
 
 
@@ -285,7 +285,7 @@ def told(start: int, rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {"results": rows[start : start + 3], **more}
 
 
-def test_more_that_is_false_ends_it(world: World) -> None:
+def test_controller_iterate_more_that_is_false_ends_it(world: World) -> None:
     """Nothing is asked beyond the page that says so."""
     world.serve(lambda params: told(int(params.get("offset", 0)), ALL, more=int(params.get("offset", 0)) < 6))
     schema = {"results": Collection([Item]), "more": False}
@@ -294,7 +294,7 @@ def test_more_that_is_false_ends_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("style", ["page", "offset"])
-def test_a_total_that_is_reached_ends_it(world: World, style: str) -> None:
+def test_controller_iterate_total_that_is_reached_ends_it(world: World, style: str) -> None:
     def answer(params: dict[str, str]) -> Any:
         number = int(params.get(style, 0))
         return {**told(max(number - 1, 0) * 3 if style == "page" else number, ALL), "page": {"total": 7}}
@@ -305,7 +305,7 @@ def test_a_total_that_is_reached_ends_it(world: World, style: str) -> None:
     assert len(world.urls()) == 3
 
 
-def test_a_page_shorter_than_the_size_that_is_told_ends_it(world: World) -> None:
+def test_controller_iterate_page_shorter_than_the_size_that_is_reported_ends_it(world: World) -> None:
     world.serve(lambda params: told(int(params.get("offset", 0)), ALL, size=3))
     schema = {"results": Collection([Item]), "size": 0}
     assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "size": "size"})) == EVERY
@@ -313,14 +313,16 @@ def test_a_page_shorter_than_the_size_that_is_told_ends_it(world: World) -> None
 
 
 @pytest.mark.parametrize(("style", "start", "urls"), [("page", 0, ["", "?page=1", "?page=2", "?page=3"])])
-def test_pages_may_be_counted_from_another_number(world: World, style: str, start: int, urls: list[str]) -> None:
+def test_controller_iterate_pages_may_be_counted_from_another_number(
+    world: World, style: str, start: int, urls: list[str]
+) -> None:
     world.serve(lambda params: chunk(int(params.get(style, start)) * 3))
     assert world.ids(items(style, pagination={"style": style, "start": start})) == EVERY
     assert world.urls() == [f"/items{url}" for url in urls]
 
 
 @pytest.mark.parametrize("status", [400, 404])
-def test_a_page_after_the_last_one_that_is_refused_ends_it(
+def test_controller_iterate_page_after_the_last_one_that_is_rejected_ends_it(
     world: World, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With a warning; the first page that is refused is an error."""
@@ -337,7 +339,7 @@ def test_a_page_after_the_last_one_that_is_refused_ends_it(
         world.items(items("page"), tag="x")
 
 
-def test_a_page_that_brings_nothing_new_ends_it(world: World) -> None:
+def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: World) -> None:
     """As of a server that gives its last page for every page after it."""
     world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
     assert world.ids(items("page")) == EVERY
@@ -345,7 +347,7 @@ def test_a_page_that_brings_nothing_new_ends_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"x": 1}, [1, 2], [None], "text", 5, [{"no": "key"}]], ids=str)
-def test_pages_that_never_show_anything_end(world: World, answer: Any) -> None:
+def test_controller_iterate_pages_that_never_show_anything_end(world: World, answer: Any) -> None:
     """A server that answers every page alike, with what is no item, is not asked without end."""
     world.serve(lambda params: Answer(json=answer))
     with contextlib.suppress(RestencilError):
@@ -354,7 +356,7 @@ def test_pages_that_never_show_anything_end(world: World, answer: Any) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://mock:80", "HTTP://Mock"])
-def test_an_origin_may_be_written_in_more_than_one_way(world: World, origin: str) -> None:
+def test_controller_iterate_origin_may_be_written_in_more_than_one_way(world: World, origin: str) -> None:
     """With its usual port, or in other letters."""
     link = f'<{origin}/items?at=3>; rel="next"'
     world.serve(lambda params: Answer(json=chunk(3 if params else 0), headers={} if params else {"Link": link}))
@@ -370,7 +372,7 @@ def test_an_origin_may_be_written_in_more_than_one_way(world: World, origin: str
         ("http://mock:port/items", "which is no URL: Port"),
     ],
 )
-def test_a_refused_link_is_told_without_its_user(world: World, link: str, message: str) -> None:
+def test_controller_iterate_rejected_link_is_reported_without_its_user(world: World, link: str, message: str) -> None:
     """An origin is shown with its scheme, which may be all that differs."""
     world.serve(lambda params: Answer(json=chunk(0), headers={"Link": f'<{link}>; rel="next"'}))
     with pytest.raises(ValueError, match=message) as caught:
@@ -378,7 +380,9 @@ def test_a_refused_link_is_told_without_its_user(world: World, link: str, messag
     assert "secret" not in str(caught.value)
 
 
-def test_the_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_position(world: World) -> None:
+def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_position(
+    world: World,
+) -> None:
     """Servers leave the user out of their links; positions are kept, so they hold no password."""
 
     def respond(request: Any) -> Answer:
@@ -402,7 +406,7 @@ def test_the_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_
         controller.iterate(endpoint).start_at("http://user:secret@other/items")
 
 
-def test_what_follows_a_redirect_elsewhere_is_refused(world: World) -> None:
+def test_controller_iterate_what_follows_a_redirect_elsewhere_is_rejected(world: World) -> None:
     """The origin that counts is the one that the client asks, not the one that answered."""
 
     def respond(request: Any) -> Answer:
@@ -416,7 +420,7 @@ def test_what_follows_a_redirect_elsewhere_is_refused(world: World) -> None:
 
 
 @pytest.mark.parametrize("url", ["/items?at={}&tag=y", "?at={}", "http://mock/items?at={}"])
-def test_the_next_page_may_be_told_by_its_url(world: World, url: str) -> None:
+def test_controller_iterate_next_page_may_be_given_by_its_url(world: World, url: str) -> None:
     """Relative to the request; what it has in its query is asked."""
 
     def answer(params: dict[str, str]) -> Any:
@@ -430,14 +434,16 @@ def test_the_next_page_may_be_told_by_its_url(world: World, url: str) -> None:
     assert [item.id for item in world.controller.cached(listing, tag="x")["results"]] == EVERY
 
 
-def test_a_url_of_another_origin_is_refused(world: World) -> None:
+def test_controller_iterate_url_of_another_origin_is_rejected(world: World) -> None:
     world.serve(lambda params: {"results": chunk(0), "next": "http://elsewhere/items?at=3"})
     schema = {"results": Collection([Item]), "next": None}
     with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
         world.items(items(None, schema=schema, pagination={"style": "url", "next": "next"}))
 
 
-def test_a_cursor_that_is_a_url_of_the_same_origin_is_followed(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     """With a hint in the log; one of another origin is a cursor like any other."""
 
     def answer(params: dict[str, str]) -> Any:
@@ -453,7 +459,9 @@ def test_a_cursor_that_is_a_url_of_the_same_origin_is_followed(world: World, cap
 
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("gone", [{"3"}, {"1", "2"}, {"1", "2", "3"}, {"2", "4", "6"}])
-def test_what_is_deleted_on_the_way_makes_it_skip_nothing(world: World, style: str, gone: set[str]) -> None:
+def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
+    world: World, style: str, gone: set[str]
+) -> None:
     rows = list(ALL)
 
     def answer(params: dict[str, str]) -> Any:
@@ -484,7 +492,9 @@ def test_what_is_deleted_on_the_way_makes_it_skip_nothing(world: World, style: s
 
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("change", ["delete", "push"])
-def test_after_a_change_it_begins_with_the_first_page_anew(world: World, style: str, change: str) -> None:
+def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
+    world: World, style: str, change: str
+) -> None:
     rows = list(ALL)
 
     def answer(params: dict[str, str]) -> Any:
@@ -580,7 +590,9 @@ EACH_STYLE = pytest.mark.parametrize("style", STYLES)
 
 @EACH_STYLE
 @pytest.mark.parametrize(("count", "requests"), [(0, 0), (1, 1), (3, 1), (4, 2), (6, 2), (7, 3)])
-def test_a_limit_asks_for_no_page_that_it_does_not_need(world: World, style: str, count: int, requests: int) -> None:
+def test_controller_iterate_limit_requests_no_page_that_it_does_not_need(
+    world: World, style: str, count: int, requests: int
+) -> None:
     """Of seven items in pages of three."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -590,7 +602,7 @@ def test_a_limit_asks_for_no_page_that_it_does_not_need(world: World, style: str
 
 @EACH_STYLE
 @pytest.mark.parametrize("broken", [1, 2, 3])
-def test_after_an_error_another_run_goes_on_where_it_stopped(world: World, style: str, broken: int) -> None:
+def test_iterate_resumes_after_an_error(world: World, style: str, broken: int) -> None:
     """A 503 at some page: `position` is that of the last page taken whole, and each item comes once over both runs."""
     endpoint, answer, first = STYLES[style]
     failing = [False] * (broken - 1) + [True]
@@ -609,7 +621,7 @@ def test_after_an_error_another_run_goes_on_where_it_stopped(world: World, style
 
 
 @EACH_STYLE
-def test_a_run_itself_goes_on_after_an_error_too(world: World, style: str) -> None:
+def test_controller_iterate_run_itself_goes_on_after_an_error_too(world: World, style: str) -> None:
     """The page that failed is asked for again: nothing is skipped, nothing comes twice."""
     endpoint, answer, _ = STYLES[style]
     failing = [False, True, False, True]
@@ -624,7 +636,7 @@ def test_a_run_itself_goes_on_after_an_error_too(world: World, style: str) -> No
     assert len(seen) >= 6
 
 
-def test_a_page_that_was_not_taken_whole_comes_again(world: World) -> None:
+def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: World) -> None:
     """The position is that of the page before it."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -635,7 +647,7 @@ def test_a_page_that_was_not_taken_whole_comes_again(world: World) -> None:
 
 
 @EACH_STYLE
-def test_a_limit_at_the_end_of_a_page_takes_it_whole(world: World, style: str) -> None:
+def test_controller_iterate_limit_at_the_end_of_a_page_takes_it_whole(world: World, style: str) -> None:
     """So that work done in portions goes on without a repetition."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -648,7 +660,7 @@ def test_a_limit_at_the_end_of_a_page_takes_it_whole(world: World, style: str) -
 
 
 @EACH_STYLE
-def test_a_break_leaves_nothing_open(world: World, style: str) -> None:
+def test_controller_iterate_break_leaves_nothing_open(world: World, style: str) -> None:
     """No request is under way, and no page is asked for in advance; the run may be gone on with."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -662,7 +674,7 @@ def test_a_break_leaves_nothing_open(world: World, style: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["items", "pages"])
-def test_one_run_is_for_one_task_or_thread(world: World, kind: str) -> None:
+def test_controller_iterate_one_run_is_for_one_task_or_thread(world: World, kind: str) -> None:
     """Another one that asks for the same page is told so, and the first misses nothing."""
     world.serve(lambda params: Answer(json=chunk((int(params.get("page", 1)) - 1) * 3), delay=10))
     bound = world.controller.bind(STYLES["page"][0])
@@ -695,7 +707,7 @@ def test_one_run_is_for_one_task_or_thread(world: World, kind: str) -> None:
     assert [item.id for item in found] == EVERY
 
 
-def test_a_position_of_another_origin_is_refused(world: World) -> None:
+def test_controller_iterate_position_of_another_origin_is_rejected(world: World) -> None:
     """Before any request: credentials do not follow there."""
     endpoint, answer, _ = STYLES["link"]
     world.serve(answer)
@@ -708,7 +720,7 @@ def test_a_position_of_another_origin_is_refused(world: World) -> None:
     assert world.urls() == []
 
 
-def test_what_is_no_position_or_limit_is_refused(world: World) -> None:
+def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: World) -> None:
     """When it is given, with what is wrong with it."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -728,7 +740,7 @@ def test_what_is_no_position_or_limit_is_refused(world: World) -> None:
         run.start_at(1)
 
 
-def test_a_list_begun_in_the_middle_stays_partial(world: World) -> None:
+def test_controller_iterate_list_begun_in_the_middle_stays_partial(world: World) -> None:
     """The list itself still asks."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -744,7 +756,7 @@ def pages_of(world: World, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @EACH_STYLE
-def test_pages_come_with_their_answers(world: World, style: str) -> None:
+def test_controller_iterate_pages_come_with_their_answers(world: World, style: str) -> None:
     """Items in their order, status, headers, positions; no page is without items."""
     endpoint, answer, first = STYLES[style]
     world.serve(answer)
@@ -765,7 +777,7 @@ def test_pages_come_with_their_answers(world: World, style: str) -> None:
 
 @EACH_STYLE
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_pages_go_on_after_a_saved_position(world: World, style: str, count: int) -> None:
+def test_controller_iterate_pages_go_on_after_a_saved_position(world: World, style: str, count: int) -> None:
     """Saved in the body of the loop, when the page was handled: it does not come again."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -777,7 +789,7 @@ def test_pages_go_on_after_a_saved_position(world: World, style: str, count: int
 
 
 @EACH_STYLE
-def test_pages_go_on_after_a_503(world: World, style: str) -> None:
+def test_controller_iterate_pages_go_on_after_a_503(world: World, style: str) -> None:
     """In the run in which it happened, and in another one."""
     endpoint, answer, _ = STYLES[style]
     failing = [False, True]
@@ -792,7 +804,7 @@ def test_pages_go_on_after_a_503(world: World, style: str) -> None:
     assert [item.id for page in taken(world, run) for item in page.items] == EVERY[3:]
 
 
-def test_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> None:
+def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> None:
     """Also where the store has a fresh list."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -803,7 +815,7 @@ def test_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> 
     assert len(world.urls()) == 2 * asked
 
 
-def test_pages_begun_in_the_middle_leave_the_list_partial(world: World) -> None:
+def test_controller_iterate_pages_begun_in_the_middle_leave_the_list_partial(world: World) -> None:
     """The list itself still asks."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -812,7 +824,7 @@ def test_pages_begun_in_the_middle_leave_the_list_partial(world: World) -> None:
     assert world.controller.cached(endpoint) is None
 
 
-def test_a_page_in_a_wrapper_has_the_whole_answer_too(world: World) -> None:
+def test_controller_iterate_page_in_a_wrapper_has_the_whole_response_too(world: World) -> None:
     """`value` is the object, `items` what is in it."""
     endpoint, answer, _ = STYLES["url"]
     world.serve(answer)
@@ -821,7 +833,7 @@ def test_a_page_in_a_wrapper_has_the_whole_answer_too(world: World) -> None:
     assert [item.id for item in page.items] == EVERY[:3]
 
 
-def test_a_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:
+def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:
     """Only going there is refused."""
     endpoint = STYLES["link"][0]
     link = '<https://elsewhere.test/items?page=2>; rel="next"'
@@ -833,7 +845,7 @@ def test_a_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:
         taken(world, run)
 
 
-def test_pages_of_what_has_none_are_a_type_error(world: World) -> None:
+def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: World) -> None:
     """At once, as with iterate; and so is start_at after the first page."""
     with pytest.raises(TypeError, match="does not know how to find the next page"):
         pages_of(world, items(None))

@@ -245,20 +245,20 @@ WORLDS = pytest.mark.parametrize(("name", "world"), EACH)
 
 
 @WORLDS
-def test_an_interruption_leaves_nothing_behind(name: str, world: str) -> None:
+def test_interruption_leaves_nothing_behind(name: str, world: str) -> None:
     """At some calls."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], world, STRIDE)
 
 
 @pytest.mark.parametrize("name", ["fetch a list", "create", "push", "read what is not"])
-def test_an_interruption_of_letting_go_leaves_nothing_behind(name: str) -> None:
+def test_interruption_of_letting_go_leaves_nothing_behind(name: str) -> None:
     """In a store that is full."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], "sync", STRIDE, bounded=True)
 
 
 @pytest.mark.slow
 @WORLDS
-def test_an_interruption_at_each_call_leaves_nothing_behind(name: str, world: str) -> None:
+def test_interruption_at_each_call_leaves_nothing_behind(name: str, world: str) -> None:
     """At each."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], world, 1)
 
@@ -268,7 +268,7 @@ INTERRUPTIONS: Final = [KeyboardInterrupt, SystemExit, asyncio.CancelledError, G
 
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
 @pytest.mark.parametrize("hook", ["process", "get_optimistic_response", "update", "get_headers", "merge", "listener"])
-def test_hooks_and_listeners_may_end_a_thread(hook: str, kind: type[BaseException]) -> None:
+def test_interruptions_hooks_and_listeners_may_end_a_thread(hook: str, kind: type[BaseException]) -> None:
     """What a hook or a listener raises comes out; then all goes on, and nothing stays."""
     armed = True
 
@@ -310,7 +310,7 @@ def test_hooks_and_listeners_may_end_a_thread(hook: str, kind: type[BaseExceptio
 
 
 @pytest.mark.parametrize("kind", INTERRUPTIONS)
-def test_who_waits_for_an_interrupted_request_goes_on(kind: type[BaseException]) -> None:
+def test_interruptions_waiters_for_an_interrupted_request_goes_on(kind: type[BaseException]) -> None:
     """Another thread that joined it is told that it was aborted, and may ask again."""
     joined = threading.Event()
     gone: list[Any] = []

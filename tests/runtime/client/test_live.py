@@ -69,14 +69,14 @@ def async_controller(clock: FakeClock, server: Server) -> Any:
     clock.run(controller.aclose)
 
 
-def test_a_live_read_yields_first_as_a_read_does_then_on_each_change(controller: Any, clock: FakeClock) -> None:
+def test_live_read_yields_first_as_a_read_does_then_on_each_change(controller: Any, clock: FakeClock) -> None:
     with controller.live(Polled, id="1") as live:
         assert [next(live).name for _ in range(3)] == ["n1", "n2", "n3"]
         assert live.data.name == "n3"
     assert clock() == 1_000_000 + 2005
 
 
-def test_an_async_live_read_does_the_same(async_controller: Any, clock: FakeClock) -> None:
+def test_async_live_read_does_the_same(async_controller: Any, clock: FakeClock) -> None:
     async def names() -> list[str]:
         found: list[str] = []
         async with async_controller.live(Polled, id="1") as live:
@@ -90,7 +90,7 @@ def test_an_async_live_read_does_the_same(async_controller: Any, clock: FakeCloc
     assert clock() == 1_000_000 + 2005
 
 
-def test_changes_that_leave_the_data_identical_are_not_yielded(controller: Any, clock: FakeClock) -> None:
+def test_live_changes_that_leave_the_data_identical_are_not_yielded(controller: Any, clock: FakeClock) -> None:
     seen: list[str] = []
 
     def consume() -> None:
@@ -110,7 +110,7 @@ def test_changes_that_leave_the_data_identical_are_not_yielded(controller: Any, 
     assert seen == ["a", "b"]
 
 
-def test_a_live_read_polls_while_it_is_open_and_not_longer(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_read_polls_while_it_is_open_and_not_longer(controller: Any, clock: FakeClock, server: Server) -> None:
     live = controller.live(Polled, id="1")
     clock.advance(3000)
     assert server.asked == 0
@@ -122,7 +122,7 @@ def test_a_live_read_polls_while_it_is_open_and_not_longer(controller: Any, cloc
     assert server.asked == asked
 
 
-def test_an_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_invalidated_live_read_fetches_again_by_itself(controller: Any, clock: FakeClock, server: Server) -> None:
     with controller.live(Users.get, id="1") as live:
         assert next(live).name == "n1"
         controller.invalidate(Users.get, id="1")
@@ -130,14 +130,14 @@ def test_an_invalidated_live_read_fetches_again_by_itself(controller: Any, clock
     assert server.asked == 2
 
 
-def test_a_reset_makes_a_live_read_start_over(controller: Any, clock: FakeClock) -> None:
+def test_live_reset_makes_a_live_read_start_over(controller: Any, clock: FakeClock) -> None:
     with controller.live(Users.get, id="1") as live:
         assert next(live).name == "n1"
         controller.reset_entire_store()
         assert next(live).name == "n2"
 
 
-def test_an_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: FakeClock, server: Server) -> None:
     server.status = 500
     with controller.live(Users.get, id="1") as live:
         with pytest.raises(NetworkError):
@@ -147,7 +147,7 @@ def test_an_error_is_raised_once_and_the_read_goes_on(controller: Any, clock: Fa
     assert server.asked == 1
 
 
-def test_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_does(
+def test_live_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_does(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
     with controller.live(Users.get, id="1") as live:
@@ -163,7 +163,7 @@ def test_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalidate_do
         assert server.asked == 2
 
 
-def test_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
+def test_live_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
     """Staleness is decided once per result, so what happens elsewhere in the store changes nothing."""
@@ -180,7 +180,7 @@ def test_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
         assert server.asked == 2 and waiting.result().name == "n2"
 
 
-def test_a_live_read_of_data_that_never_turns_stale_is_fetched_at_each_invalidation(
+def test_live_read_of_data_that_never_turns_stale_is_fetched_at_each_invalidation(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
     """Two results that expire at the same moment are two all the same."""
@@ -190,7 +190,9 @@ def test_a_live_read_of_data_that_never_turns_stale_is_fetched_at_each_invalidat
             controller.set_response(Users.delete, {"id": "1"}, id="1")
 
 
-def test_revalidate_leaves_reads_alone_that_nobody_holds(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_revalidate_leaves_reads_alone_that_no_one_holds(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     with controller.live(Users.get, id="1") as live:
         next(live)
     clock.advance(100_000)
@@ -199,7 +201,7 @@ def test_revalidate_leaves_reads_alone_that_nobody_holds(controller: Any, clock:
     assert server.asked == 1
 
 
-def test_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
+def test_live_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
     with controller.live(Users.get, id="1") as live:
@@ -212,7 +214,7 @@ def test_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
     assert server.asked == 1
 
 
-def test_data_that_cannot_be_used_is_an_error_of_the_live_read(controller: Any, server: Server) -> None:
+def test_live_data_that_cannot_be_used_is_an_error_of_the_live_read(controller: Any, server: Server) -> None:
     needs_user = Users.get.extend(schema={"user": User})
     controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
     server.mock.respond = lambda request: Answer(json={"user": "7"})
@@ -220,7 +222,7 @@ def test_data_that_cannot_be_used_is_an_error_of_the_live_read(controller: Any, 
         next(live)
 
 
-def test_close_from_elsewhere_ends_the_iteration(controller: Any, clock: FakeClock) -> None:
+def test_live_close_from_elsewhere_ends_the_iteration(controller: Any, clock: FakeClock) -> None:
     live = controller.live(Users.get, id="1")
     task = clock.start(lambda: [user.name for user in live])
     clock.advance(10)
@@ -231,7 +233,7 @@ def test_close_from_elsewhere_ends_the_iteration(controller: Any, clock: FakeClo
     assert task.result() == ["n1"]
 
 
-def test_closing_the_controller_ends_its_live_reads(async_controller: Any, clock: FakeClock) -> None:
+def test_live_closing_the_controller_ends_its_live_reads(async_controller: Any, clock: FakeClock) -> None:
     async def consume() -> list[str]:
         return [user.name async for user in async_controller.live(Users.get, id="1")]
 
@@ -241,7 +243,7 @@ def test_closing_the_controller_ends_its_live_reads(async_controller: Any, clock
     assert task.result() == ["n1"]
 
 
-def test_a_live_read_that_is_dropped_unsubscribes_with_the_next_change(
+def test_live_read_that_is_dropped_unsubscribes_with_the_next_change(
     controller: Any, clock: FakeClock, server: Server
 ) -> None:
     live = controller.live(Polled, id="1")
@@ -254,9 +256,7 @@ def test_a_live_read_that_is_dropped_unsubscribes_with_the_next_change(
     assert server.asked == asked
 
 
-def test_an_inactive_live_read_shows_nothing_and_asks_nothing(
-    controller: Any, clock: FakeClock, server: Server
-) -> None:
+def test_inactive_live_read_shows_nothing_and_asks_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
     live = controller.live(Polled, None)
     task = clock.start(lambda: list(live))
     clock.advance(5000)
@@ -265,7 +265,7 @@ def test_an_inactive_live_read_shows_nothing_and_asks_nothing(
     assert task.result() == [] and server.asked == 0
 
 
-def test_a_soft_error_keeps_the_live_data(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_soft_error_keeps_the_live_data(controller: Any, clock: FakeClock, server: Server) -> None:
     soft = Users.get.extend(error_policy=soft_on_server_error)
     seen: list[str] = []
 
@@ -285,7 +285,7 @@ def test_a_soft_error_keeps_the_live_data(controller: Any, clock: FakeClock, ser
     assert seen == ["n1", "n3"]
 
 
-def test_a_live_read_hears_of_writes_of_other_threads_in_real_time() -> None:
+def test_live_read_receives_of_writes_of_other_threads_in_real_time() -> None:
     with Controller() as controller:
         controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
         with controller.live(Users.get, id="1") as live:
@@ -296,7 +296,7 @@ def test_a_live_read_hears_of_writes_of_other_threads_in_real_time() -> None:
             writer.join()
 
 
-def test_an_async_live_read_hears_of_writes_of_threads_in_real_time() -> None:
+def test_async_live_read_receives_of_writes_of_threads_in_real_time() -> None:
     async def main() -> list[str]:
         async with AsyncController() as controller:
             controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")

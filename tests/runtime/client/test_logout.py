@@ -74,7 +74,7 @@ def world(asynchronous: bool) -> Iterator[World]:
     world.clock.close()
 
 
-def test_a_401_resets_the_store_after_its_caller_got_the_error(world: World) -> None:
+def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: World) -> None:
     world.controller.set_response(Users.get, {"id": "1"}, id="1")
     world.server.respond = lambda request: Answer(status=401, json={})
     assert getattr(world.fail(Users.get, id="2"), "status", None) == 401
@@ -82,18 +82,18 @@ def test_a_401_resets_the_store_after_its_caller_got_the_error(world: World) -> 
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
-def test_other_errors_do_not_log_out(world: World, status: int) -> None:
+def test_logout_other_errors_do_not_log_out(world: World, status: int) -> None:
     world.server.respond = lambda request: Answer(status=status, json={})
     world.fail(Users.get, id="1")
     assert world.store.resets == 0
 
 
-def test_an_error_set_by_hand_logs_out_as_well(world: World) -> None:
+def test_logout_error_set_by_hand_logs_out_as_well(world: World) -> None:
     world.controller.set_error(Users.get, NetworkError("no", status=401), id="1")
     assert world.store.resets == 1
 
 
-def test_a_processing_error_does_not_count_whatever_should_logout_says(asynchronous: bool) -> None:
+def test_logout_processing_error_does_not_count_whatever_should_logout_says(asynchronous: bool) -> None:
     world = World(asynchronous, should_logout=lambda error: True)
     world.server.respond = lambda request: Answer(json={"name": "no id"})
     assert isinstance(world.fail(Users.get, id="1"), ProcessingError)
@@ -110,7 +110,7 @@ def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> N
     world.clock.close()
 
 
-def test_a_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
+def test_logout_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
     """The callers have their error before the store is emptied; others that waited get a ResetError."""
     world.server.respond = lambda request: Answer(status=401, json={}, delay=10 if str(request.url)[-1] == "1" else 20)
     read = world.controller.read
@@ -120,7 +120,7 @@ def test_a_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
     assert isinstance(tasks[2].error, ResetError) and world.store.resets == 1
 
 
-def test_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_its_own_error(
+def test_logout_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_its_own_error(
     asynchronous: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*args: Any) -> Any:
@@ -135,7 +135,7 @@ def test_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_
         world.clock.close()
 
 
-def test_an_aborted_request_does_not_count(asynchronous: bool) -> None:
+def test_logout_aborted_request_does_not_count(asynchronous: bool) -> None:
     """It is no answer of a server."""
     world = World(asynchronous, should_logout=lambda error: True)
     world.controller.set_error(Users.get, AbortError("gone"), id="1")
@@ -143,7 +143,7 @@ def test_an_aborted_request_does_not_count(asynchronous: bool) -> None:
     world.clock.close()
 
 
-def test_requests_that_fail_together_cause_one_logout(world: World) -> None:
+def test_logout_requests_that_fail_together_cause_one_logout(world: World) -> None:
     world.server.respond = lambda request: Answer(status=401, json={}, delay=10)
     tasks = [world.clock.start(lambda n=n: world.controller.fetch(Users.update, id=str(n), body={})) for n in range(5)]  # type: ignore[misc]
     world.clock.advance(10)
@@ -151,7 +151,7 @@ def test_requests_that_fail_together_cause_one_logout(world: World) -> None:
     assert world.store.resets == 1
 
 
-def test_a_direct_call_is_not_observed(world: World) -> None:
+def test_logout_direct_call_is_not_observed(world: World) -> None:
     world.server.respond = lambda request: Answer(status=401, json={})
     with pytest.raises(NetworkError):
         Users.get.extend(client=world.server.client())(id="1")
@@ -208,7 +208,7 @@ class Session:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
 
 
-def test_a_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
+def test_logout_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
     async def main() -> None:
         session = Session()
         endpoint = session.endpoint(refresh=session.renew_later)
@@ -220,7 +220,7 @@ def test_a_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
     asyncio.run(main())
 
 
-def test_concurrent_401s_in_threads_cause_one_refresh() -> None:
+def test_logout_concurrent_401s_in_threads_cause_one_refresh() -> None:
     session = Session()
     endpoint = session.endpoint(refresh=session.renew)
     with Controller(client=session.client()) as controller, ThreadPoolExecutor(64) as pool:
@@ -228,7 +228,7 @@ def test_concurrent_401s_in_threads_cause_one_refresh() -> None:
     assert len(users) == 1000 and session.refreshes == 1
 
 
-def test_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None:
+def test_logout_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None:
     async def main() -> None:
         session, store = Session(), Store()
         endpoint = session.endpoint(refresh=session.renew)
@@ -243,7 +243,7 @@ def test_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None:
     asyncio.run(main())
 
 
-def test_a_later_401_refreshes_anew() -> None:
+def test_logout_later_401_refreshes_again() -> None:
     session = Session()
     endpoint = session.endpoint(refresh=session.renew)
     with Controller(client=session.client()) as controller:
@@ -253,7 +253,7 @@ def test_a_later_401_refreshes_anew() -> None:
     assert session.refreshes == 2
 
 
-def test_only_the_second_outcome_is_recorded_and_observed() -> None:
+def test_logout_only_the_second_outcome_is_recorded_and_observed() -> None:
     session = Session()
     managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
     with Controller(client=session.client(), managers=managers) as controller:
@@ -262,7 +262,7 @@ def test_only_the_second_outcome_is_recorded_and_observed() -> None:
         assert controller.store.resets == 0 and controller.get_error(endpoint, id="1") is None
 
 
-def test_a_refresh_in_vain_lets_the_error_go_on_and_logs_out_once() -> None:
+def test_logout_refresh_without_success_lets_the_error_go_on_and_logs_out_once() -> None:
     async def main() -> None:
         session = Session(works=False)
         managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
@@ -277,7 +277,7 @@ def test_a_refresh_in_vain_lets_the_error_go_on_and_logs_out_once() -> None:
     asyncio.run(main())
 
 
-def test_a_second_401_is_final() -> None:
+def test_logout_second_401_is_final() -> None:
     session = Session()
     endpoint = session.endpoint(refresh=lambda error: True)
     with Controller(client=session.client()) as controller, pytest.raises(NetworkError) as caught:
@@ -285,7 +285,7 @@ def test_a_second_401_is_final() -> None:
     assert caught.value.status == 401 and session.requests == 2
 
 
-def test_a_401_of_a_request_that_refresh_makes_never_refreshes() -> None:
+def test_logout_401_of_a_request_that_refresh_makes_never_refreshes() -> None:
     session = Session()
     calls: list[Any] = []
 
@@ -300,7 +300,7 @@ def test_a_401_of_a_request_that_refresh_makes_never_refreshes() -> None:
     assert len(calls) == 1
 
 
-def test_refresh_may_fetch_through_the_controller_what_others_wait_for() -> None:
+def test_logout_refresh_may_fetch_through_the_controller_what_others_wait_for() -> None:
     async def main() -> None:
         session = Session()
         me = RestEndpoint(url_prefix="http://mock", path="/token", schema=None)
@@ -318,7 +318,7 @@ def test_refresh_may_fetch_through_the_controller_what_others_wait_for() -> None
     asyncio.run(main())
 
 
-def test_a_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.LogCaptureFixture) -> None:
+def test_logout_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.LogCaptureFixture) -> None:
     session = Session()
 
     def refresh(error: Any) -> bool:
@@ -330,7 +330,7 @@ def test_a_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.LogCaptu
     assert "refresh of endpoint" in caplog.text and "no way" in caplog.text
 
 
-def test_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -> None:
+def test_logout_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -> None:
     async def main() -> None:
         session = Session()
         began = asyncio.Event()
@@ -354,7 +354,7 @@ def test_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -
     asyncio.run(main())
 
 
-def test_a_refresh_method_of_a_base_class_gets_the_error() -> None:
+def test_logout_refresh_method_of_a_base_class_gets_the_error() -> None:
     session = Session()
     seen: list[Any] = []
 

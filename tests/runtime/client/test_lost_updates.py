@@ -131,7 +131,7 @@ def test_change_sends_the_last_etag(asynchronous: bool) -> None:
     assert wiki.answered == [200, 200, 200, 200]
 
 
-def test_what_was_created_here_is_known_by_its_own_answer() -> None:
+def test_lost_updates_what_was_created_here_is_known_by_its_own_response() -> None:
     """The 201 of `create` has the ETag of what was created."""
     wiki = Wiki()
     _, controller = client(wiki)
@@ -140,7 +140,7 @@ def test_what_was_created_here_is_known_by_its_own_answer() -> None:
     assert wiki.sent == [("POST", None), ("PATCH", '"9.1"')]
 
 
-def test_what_came_from_a_list_has_no_etag_and_is_changed_without() -> None:
+def test_lost_updates_what_came_from_a_list_has_no_etag_and_is_changed_without() -> None:
     """There is no silent GET before: it would vouch for what the user never saw."""
     wiki = Wiki()
     _, controller = client(wiki)
@@ -150,7 +150,7 @@ def test_what_came_from_a_list_has_no_etag_and_is_changed_without() -> None:
 
 
 @pytest.mark.parametrize("options", [{"weak": True}, {"tells": False}])
-def test_a_server_without_strong_etags_sees_no_new_header(options: dict[str, bool]) -> None:
+def test_lost_updates_server_without_strong_etags_sees_no_new_header(options: dict[str, bool]) -> None:
     """`If-Match` compares strongly, so that a weak ETag would never fit."""
     wiki = Wiki(**options)
     _, controller = client(wiki)
@@ -159,7 +159,7 @@ def test_a_server_without_strong_etags_sees_no_new_header(options: dict[str, boo
     assert wiki.sent == [("GET", None), ("PATCH", None)]
 
 
-def test_without_the_option_nothing_is_sent() -> None:
+def test_lost_updates_without_the_option_nothing_is_sent() -> None:
     """By default a change is made whatever the server has."""
     wiki = Wiki()
     pages = resource(None)
@@ -170,7 +170,7 @@ def test_without_the_option_nothing_is_sent() -> None:
 
 
 @BOTH
-def test_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool) -> None:
+def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool) -> None:
     """Without a known ETag the call raises before anything is sent or shown; with one it goes."""
     wiki = Wiki()
     pages = resource({"etag": "required"})
@@ -192,7 +192,7 @@ def test_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: b
     assert wiki.sent[-1] == ("PATCH", '"1.1"')
 
 
-def test_a_header_of_the_user_stands_in_its_place() -> None:
+def test_lost_updates_header_of_the_user_is_in_its_place() -> None:
     """`If-Match` of a call is sent as it is, and satisfies what is required."""
     wiki = Wiki()
     pages = resource({"etag": "required"})
@@ -205,7 +205,7 @@ def test_a_header_of_the_user_stands_in_its_place() -> None:
     assert [condition for _, condition in wiki.sent] == ['"1.1"', None, '"1.1"']
 
 
-def test_a_field_of_the_record_may_hold_it() -> None:
+def test_lost_updates_field_of_the_record_may_hold_it() -> None:
     """With `field` it is that of the record, wherever the record came from; what is no ETag is none."""
     wiki = Wiki()
     wiki.pages["1"]["tag"] = '"1.1"'
@@ -221,7 +221,7 @@ def test_a_field_of_the_record_may_hold_it() -> None:
 # --- how long it stays -----------------------------------------------------------------------------------------------
 
 
-def test_data_from_elsewhere_does_not_take_it_away() -> None:
+def test_lost_updates_data_from_elsewhere_does_not_take_it_away() -> None:
     """A list that brings a newer record leaves the ETag: a 412 is the safe side."""
     wiki = Wiki()
     clock, controller = client(wiki)
@@ -233,7 +233,7 @@ def test_data_from_elsewhere_does_not_take_it_away() -> None:
         controller.fetch(Pages.partial_update, ONE, {"text": "new"})
 
 
-def test_an_answer_that_was_overtaken_does_not_replace_it() -> None:
+def test_lost_updates_response_that_was_overtaken_does_not_replace_it() -> None:
     """Of two answers the ETag is that of the one whose data the store keeps."""
     wiki = Wiki()
     again = Pages.get.extend(key=lambda *args: "the same by another key")
@@ -256,7 +256,7 @@ def test_an_answer_that_was_overtaken_does_not_replace_it() -> None:
 
 
 @pytest.mark.parametrize("how", ["reset", "delete"])
-def test_a_reset_and_an_invalidation_take_it_away(how: str) -> None:
+def test_lost_updates_reset_and_an_invalidation_take_it_away(how: str) -> None:
     """What starts over, and what was deleted, is known by nothing."""
     wiki = Wiki()
     clock, controller = client(wiki)
@@ -271,7 +271,7 @@ def test_a_reset_and_an_invalidation_take_it_away(how: str) -> None:
     assert wiki.sent[-1] == ("PATCH", None)
 
 
-def test_an_eviction_does_not_take_it_away() -> None:
+def test_lost_updates_eviction_does_not_take_it_away() -> None:
     """What the user has in hand can still be changed safely when the store let go of it."""
     wiki = Wiki()
     clock = FakeClock()
@@ -283,7 +283,7 @@ def test_an_eviction_does_not_take_it_away() -> None:
     assert wiki.sent[-1] == ("PATCH", '"1.1"')
 
 
-def test_an_answer_without_change_vouches_for_it() -> None:
+def test_lost_updates_response_without_change_confirms_it() -> None:
     """After a 412 a 304 to `get` says that the data here is that of its ETag."""
     refusing = [412, 200]
     sent: list[str | None] = []
@@ -307,7 +307,7 @@ def test_an_answer_without_change_vouches_for_it() -> None:
 # --- a refusal -------------------------------------------------------------------------------------------------------
 
 
-def test_a_412_undoes_what_was_shown_and_leaves_the_entity_stale() -> None:
+def test_lost_updates_412_undoes_what_was_shown_and_leaves_the_entity_stale() -> None:
     """The error says what to do; the layer goes, the entity and all that shows it is stale, and so is its ETag."""
     wiki = Wiki()
     clock, controller = client(wiki)
@@ -328,7 +328,7 @@ def test_a_412_undoes_what_was_shown_and_leaves_the_entity_stale() -> None:
     assert wiki.sent[-1] == ("PATCH", '"1.2"') and wiki.pages["1"]["text"] == "mine"
 
 
-def test_after_a_412_the_next_change_has_no_condition_and_the_error_says_so() -> None:
+def test_lost_updates_after_a_412_the_next_change_has_no_condition_and_the_error_is_reported() -> None:
     """The validator goes with the refusal; where none is required, who does not read first overwrites."""
     wiki = Wiki()
     _, controller = client(wiki)
@@ -340,7 +340,7 @@ def test_after_a_412_the_next_change_has_no_condition_and_the_error_says_so() ->
     assert wiki.sent[-1] == ("PATCH", None)
 
 
-def test_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
+def test_lost_updates_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
     """The validator goes with the refusal; where it is required, the next change asks to read first."""
     wiki = Wiki()
     pages = resource({"etag": "required"})
@@ -354,7 +354,7 @@ def test_after_a_412_a_change_of_the_same_data_is_not_made_blindly() -> None:
         controller.fetch(pages.partial_update, ONE, {"text": "mine"})
 
 
-def test_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_made() -> None:
+def test_lost_updates_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_made() -> None:
     """The first attempt changed it and its answer was lost; the second is refused by that very change."""
     wiki = Wiki()
     lost: list[int] = []
@@ -376,7 +376,7 @@ def test_after_a_lost_attempt_the_refusal_says_that_the_change_may_have_been_mad
 # --- one after another -----------------------------------------------------------------------------------------------
 
 
-def test_two_changes_at_once_go_one_after_the_other() -> None:
+def test_lost_updates_two_changes_at_once_go_one_after_the_other() -> None:
     """Each is sent with the ETag that the one before it brought; both show at once."""
     wiki = Wiki()
     clock = FakeClock()
@@ -415,7 +415,7 @@ def _serve(wiki: Wiki, delay: float) -> Any:
 
 
 @BOTH
-def test_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool) -> None:
+def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool) -> None:
     """Two threads, or two tasks, change one page at once: the second is made for what the first one brought."""
     wiki = Wiki()
     with Server(_serve(wiki, 0.05)) as server:
@@ -447,7 +447,7 @@ def test_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: boo
 
 
 @BOTH
-def test_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
+def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
     """A change that would have to wait for longer than it may take is not sent, and says so."""
     wiki = Wiki()
     with Server(_serve(wiki, 0.5)) as server:
@@ -480,7 +480,7 @@ def test_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
     assert wiki.pages["1"] == {"id": "1", "text": "a"}
 
 
-def test_one_that_failed_lets_the_next_go() -> None:
+def test_lost_updates_one_that_failed_lets_the_next_go() -> None:
     """The second change goes with what is known then, after a refusal of the first with what it was made for."""
     wiki = Wiki()
     clock = FakeClock()
@@ -499,7 +499,7 @@ def test_one_that_failed_lets_the_next_go() -> None:
     assert controller.store.in_flight.by_id == {}
 
 
-def test_who_gives_up_waiting_leaves_the_others_their_turn() -> None:
+def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn() -> None:
     """A task that is cancelled while it waits sends nothing; the one behind it goes on."""
     wiki = Wiki()
     clock = FakeClock()
@@ -524,7 +524,7 @@ def test_who_gives_up_waiting_leaves_the_others_their_turn() -> None:
 
 
 @BOTH
-def test_a_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -> None:
+def test_lost_updates_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -> None:
     """A hook of a change may change the same entity."""
     wiki = Wiki()
     clock = FakeClock()
@@ -555,7 +555,7 @@ def test_a_change_within_a_change_does_not_wait_for_itself(asynchronous: bool) -
 @pytest.mark.parametrize(
     "value", ["Etag", {"etag": "needed"}, {"field": ""}, {"field": "tag", "etag": "required"}, True, {}]
 )
-def test_what_no_concurrency_can_be_is_refused(value: Any) -> None:
+def test_lost_updates_what_no_concurrency_can_be_is_rejected(value: Any) -> None:
     """A mistake is told when the endpoint is made."""
     with pytest.raises(ValueError, match="concurrency of endpoint .* expected 'etag'"):
         RestEndpoint(path="/pages/:id", concurrency=value)

@@ -86,7 +86,7 @@ def callers(store: Store) -> int:
 # joining
 
 
-def test_a_thousand_threads_that_read_the_same_send_one_request() -> None:
+def test_network_thousand_threads_that_read_the_same_send_one_request() -> None:
     gate = Gate()
     with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1000) as pool:
         reads = [pool.submit(controller.read, Users.get, id="1") for _ in range(1000)]
@@ -97,7 +97,7 @@ def test_a_thousand_threads_that_read_the_same_send_one_request() -> None:
     assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
-def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
+def test_network_thousand_tasks_that_read_the_same_send_one_request() -> None:
     async def main() -> None:
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
@@ -111,7 +111,7 @@ def test_a_thousand_tasks_that_read_the_same_send_one_request() -> None:
     asyncio.run(main())
 
 
-def test_threads_and_tasks_join_one_request_whoever_began_it() -> None:
+def test_network_threads_and_tasks_join_one_request_whichever_caller_began_it() -> None:
     async def main(first: str) -> None:
         gate, store = Gate(), Store()
         with Controller(store, client=gate.client()) as controller:
@@ -132,7 +132,7 @@ def test_threads_and_tasks_join_one_request_whoever_began_it() -> None:
     asyncio.run(main("task"))
 
 
-def test_a_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_its_own() -> None:
+def test_network_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_its_own() -> None:
     async def main() -> None:
         gate, store = Gate(), Store()
         other = Gate(opened=True)
@@ -148,7 +148,7 @@ def test_a_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_i
     asyncio.run(main())
 
 
-def test_a_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_itself() -> None:
+def test_network_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_itself() -> None:
     gate = Gate(opened=True)
     depth: list[int] = []
 
@@ -167,7 +167,7 @@ def test_a_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_itself
 # cancelling and aborting
 
 
-def test_a_cancelled_caller_only_leaves_a_shared_request() -> None:
+def test_network_cancelled_caller_only_leaves_a_shared_request() -> None:
     async def main() -> None:
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
@@ -185,7 +185,7 @@ def test_a_cancelled_caller_only_leaves_a_shared_request() -> None:
     asyncio.run(main())
 
 
-def test_the_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded() -> None:
+def test_network_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded() -> None:
     async def main() -> None:
         gate = Gate()
         async with AsyncController(client=gate.async_client()) as controller:
@@ -203,7 +203,7 @@ def test_the_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded()
     asyncio.run(main())
 
 
-def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
+def test_network_cancelled_mutation_takes_its_optimistic_update_back() -> None:
     async def main() -> None:
         gate = Gate()
         users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, optimistic=True)
@@ -222,7 +222,7 @@ def test_a_cancelled_mutation_takes_its_optimistic_update_back() -> None:
     asyncio.run(main())
 
 
-def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
+def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
     async def main() -> None:
         gate = Gate(opened=True)
         async with AsyncController(client=gate.async_client()) as controller:
@@ -238,7 +238,9 @@ def test_a_caller_cancelled_before_its_request_began_leaves_nothing_pending() ->
 
 
 @pytest.mark.parametrize("reads", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str, reads: int) -> None:
+def test_network_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
+    loopback: str, reads: int
+) -> None:
     async def main() -> None:
         users = Users.get.extend(url_prefix=loopback)
         async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=PATIENCE) as client:
@@ -260,7 +262,7 @@ def test_thousands_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
     asyncio.run(main())
 
 
-def test_a_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
+def test_network_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
     async def main() -> None:
         gate = Gate()
         joined, own = AbortController(), AbortController()
@@ -284,7 +286,7 @@ def test_a_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not()
 # loops and threads that end
 
 
-def test_a_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_ends() -> None:
+def test_network_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_ends() -> None:
     gate, store = Gate(), Store()
     started = threading.Event()
 
@@ -306,7 +308,7 @@ def test_a_waiter_in_a_thread_gets_an_abort_error_when_the_loop_that_fetches_end
         assert controller.read(Users.get, id="1").name == "Ann"
 
 
-def test_a_loop_that_stands_still_is_not_waited_for() -> None:
+def test_network_loop_that_stands_still_is_not_waited_for() -> None:
     gate, store = Gate(), Store()
     loop = asyncio.new_event_loop()
     asynchronous = AsyncController(store, client=gate.async_client())
@@ -325,7 +327,7 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
     loop.close()
 
 
-def test_an_async_controller_s_own_client_serves_one_event_loop_after_the_other(loopback: str) -> None:
+def test_network_async_controller_s_own_client_serves_one_event_loop_after_the_other(loopback: str) -> None:
     controller = AsyncController()
     users = Users.get.extend(url_prefix=loopback)
 
@@ -339,7 +341,7 @@ def test_an_async_controller_s_own_client_serves_one_event_loop_after_the_other(
         asyncio.run(main(number))
 
 
-def test_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
+def test_network_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
     async def main() -> None:
         gate, store = Gate(), Store()
         with Controller(store, client=Gate(opened=True).client()) as controller:
@@ -357,7 +359,7 @@ def test_closing_an_async_controller_lets_waiters_elsewhere_go() -> None:
     asyncio.run(main())
 
 
-def test_a_reset_lets_a_blocked_thread_go_before_its_answer_comes() -> None:
+def test_network_reset_lets_a_blocked_thread_go_before_its_response_comes() -> None:
     gate = Gate()
     with Controller(client=gate.client()) as controller, ThreadPoolExecutor(1) as pool:
         read = pool.submit(controller.read, Users.get, id="1")
@@ -370,7 +372,7 @@ def test_a_reset_lets_a_blocked_thread_go_before_its_answer_comes() -> None:
         assert controller.cached(Users.get, id="1") is None
 
 
-def test_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
+def test_network_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
     who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
     seen: list[str] = []
 
@@ -392,7 +394,7 @@ def test_hooks_see_the_context_of_the_caller_also_on_another_thread() -> None:
     assert seen == ["Ann", "Ann"]
 
 
-def test_background_threads_are_daemons_and_are_used_again() -> None:
+def test_network_background_threads_are_daemons_and_are_used_again() -> None:
     gate = Gate(opened=True)
     before = set(threading.enumerate())
     with Controller(client=gate.client()) as controller:
@@ -435,7 +437,7 @@ def steady(attempts: int = 3, **options: Any) -> Retries:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_retries_wait_exponentially_longer_and_then_give_the_answer(asynchronous: bool) -> None:
+def test_network_retries_wait_exponentially_longer_and_then_give_the_response(asynchronous: bool) -> None:
     flaky = Flaky(503, NetworkDown(), 200)
     controller = flaky.controller(asynchronous, retries=steady())
     assert flaky.clock.run(lambda: controller.fetch(Users.get, id="1")).name == "Ann"
@@ -443,7 +445,7 @@ def test_retries_wait_exponentially_longer_and_then_give_the_answer(asynchronous
     flaky.clock.close()
 
 
-def test_retries_are_off_by_default() -> None:
+def test_network_retries_are_off_by_default() -> None:
     flaky = Flaky(503)
     with pytest.raises(NetworkError):
         flaky.controller().fetch(Users.get, id="1")
@@ -456,7 +458,7 @@ def test_retries_are_off_by_default() -> None:
     assert len(flaky.times) == 5
 
 
-def test_only_the_last_error_of_retried_requests_is_recorded() -> None:
+def test_network_only_the_last_error_of_retried_requests_is_recorded() -> None:
     flaky = Flaky(503, 502)
     controller = flaky.controller(retries=steady(1))
     with pytest.raises(NetworkError) as caught:
@@ -465,14 +467,14 @@ def test_only_the_last_error_of_retried_requests_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 501])
-def test_what_would_fail_again_is_not_retried(status: int) -> None:
+def test_network_what_would_fail_again_is_not_retried(status: int) -> None:
     flaky = Flaky(status)
     with pytest.raises(NetworkError):
         flaky.controller(retries=3).fetch(Users.get, id="1")
     assert len(flaky.times) == 1
 
 
-def test_jitter_shortens_a_delay_by_its_share_at_most() -> None:
+def test_network_jitter_shortens_a_delay_by_its_share_at_most() -> None:
     for drawn, expected in ((0.0, 200.0), (1.0, 50.0)):
         flaky = Flaky(503, 200)
         retries = Retries(1, jitter=0.75, random=lambda drawn=drawn: drawn)  # type: ignore[misc]
@@ -480,7 +482,7 @@ def test_jitter_shortens_a_delay_by_its_share_at_most() -> None:
         assert flaky.times == [0, expected]
 
 
-def test_retry_after_in_seconds_and_as_a_date_is_respected_and_capped() -> None:
+def test_network_retry_after_in_seconds_and_as_a_date_is_respected_and_capped() -> None:
     date = email.utils.formatdate((1_000_000 + 4000) / 1000, usegmt=True)
     for header, expected in (("3", 3000), (date, 4000), ("3600", 60_000), ("soon", 200), ("-1", 200)):
         flaky = Flaky(Answer(status=429, headers={"Retry-After": header}), 200)
@@ -488,7 +490,7 @@ def test_retry_after_in_seconds_and_as_a_date_is_respected_and_capped() -> None:
         assert flaky.times == [0, expected], header
 
 
-def test_retries_of_posts_are_opt_in_and_share_one_idempotency_key() -> None:
+def test_retries_of_posts_are_opt_in_and_share_a_key() -> None:
     post = RestEndpoint(url_prefix="http://mock", path="/users", method="POST", schema=User)
     flaky = Flaky(503, 200)
     with pytest.raises(NetworkError):
@@ -503,7 +505,7 @@ def test_retries_of_posts_are_opt_in_and_share_one_idempotency_key() -> None:
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="this system has one time zone")
-def test_a_retry_after_date_without_a_zone_is_utc() -> None:
+def test_network_retry_after_date_without_a_zone_is_utc() -> None:
     """RFC 9110, 5.6.7: all dates of HTTP are, also in the form of asctime, wherever the client stands."""
     here = os.environ.get("TZ")
     os.environ["TZ"] = "America/New_York"
@@ -520,7 +522,7 @@ def test_a_retry_after_date_without_a_zone_is_utc() -> None:
 
 
 @pytest.mark.parametrize("name", ["Idempotency-Key", "idempotency-key"])
-def test_an_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
+def test_network_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
     """However it is spelled."""
     flaky = Flaky(503, 200)
     init = {"headers": {name: "mine"}}
@@ -530,7 +532,9 @@ def test_an_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(asynchronous: bool) -> None:
+def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(
+    asynchronous: bool,
+) -> None:
     """The response by hand is the outcome, and its times stay."""
     flaky = Flaky(503)
     controller = flaky.controller(asynchronous, retries=steady(base_delay=1000))
@@ -544,7 +548,7 @@ def test_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_writ
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_idempotent_mutations_are_retried_without_a_key(method: str) -> None:
+def test_network_idempotent_mutations_are_retried_without_a_key(method: str) -> None:
     endpoint = RestEndpoint(url_prefix="http://mock", path="/users/:id", method=method, body=None)
     flaky = Flaky(503, 200)
     flaky.controller(retries=steady()).fetch(endpoint, {"id": "1"})
@@ -552,7 +556,7 @@ def test_idempotent_mutations_are_retried_without_a_key(method: str) -> None:
     assert all("idempotency-key" not in request.headers for request in flaky.server.requests)
 
 
-def test_a_budget_bounds_retries_to_a_share_of_the_requests() -> None:
+def test_network_budget_bounds_retries_to_a_share_of_the_requests() -> None:
     flaky = Flaky(503)
     controller = flaky.controller(retries=steady(1, budget=RetryBudget(ratio=0.5, reserve=2)))
     for _ in range(10):
@@ -561,7 +565,7 @@ def test_a_budget_bounds_retries_to_a_share_of_the_requests() -> None:
     assert len(flaky.times) == 10 + 2 + 4
 
 
-def test_a_signal_ends_the_waiting_for_a_retry() -> None:
+def test_network_signal_ends_the_waiting_for_a_retry() -> None:
     flaky = Flaky(503)
     abort = AbortController()
     controller = flaky.controller(asynchronous=True, retries=steady(base_delay=60_000, max_delay=60_000))
@@ -573,7 +577,7 @@ def test_a_signal_ends_the_waiting_for_a_retry() -> None:
     flaky.clock.close()
 
 
-def test_retries_refuse_numbers_that_make_no_sense() -> None:
+def test_network_retries_reject_numbers_that_make_no_sense() -> None:
     with pytest.raises(ValueError, match="attempts of Retries must not be negative: -1"):
         Retries(-1)
     with pytest.raises(ValueError, match="jitter of Retries must be between 0 and 1: 2"):

@@ -124,7 +124,7 @@ def told(asynchronous: bool, kinds: tuple[Any, Any], work: Callable[..., Any], *
 
 
 @BOTH
-def test_a_token_is_asked_for_when_none_is_there(asynchronous: bool) -> None:
+def test_oauth2_token_is_requested_when_none_is_there(asynchronous: bool) -> None:
     """Once; the requests that follow are sent with it as well."""
     with served() as (server, tokens):
 
@@ -146,7 +146,7 @@ def test_a_token_is_asked_for_when_none_is_there(asynchronous: bool) -> None:
     assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"shop:s3cret").decode()
 
 
-def test_id_and_secret_are_encoded_before_they_are_joined() -> None:
+def test_oauth2_id_and_secret_are_encoded_before_they_are_joined() -> None:
     """As RFC 6749 says: a colon in one of them is no border."""
     with served() as (server, tokens):
         given = OAuth2(client_id="a:b c", client_secret="é&")
@@ -156,7 +156,7 @@ def test_id_and_secret_are_encoded_before_they_are_joined() -> None:
 
 
 @BOTH
-def test_the_client_may_show_itself_in_the_body(asynchronous: bool) -> None:
+def test_oauth2_client_may_show_itself_in_the_body(asynchronous: bool) -> None:
     """With `client_auth="body"`, and there is no Authorization then."""
     with served() as (server, tokens):
         kinds = clients(server, client_auth="body")
@@ -165,7 +165,7 @@ def test_the_client_may_show_itself_in_the_body(asynchronous: bool) -> None:
     assert "authorization" not in tokens.asked[0].headers
 
 
-def test_nothing_of_the_users_client_goes_to_the_token_server() -> None:
+def test_oauth2_nothing_of_the_users_client_goes_to_the_token_server() -> None:
     """Neither its headers, cookies, parameters nor its auth; and the token server's cookies do not come back."""
     with served() as (server, tokens):
         tokens.takes_all = True  # the auth of one's own client stands over that of the API
@@ -184,7 +184,7 @@ def test_nothing_of_the_users_client_goes_to_the_token_server() -> None:
     assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"shop:s3cret").decode()
 
 
-def test_secrets_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oauth2_secrets_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the client is given none; an alternative without them does not count."""
     with served() as (server, tokens):
         kind = clients(server)[0]
@@ -199,7 +199,7 @@ def test_secrets_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @BOTH
-def test_secrets_may_be_functions(asynchronous: bool) -> None:
+def test_oauth2_secrets_may_be_functions(asynchronous: bool) -> None:
     """They are called when a token is asked for, awaited in asyncio; None is no secret."""
     with served() as (server, tokens):
         given: dict[str, Any] = {"client_id": lambda: "shop", "client_secret": lambda: "made"}
@@ -220,7 +220,7 @@ def test_secrets_may_be_functions(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_an_endpoint_that_shows_nothing_asks_for_no_token(asynchronous: bool) -> None:
+def test_oauth2_endpoint_that_shows_nothing_requests_no_token(asynchronous: bool) -> None:
     """`auth: none` never refreshes, not even where it is refused."""
     with served() as (server, tokens):
         with pytest.raises(restencil.AuthenticationError):
@@ -237,7 +237,7 @@ def test_an_endpoint_that_shows_nothing_asks_for_no_token(asynchronous: bool) ->
 
 
 @BOTH
-def test_a_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
+def test_oauth2_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
     """30 seconds before `expires_in` is over, by the store's clock; one that holds for less, at half its time."""
     now = [1_000_000.0]
     with served() as (server, tokens):
@@ -255,7 +255,7 @@ def test_a_token_is_renewed_before_it_ends(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_refused_token_is_renewed_once(asynchronous: bool) -> None:
+def test_oauth2_rejected_token_is_renewed_once(asynchronous: bool) -> None:
     """After a 401 the request is sent once more, body and all; a second 401 is raised, and the next call tries anew."""
     with served() as (server, tokens):
         push = restencil.RestEndpoint(url_prefix=server.url, path="/things", method="POST", name="things.create")
@@ -277,7 +277,7 @@ def test_a_refused_token_is_renewed_once(asynchronous: bool) -> None:
         told(asynchronous, clients(server), work, machine=OAuth2(**CLIENT))
 
 
-def test_what_cannot_be_read_twice_is_not_sent_twice() -> None:
+def test_oauth2_what_cannot_be_read_twice_is_not_sent_twice() -> None:
     """A 401 for a body that is a generator stands, and says so; the next call has a new token."""
 
     def respond(request: httpx.Request) -> httpx.Response:
@@ -301,7 +301,7 @@ def test_what_cannot_be_read_twice_is_not_sent_twice() -> None:
 
 
 @BOTH
-def test_a_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> None:
+def test_oauth2_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> None:
     """A redirect took no token there, so the token is not what it refuses."""
     with served() as (server, tokens), Server(lambda request: Reply(401)) as other:
         tokens.redirects_to = other.url
@@ -317,7 +317,7 @@ def test_a_refusal_of_another_origin_renews_nothing(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) -> None:
+def test_oauth2_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) -> None:
     """`expires_at` in milliseconds or as a datetime; without anything to renew it with, it is sent on."""
     now = [1_000_000.0]
     with served() as (server, tokens):
@@ -350,7 +350,7 @@ def test_a_token_to_begin_with_is_sent_until_it_ends(asynchronous: bool) -> None
 
 
 @BOTH
-def test_a_rotated_refresh_token_replaces_the_old_one(asynchronous: bool) -> None:
+def test_oauth2_rotated_refresh_token_replaces_the_old_one(asynchronous: bool) -> None:
     """One that the server does not rotate stays; `on_renewed` is told what to go on with."""
     kept: list[Any] = []
     with served() as (server, tokens):
@@ -383,7 +383,7 @@ def test_a_rotated_refresh_token_replaces_the_old_one(asynchronous: bool) -> Non
     assert "r1" not in repr(kept[0])
 
 
-def test_who_is_told_of_new_tokens_may_ask_the_api() -> None:
+def test_oauth2_who_is_reported_of_new_tokens_may_ask_the_api() -> None:
     """What waits goes on before `on_renewed` is called; what it raises is logged, and no token with it."""
     with served() as (server, _):
         got: list[Any] = []
@@ -398,7 +398,7 @@ def test_who_is_told_of_new_tokens_may_ask_the_api() -> None:
 
 
 @BOTH
-def test_a_function_that_needs_its_own_token_is_told_so(asynchronous: bool) -> None:
+def test_oauth2_function_that_needs_its_own_token_is_reported_so(asynchronous: bool) -> None:
     """It would wait for itself."""
     with served() as (server, _):
 
@@ -442,7 +442,7 @@ class Gate:
         return granted(count, expires_in=3600)
 
 
-def test_a_thousand_threads_ask_for_one_token() -> None:
+def test_oauth2_thousand_threads_request_one_token() -> None:
     """All are then sent with it, and after a 401 one renewal is enough for all."""
     with served() as (server, tokens):
         one = thing(server)
@@ -459,7 +459,7 @@ def test_a_thousand_threads_ask_for_one_token() -> None:
                 tokens.asked.append(tokens.asked[0])
 
 
-def test_a_thousand_tasks_ask_for_one_token() -> None:
+def test_oauth2_thousand_tasks_request_one_token() -> None:
     """The tasks of one loop, before the first token and after a 401."""
     asked: list[str] = []
 
@@ -491,7 +491,7 @@ def test_a_thousand_tasks_ask_for_one_token() -> None:
     asyncio.run(run())
 
 
-def test_controllers_of_a_store_ask_for_one_token() -> None:
+def test_oauth2_controllers_of_a_store_request_one_token() -> None:
     """Of both worlds, in several threads and loops, where they were given the same secrets."""
     with served() as (server, tokens):
         gate = Gate(tokens, 8)
@@ -517,7 +517,7 @@ def test_controllers_of_a_store_ask_for_one_token() -> None:
         assert len(tokens.asked) == 1
 
 
-def test_clients_that_share_an_object_ask_for_one_token() -> None:
+def test_oauth2_clients_that_share_an_object_request_one_token() -> None:
     """Also where each has a store of its own, so that a rotated refresh token is known to all."""
     with served() as (server, tokens):
         shared = OAuth2(**CLIENT)
@@ -530,7 +530,7 @@ def test_clients_that_share_an_object_ask_for_one_token() -> None:
         assert len(tokens.asked) == 2
 
 
-def test_a_view_for_a_language_uses_the_clients_token() -> None:
+def test_oauth2_view_for_a_language_uses_the_clients_token() -> None:
     """Views that differ in headers have a store of their own, and the same principal."""
     with served() as (server, tokens):
         with clients(server)[0](machine=OAuth2(**CLIENT)) as client:
@@ -542,7 +542,7 @@ def test_a_view_for_a_language_uses_the_clients_token() -> None:
         assert len(tokens.asked) == 2
 
 
-def test_who_leaves_does_not_take_the_token_along() -> None:
+def test_oauth2_who_leaves_does_not_take_the_token_along() -> None:
     """The caller for whom it is asked is cancelled; those who wait get it all the same, from one request."""
     with served() as (server, tokens):
         gate = Gate(tokens, 1)
@@ -564,7 +564,7 @@ def test_who_leaves_does_not_take_the_token_along() -> None:
         assert len(tokens.asked) == 1
 
 
-def test_a_loop_that_ends_leaves_the_next_one_to_ask() -> None:
+def test_oauth2_loop_that_ends_leaves_the_next_one_to_ask() -> None:
     """A token that was asked for in a loop which has ended is asked for again by those who wait elsewhere."""
     with served() as (server, tokens):
         kinds, store, one = clients(server), restencil.Store(), thing(server)
@@ -617,7 +617,7 @@ def test_a_loop_that_ends_leaves_the_next_one_to_ask() -> None:
         "broken",
     ],
 )
-def test_without_a_token_there_is_an_error(reply: Reply, message: str, status: int, asynchronous: bool) -> None:
+def test_oauth2_without_a_token_there_is_an_error(reply: Reply, message: str, status: int, asynchronous: bool) -> None:
     """It says where and why, and nothing of what was sent or answered; the next call asks again."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: reply if count == 1 else granted(count)
@@ -637,7 +637,7 @@ def test_without_a_token_there_is_an_error(reply: Reply, message: str, status: i
 
 
 @BOTH
-def test_a_read_after_one_without_a_token_asks_again(asynchronous: bool) -> None:
+def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool) -> None:
     """What the token server said is shown by the state, and is no answer to anything that is asked later."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(503) if count < 3 else granted(count)
@@ -654,7 +654,7 @@ def test_a_read_after_one_without_a_token_asks_again(asynchronous: bool) -> None
 
 
 @BOTH
-def test_a_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous: bool) -> None:
+def test_oauth2_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous: bool) -> None:
     """As long as the HTTP client waits for any other, and no longer."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(held=True, body=b"{}")
@@ -669,7 +669,7 @@ def test_a_token_server_that_does_not_answer_is_waited_for_so_long(asynchronous:
             own.close()
 
 
-def test_all_who_wait_get_an_error_of_their_own() -> None:
+def test_oauth2_all_who_wait_get_an_error_of_their_own() -> None:
     """One request failed; so many errors say so, of one class, each raised alone."""
     asked: list[str] = []
 
@@ -699,7 +699,7 @@ def test_all_who_wait_get_an_error_of_their_own() -> None:
 
 
 @BOTH
-def test_an_error_of_the_token_server_is_shown_by_the_state(asynchronous: bool) -> None:
+def test_oauth2_error_of_the_token_server_is_shown_by_the_state(asynchronous: bool) -> None:
     """Like any other failed request of a read."""
     with served() as (server, tokens):
         tokens.answer = lambda count, request: Reply(400, b'{"error": "invalid_scope"}')
@@ -716,7 +716,7 @@ def test_an_error_of_the_token_server_is_shown_by_the_state(asynchronous: bool) 
 
 
 @BOTH
-def test_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_oauth2_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Neither those of the client nor tokens, in logs, errors, keys and the repr of anything; failing or not."""
     secrets: dict[str, Any] = {
         name: f"canary-{name}" for name in ("client_id", "client_secret", "refresh_token", "access_token")
@@ -758,20 +758,20 @@ def test_no_secret_is_found_in_what_is_shown(asynchronous: bool, caplog: pytest.
         ({"expires_at": "soon"}, "expires_at of OAuth2 is a str; give a datetime, or milliseconds since 1970"),
     ],
 )
-def test_what_is_no_secret_is_refused(given: dict[str, Any], message: str) -> None:
+def test_oauth2_what_is_no_secret_is_rejected(given: dict[str, Any], message: str) -> None:
     """Its type is told, not its value."""
     with pytest.raises(TypeError) as caught:
         OAuth2(**given)
     assert str(caught.value) == message
 
 
-def test_a_moment_has_a_time_zone() -> None:
+def test_oauth2_datetime_has_a_time_zone() -> None:
     """A datetime without one could mean another moment."""
     with pytest.raises(ValueError, match="expires_at of OAuth2 has no time zone"):
         OAuth2(access_token="t", expires_at=datetime.datetime(2030, 1, 1))  # noqa: DTZ001 - the mistake
 
 
-def test_a_scheme_that_asks_for_tokens_takes_what_to_ask_with() -> None:
+def test_oauth2_scheme_that_requests_tokens_takes_what_to_ask_with() -> None:
     """A text alone would never be renewed."""
     with served() as (server, _), pytest.raises(TypeError) as caught:
         clients(server)[0](machine="token")

@@ -18,7 +18,7 @@ class Thing(Entity, key="PagesThing"):
 Things: Any = create_resource(path="/things/:id", schema=Thing, pagination_field="page")
 
 
-def test_explain_tells_of_the_page() -> None:
+def test_pages_explain_reports_of_the_page() -> None:
     """It says when the page was answered, and that a call asks in any case."""
     controller = Controller()
     controller.set_response(Things.get_list, [{"id": "1"}])
@@ -29,7 +29,7 @@ def test_explain_tells_of_the_page() -> None:
     assert "it is a page: `get_page` always asks for it" in str(explanation)
 
 
-def test_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
+def test_pages_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
     """And leaves the list's own result as it is."""
     controller = Controller()
     controller.set_response(Things.get_list, [{"id": "1"}])
@@ -38,7 +38,7 @@ def test_what_is_pushed_through_a_page_joins_the_list_at_its_end() -> None:
     assert listed is not None and [thing.id for thing in listed] == ["1", "2"]
 
 
-def test_a_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
+def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> None:
     """Two threads may store what came in another order than it came."""
     desk = Desk()
     listed, page = Things.get_list, Things.get_list.get_page
@@ -54,7 +54,7 @@ def test_a_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is() -> Non
     assert desk.store.state["meta"][listed.key()]["expires_at"] == expires_at + 20
 
 
-def test_a_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:
+def test_page_after_its_list_was_evicted_leaves_the_list_partial() -> None:
     """The list is asked; it is not the page alone."""
     clock = FakeClock()
     server = MockServer(clock)
@@ -79,7 +79,7 @@ class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pag
         raise NotImplementedError
 
 
-def test_a_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:
+def test_pages_default_of_the_page_is_part_of_no_key_and_no_identity() -> None:
     """So pages extend the list that was asked without saying a page; runs are counted from it."""
     controller = Controller()
     listed: Any = Numbered.get_list
@@ -98,7 +98,7 @@ class Paged(Resource[ControllerType], path="/paged/:id", schema=Other, paginatio
         raise NotImplementedError
 
 
-def test_the_list_of_a_package_asked_for_a_page_gives_that_page() -> None:
+def test_pages_list_of_a_package_requested_a_page_gives_that_page() -> None:
     """The page is part of neither key nor identity: it has its place beside the list, and extends it."""
     controller = Controller()
     listed: Any = controller.bind(Paged.get_list)
@@ -116,7 +116,7 @@ def test_the_list_of_a_package_asked_for_a_page_gives_that_page() -> None:
     assert by_hand.request(({"_page": 2},)).key == "GET /paged?_page=2"
 
 
-def test_a_page_of_a_packages_list_is_read_through_the_cache() -> None:
+def test_page_of_a_packages_list_is_read_through_the_cache() -> None:
     """The list is read, so a page of it that is fresh is not asked again, as it is by `get_page`."""
     clock = FakeClock()
     server = MockServer(clock)

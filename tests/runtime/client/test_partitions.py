@@ -45,7 +45,7 @@ GERMAN: dict[str, Any] = {"headers": {"Accept-Language": "de"}}
 
 
 @BOTH
-def test_the_english_title_stays_english(asynchronous: bool) -> None:
+def test_partitions_english_title_stays_english(asynchronous: bool) -> None:
     """What a German view fetches shows in German views alone; each asks the server once."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         german = news.with_options(**GERMAN)
@@ -103,7 +103,7 @@ def test_partitions_of_two_tokens_share_nothing(asynchronous: bool, given: bool)
 
 
 @BOTH
-def test_a_token_with_vary_false_is_the_same_principal(asynchronous: bool) -> None:
+def test_partitions_token_with_vary_false_is_the_same_principal(asynchronous: bool) -> None:
     """The call carries it; data and cookies are those of the client."""
     with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
         renewed = news.with_options(token="renewed", vary=False)
@@ -116,7 +116,7 @@ def test_a_token_with_vary_false_is_the_same_principal(asynchronous: bool) -> No
 
 
 @BOTH
-def test_with_vary_false_a_view_of_a_view_stays_in_its_partition(asynchronous: bool) -> None:
+def test_partitions_with_vary_false_a_view_of_a_view_stays_in_its_partition(asynchronous: bool) -> None:
     """It says "same person, same representation" of the view that it is asked of; so nothing comes to the client."""
     with Server(by_token) as server, opened(asynchronous, server.url) as (news, run):
         ann = news.with_options(token="ann")
@@ -140,7 +140,7 @@ def test_with_vary_false_a_view_of_a_view_stays_in_its_partition(asynchronous: b
         assert austrian.with_options(headers={"Accept-Language": "de-AT"}).store is not german.store
 
 
-def test_a_token_function_that_gives_none_is_not_replaced_from_the_environment(
+def test_partitions_token_function_that_gives_none_is_not_replaced_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The variable holds the token of the client, and its view asks for someone else."""
@@ -156,7 +156,7 @@ class _Inert(Blog):
     _api = Api(url_prefix="https://api.blog.example/v1", auth=Auth.bearer(), inert_headers=("X-Audit-Reason",))
 
 
-def test_inert_headers_make_no_partition() -> None:
+def test_partitions_inert_headers_make_no_partition() -> None:
     """Those that never change an answer, and those that the spec names; `vary=False` says so of a call."""
     news = _Inert(token="t")
     inert = [
@@ -171,7 +171,7 @@ def test_inert_headers_make_no_partition() -> None:
     assert Blog().with_options(headers={"X-Audit-Reason": "1"}).store is not Blog().store
 
 
-def test_ten_thousand_trace_ids_make_one_store_and_no_growth() -> None:
+def test_partitions_ten_thousand_trace_ids_make_one_store_and_no_growth() -> None:
     """A view for each request costs what it is used for, and nothing of it stays."""
 
     def stores() -> int:
@@ -191,7 +191,7 @@ def test_ten_thousand_trace_ids_make_one_store_and_no_growth() -> None:
         assert len(server.arrived) == 1
 
 
-def test_a_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
+def test_partition_has_clock_scheduler_and_limits_of_the_client() -> None:
     """Its store is of the same kind, and empty."""
     with closing(FakeClock()) as clock:
         store = clock.store(max_entities=2, gc=GCPolicy(interval=1_000), validate="strict")
@@ -212,7 +212,7 @@ AUTHS = [Auth.header("X-Key"), Auth.bearer(), Auth.basic(), Auth.cookie("sid"), 
 
 
 @pytest.mark.parametrize("auth", AUTHS, ids=lambda auth: auth.kind)
-def test_secrets_of_views_show_nowhere(auth: Auth, caplog: pytest.LogCaptureFixture) -> None:
+def test_partitions_secrets_of_views_are_not_shown(auth: Auth, caplog: pytest.LogCaptureFixture) -> None:
     """Not in keys, logs at any level, representations, errors or what explains a read, however a token travels."""
     caplog.set_level(logging.DEBUG)
 
@@ -301,7 +301,7 @@ def test_partition_asks_after_a_change_through_another_one(asynchronous: bool) -
 
 
 @BOTH
-def test_partition_asks_for_all_lists_after_a_creation_through_the_client(asynchronous: bool) -> None:
+def test_partition_requests_all_lists_after_a_creation_through_the_client(asynchronous: bool) -> None:
     """There a creation counts as one that brought nothing, so every list of its entity is stale (rules 2 and 3.3)."""
     shop = Shop()
     with Server(shop) as server, opened(asynchronous, server.url) as (news, run):
@@ -314,7 +314,7 @@ def test_partition_asks_for_all_lists_after_a_creation_through_the_client(asynch
         assert [entry.title for entry in run(german.articles.get_list.fetch_if_stale())] == ["de A", "de B", "de C"]
 
 
-def test_a_live_read_of_a_partition_follows_changes_elsewhere() -> None:
+def test_partitions_live_read_of_a_partition_follows_changes_elsewhere() -> None:
     """What turns stale there is fetched anew, as after any change."""
     shop = Shop()
     with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
@@ -326,7 +326,7 @@ def test_a_live_read_of_a_partition_follows_changes_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(("status", "is_heard"), [(422, False), (400, False), (404, True), (409, True), (500, True)])
-def test_partition_hears_of_a_failed_change_that_may_have_been_made(status: int, is_heard: bool) -> None:
+def test_partition_receives_of_a_failed_change_that_may_have_been_made(status: int, is_heard: bool) -> None:
     """A 5xx may have been made, 404 and 409 say that the record is another one; any other 4xx changes nothing (3.6)."""
     shop = Shop()
 
@@ -341,7 +341,7 @@ def test_partition_hears_of_a_failed_change_that_may_have_been_made(status: int,
         assert german.articles.get.get_response(id=1).needs_fetch is is_heard
 
 
-def test_partition_hears_of_no_read_and_no_value_by_hand() -> None:
+def test_partition_receives_of_no_read_and_no_value_by_hand() -> None:
     """Reads, values by hand and `invalidate` through the client leave its partitions as they are."""
     with Server(Shop()) as server, Blog(token="x", url_prefix=server.url) as news:
         german = news.with_options(**GERMAN)
@@ -353,7 +353,7 @@ def test_partition_hears_of_no_read_and_no_value_by_hand() -> None:
         assert not german.articles.get.get_response(id=1).needs_fetch
 
 
-def test_an_answer_that_crossed_a_change_is_stale() -> None:
+def test_partitions_response_that_crossed_a_change_is_stale() -> None:
     """A read that was under way in another partition may be of before the change."""
     shop = Shop()
     with Server(shop) as server, Blog(token="x", url_prefix=server.url) as news:
@@ -370,7 +370,7 @@ def test_an_answer_that_crossed_a_change_is_stale() -> None:
         assert not german.articles.get.get_response(id=1).needs_fetch
 
 
-def test_clients_that_share_a_store_have_its_partitions_in_common() -> None:
+def test_partitions_clients_that_share_a_store_have_its_partitions_in_common() -> None:
     """A change through a partition of one is heard by those of the other."""
     shop, store = Shop(), Store()
     with Server(shop) as server, Blog(store, token="x", url_prefix=server.url) as news:
@@ -383,7 +383,7 @@ def test_clients_that_share_a_store_have_its_partitions_in_common() -> None:
             assert french.articles.get.get_response(id=1).needs_fetch
 
 
-def test_a_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_header(
+def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_header(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Its header probably changes nothing, and then wants `vary=False`."""
@@ -409,7 +409,7 @@ def test_a_change_through_a_partition_that_read_nothing_is_hinted_at_once_per_he
 
 
 @BOTH
-def test_a_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None:
+def test_partitions_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None:
     """That of a view its own store; also those that the client keeps no more, if someone has them."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         german, other = news.with_options(**GERMAN), news.with_options(token="other")
@@ -429,7 +429,7 @@ def test_a_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None
         assert known() == [False, False, False]
 
 
-def test_who_waits_in_a_partition_is_told_of_a_reset_of_the_client() -> None:
+def test_partitions_waiters_in_a_partition_is_reported_of_a_reset_of_the_client() -> None:
     """As one who waits for the client itself."""
     arrived, failures = threading.Event(), list[BaseException]()
 
@@ -454,7 +454,7 @@ def test_who_waits_in_a_partition_is_told_of_a_reset_of_the_client() -> None:
         assert len(failures) == 1
 
 
-def test_a_logout_is_of_its_partition_or_of_all() -> None:
+def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
     """A 401 for one token resets the store of that one; for the client's own, the client and all its partitions."""
     refused: set[str] = set()
 
@@ -484,7 +484,7 @@ def test_a_logout_is_of_its_partition_or_of_all() -> None:
 
 
 @BOTH
-def test_closing_the_client_closes_all(asynchronous: bool) -> None:
+def test_partitions_closing_the_client_closes_all(asynchronous: bool) -> None:
     """What is subscribed in a partition ends; an open client opens all again."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         german = news.with_options(**GERMAN)
@@ -510,7 +510,7 @@ def stores() -> list[Store]:
     return [found for found in gc.get_objects() if isinstance(found, Store)]
 
 
-def test_the_client_keeps_its_32_latest_partitions(caplog: pytest.LogCaptureFixture) -> None:
+def test_partitions_client_keeps_its_32_latest_partitions(caplog: pytest.LogCaptureFixture) -> None:
     """What someone holds goes on working, and is found again; that one goes is told once per header."""
     caplog.set_level(logging.DEBUG, "restencil.store")
     before = WeakSet(stores())  # what other tests left is none of this one
@@ -550,7 +550,7 @@ class _Thread(Manager):
         self.running.discard(id(self))
 
 
-def test_a_partition_in_use_stays() -> None:
+def test_partition_in_use_stays() -> None:
     """The latest 32 are those that were asked for last, not those that were made last; nothing is held here."""
     news = Blog(token="t")
     news.with_options(**GERMAN).set(Article, {"id": 1, "title": "Titel"})
@@ -565,7 +565,7 @@ def test_a_partition_in_use_stays() -> None:
     assert news.with_options(headers={"X-Idle": "1"}).get(Article, id=1) is None
 
 
-def test_managers_of_partitions_that_no_one_has_are_stopped() -> None:
+def test_partitions_managers_of_partitions_that_no_one_has_are_stopped() -> None:
     """They would go on for ever: those of a partition that someone has go on."""
     with Blog(managers=lambda: [_Thread(), NetworkManager()]) as news:
         held = news.with_options(headers={"X-Tenant": "held"})
@@ -579,7 +579,7 @@ def test_managers_of_partitions_that_no_one_has_are_stopped() -> None:
     assert _Thread.running == set()
 
 
-def test_managers_know_the_view_of_their_partition() -> None:
+def test_partitions_managers_know_the_view_of_their_partition() -> None:
     """What a manager asks of its controller is asked as its partition asks."""
     known: list[Any] = []
 
@@ -595,7 +595,7 @@ def test_managers_know_the_view_of_their_partition() -> None:
             assert isinstance(known[1], Blog)
 
 
-def test_a_dispatch_of_ones_own_hears_of_partitions() -> None:
+def test_partitions_dispatch_of_your_own_receives_of_partitions() -> None:
     """A client that overrides `dispatch` does so for all its partitions."""
     seen: list[str] = []
 
@@ -609,7 +609,7 @@ def test_a_dispatch_of_ones_own_hears_of_partitions() -> None:
         assert "SetResponse" in seen
 
 
-def test_polling_asks_as_its_view_does() -> None:
+def test_partitions_polling_asks_as_its_view_does() -> None:
     """A subscription of a view polls with its headers, into its store."""
 
     class Note(Entity):
@@ -636,7 +636,7 @@ def test_polling_asks_as_its_view_does() -> None:
             german.unsubscribe(notes.get, id=1)
 
 
-def test_a_view_of_another_world_is_as_any() -> None:
+def test_partitions_view_of_the_other_api_is_as_any() -> None:
     """Both clients may stand before one store, and have views of their own."""
     store = Store()
     blocking, awaiting = Blog(store), AsyncBlog(store)

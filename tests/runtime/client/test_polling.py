@@ -112,13 +112,13 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
         world.clock.close()
 
 
-def test_never_fetched_data_is_fetched_at_once_then_at_the_frequency(make: Callable[..., World]) -> None:
+def test_polling_never_fetched_data_is_fetched_at_once_then_at_the_frequency(make: Callable[..., World]) -> None:
     world = make()
     world.subscribe()
     assert world.run(3000) == [0, 1000, 2000, 3000]
 
 
-def test_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., World]) -> None:
+def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., World]) -> None:
     world = make()
     world.controller.set_response(Polled, {"id": "1"}, id="1")
     world.clock.advance(300)
@@ -126,7 +126,7 @@ def test_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[...
     assert world.run(2700) == [1000, 2000, 3000]
 
 
-def test_a_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., World]) -> None:
+def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., World]) -> None:
     world = make()
     world.subscribe()
     assert world.run(1900) == [0, 1000]
@@ -136,7 +136,9 @@ def test_a_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[
     assert world.run(3000) == [3100, 4000, 5000, 6000]
 
 
-def test_a_slower_subscriber_changes_nothing_and_the_last_one_to_leave_stops_it(make: Callable[..., World]) -> None:
+def test_polling_slower_subscriber_changes_nothing_and_the_last_one_to_leave_stops_it(
+    make: Callable[..., World],
+) -> None:
     world = make()
     world.subscribe(Faster)
     world.subscribe()
@@ -147,14 +149,14 @@ def test_a_slower_subscriber_changes_nothing_and_the_last_one_to_leave_stops_it(
     assert world.run(10_000) == []
 
 
-def test_a_slow_answer_is_not_asked_for_twice(make: Callable[..., World]) -> None:
+def test_polling_slow_response_is_not_requested_twice(make: Callable[..., World]) -> None:
     world = make()
     world.delay = 2500
     world.subscribe()
     assert world.run(5000) == [0, 3000]
 
 
-def test_a_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: Callable[..., World]) -> None:
+def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: Callable[..., World]) -> None:
     world = make()
     hard = Polled.extend(error_policy=lambda error: "hard", error_expiry_length=60_000)
     world.subscribe(hard)
@@ -167,14 +169,14 @@ def test_a_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: 
     assert reading.raw_error.status == 500 and reading.expires_at == world.start + 1000 + 100
 
 
-def test_polled_data_is_fresh_for_half_the_frequency(make: Callable[..., World]) -> None:
+def test_polling_polled_data_is_fresh_for_half_the_frequency(make: Callable[..., World]) -> None:
     world = make()
     world.subscribe()
     world.run(0)
     assert world.controller.get_response(Polled, id="1").expires_at == world.start + 500
 
 
-def test_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., World]) -> None:
+def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., World]) -> None:
     network = Network()
     world = make(network=network)
     world.subscribe()
@@ -189,7 +191,7 @@ def test_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..
     assert world.run(1000) == [7200, 8200]
 
 
-def test_a_subscription_made_offline_waits_for_the_network(make: Callable[..., World]) -> None:
+def test_polling_subscription_made_offline_waits_for_the_network(make: Callable[..., World]) -> None:
     network = Network(online=False)
     world = make(network=network)
     world.subscribe()
@@ -200,7 +202,7 @@ def test_a_subscription_made_offline_waits_for_the_network(make: Callable[..., W
     assert network.listeners == {"online": [], "offline": []}
 
 
-def test_subscribing_without_a_frequency_warns_and_does_nothing(
+def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
     make: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = make()
@@ -209,7 +211,7 @@ def test_subscribing_without_a_frequency_warns_and_does_nothing(
     assert world.run(5000) == []
 
 
-def test_unsubscribing_something_unknown_is_logged(
+def test_polling_unsubscribing_something_unknown_is_logged(
     make: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = make()
@@ -220,7 +222,7 @@ def test_unsubscribing_something_unknown_is_logged(
     assert "GET /users/1 is not polled every 400 ms" in caplog.text
 
 
-def test_closing_the_controller_stops_all_polling(make: Callable[..., World]) -> None:
+def test_polling_closing_the_controller_stops_all_polling(make: Callable[..., World]) -> None:
     world = make()
     world.subscribe()
     world.run(0)
@@ -228,7 +230,7 @@ def test_closing_the_controller_stops_all_polling(make: Callable[..., World]) ->
     assert world.run(5000) == []
 
 
-def test_a_polling_subscription_needs_a_frequency() -> None:
+def test_polling_subscription_needs_a_frequency() -> None:
     clock = FakeClock()
     with Controller(clock.store()) as controller, pytest.raises(ValueError, match="has no poll_frequency"):
         PollingSubscription(Subscribe(Request(Users.get, Users.get.rules, (), "k")), controller, Network())

@@ -123,7 +123,7 @@ def asking(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
 
 
 @BOTH
-def test_an_answer_has_the_value_and_what_http_says(server: Server, asynchronous: bool) -> None:
+def test_response_has_the_value_and_what_http_says(server: Server, asynchronous: bool) -> None:
     """Of an endpoint that is bound, and of one that is given."""
     users = resource(server.url)
     for call in (
@@ -145,7 +145,7 @@ def test_an_answer_has_the_value_and_what_http_says(server: Server, asynchronous
 
 
 @BOTH
-def test_it_asks_always_and_writes_to_the_store(server: Server, asynchronous: bool) -> None:
+def test_responses_asks_always_and_writes_to_the_store(server: Server, asynchronous: bool) -> None:
     """As `fetch` does: a read finds what it brought."""
     users = resource(server.url)
 
@@ -159,7 +159,7 @@ def test_it_asks_always_and_writes_to_the_store(server: Server, asynchronous: bo
 
 
 @BOTH
-def test_lists_pages_and_mutations_have_answers_too(server: Server, asynchronous: bool) -> None:
+def test_responses_lists_pages_and_mutations_have_answers_too(server: Server, asynchronous: bool) -> None:
     """The value is what their `fetch` gives."""
     users = resource(server.url)
     world = World(asynchronous)
@@ -177,7 +177,7 @@ def test_lists_pages_and_mutations_have_answers_too(server: Server, asynchronous
 
 
 @BOTH
-def test_it_raises_what_fetch_raises(server: Server, asynchronous: bool) -> None:
+def test_responses_raises_what_fetch_raises(server: Server, asynchronous: bool) -> None:
     """And the error is in the store."""
     none: Any = RestEndpoint(url_prefix=server.url, path="/none", name="none")
     with pytest.raises(NotFoundError, match="none"):
@@ -185,7 +185,7 @@ def test_it_raises_what_fetch_raises(server: Server, asynchronous: bool) -> None
 
 
 @BOTH
-def test_the_url_is_that_after_redirects_without_credentials(server: Server, asynchronous: bool) -> None:
+def test_responses_url_is_that_after_redirects_without_credentials(server: Server, asynchronous: bool) -> None:
     """Neither a query token nor a password shows in it, nor in anything else."""
     host = server.url.removeprefix("http://")
     moved: Any = RestEndpoint(url_prefix=f"http://user:secret-1@{host}", path="/old", name="old")
@@ -204,7 +204,7 @@ def test_the_url_is_that_after_redirects_without_credentials(server: Server, asy
 
 
 @BOTH
-def test_attempts_count_the_retries(asynchronous: bool) -> None:
+def test_responses_attempts_count_the_retries(asynchronous: bool) -> None:
     """And elapsed is that of the last one."""
     answers = [httpx.Response(503), httpx.Response(503), as_json({"id": 1})]
     asked = Asked(lambda request: answers.pop(0))
@@ -219,7 +219,7 @@ def test_attempts_count_the_retries(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_repeated_headers_are_joined(asynchronous: bool) -> None:
+def test_responses_repeated_headers_are_joined(asynchronous: bool) -> None:
     """By a comma, as HTTP says."""
     asked = Asked(lambda request: httpx.Response(204, headers=[("Link", "a"), ("X-A", "1"), ("link", "b")]))
     get: Any = RestEndpoint(path="/a", name="a")
@@ -230,7 +230,7 @@ def test_repeated_headers_are_joined(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_the_api_names_its_request_ids(asynchronous: bool) -> None:
+def test_responses_api_names_its_request_ids(asynchronous: bool) -> None:
     """As for errors."""
     asked = Asked(lambda request: httpx.Response(204, headers={"X-Trace": "t", "X-Request-Id": "r"}))
     world = World(asynchronous, client=asked.asynchronous if asynchronous else asked.sync)
@@ -240,7 +240,7 @@ def test_the_api_names_its_request_ids(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_without_http_there_is_a_value_alone(asynchronous: bool) -> None:
+def test_responses_without_http_there_is_a_value_alone(asynchronous: bool) -> None:
     """Of an endpoint with a `fetch` of its own, which asks no server."""
 
     def fetch(*args: Any) -> Any:
@@ -253,7 +253,7 @@ def test_without_http_there_is_a_value_alone(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_what_hooks_ask_besides_is_another_answer(server: Server, asynchronous: bool) -> None:
+def test_responses_what_hooks_ask_besides_is_another_response(server: Server, asynchronous: bool) -> None:
     """A hook that calls another endpoint, before or after, changes nothing of the answer."""
     other = RestEndpoint(url_prefix=server.url, path="/users")
 
@@ -272,7 +272,7 @@ def test_what_hooks_ask_besides_is_another_answer(server: Server, asynchronous: 
 
 
 @BOTH
-def test_a_stream_is_handed_over_unread(server: Server, asynchronous: bool) -> None:
+def test_responses_stream_is_handed_over_unread(server: Server, asynchronous: bool) -> None:
     """The value is the stream, and `http` its answer."""
     export: Any = RestEndpoint(url_prefix=server.url, path="/text", content="stream")
 
@@ -297,7 +297,7 @@ def test_a_stream_is_handed_over_unread(server: Server, asynchronous: bool) -> N
 # -- joining ---------------------------------------------------------------------------------------------------------
 
 
-def test_threads_that_join_a_request_get_the_same_members() -> None:
+def test_responses_threads_that_join_a_request_get_the_same_members() -> None:
     """Also one that joins a plain fetch; each has an answer of its own."""
     go = threading.Event()
 
@@ -324,7 +324,7 @@ def test_threads_that_join_a_request_get_the_same_members() -> None:
     assert first.http is second.http and first.value is second.value and first.headers["x-left"] == "41"
 
 
-def test_tasks_that_join_a_request_get_the_same_members() -> None:
+def test_responses_tasks_that_join_a_request_get_the_same_members() -> None:
     """As threads do."""
     asked = Asked(httpx.Response(200, json={"id": 1}, headers={"X-Left": "41"}))
     get: Any = RestEndpoint(path="/users/:id", schema=User)
@@ -341,7 +341,7 @@ def test_tasks_that_join_a_request_get_the_same_members() -> None:
 
 
 @BOTH
-def test_nothing_holds_an_answer_that_nobody_has(asynchronous: bool) -> None:
+def test_responses_nothing_holds_a_response_that_no_one_has(asynchronous: bool) -> None:
     """A plain fetch leaves none behind."""
     seen: list[weakref.ref[Any]] = []
 
@@ -364,7 +364,7 @@ def test_nothing_holds_an_answer_that_nobody_has(asynchronous: bool) -> None:
 # -- as a value ------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_never_changes_and_equals_itself_alone(server: Server) -> None:
+def test_response_never_changes_and_equals_itself_alone(server: Server) -> None:
     """Its headers cannot be set either."""
     users = resource(server.url)
     found = World(False).run(fetching(users.get, id=1))
@@ -377,7 +377,7 @@ def test_an_answer_never_changes_and_equals_itself_alone(server: Server) -> None
     assert same == same and same != restencil.Response(value=1) and len({same, found}) == 2
 
 
-def test_a_pickled_answer_has_no_answer_of_the_library(server: Server) -> None:
+def test_responses_pickled_answer_has_no_response_of_the_library(server: Server) -> None:
     """Nor a cookie that the server has set; all else stays."""
     users = resource(server.url)
     found = World(False).run(fetching(users.get, id=1))
@@ -389,7 +389,7 @@ def test_a_pickled_answer_has_no_answer_of_the_library(server: Server) -> None:
     assert b"of-the-server" not in pickle.dumps(found)
 
 
-def test_entities_know_no_answer() -> None:
+def test_responses_entities_know_no_response() -> None:
     """One comes from many: there is no `last_response`."""
     assert not hasattr(User(id=1), "last_response")
 
@@ -398,7 +398,7 @@ def test_entities_know_no_answer() -> None:
 
 
 @BOTH
-def test_a_request_goes_behind_the_prefix_with_the_credential(server: Server, asynchronous: bool) -> None:
+def test_responses_request_goes_behind_the_prefix_with_the_credential(server: Server, asynchronous: bool) -> None:
     """Query, headers and body are its own; the value is what the content type says."""
     api = Api("https://spec.test/v1", Auth.bearer())
     world = World(asynchronous, token="secret-1", url_prefix=server.url).of(api)
@@ -416,7 +416,7 @@ def test_a_request_goes_behind_the_prefix_with_the_credential(server: Server, as
 
 
 @BOTH
-def test_a_request_takes_all_forms_of_bodies(server: Server, asynchronous: bool) -> None:
+def test_responses_request_takes_all_forms_of_bodies(server: Server, asynchronous: bool) -> None:
     """Also with a method that has none as a rule."""
     world = World(asynchronous, base_url=server.url)
     for method, body, expected in (
@@ -434,7 +434,7 @@ def test_a_request_takes_all_forms_of_bodies(server: Server, asynchronous: bool)
 
 
 @BOTH
-def test_a_request_is_neither_stored_nor_shared(server: Server, asynchronous: bool) -> None:
+def test_responses_request_is_neither_stored_nor_shared(server: Server, asynchronous: bool) -> None:
     """The store is as before, and each call asks."""
     users = resource(server.url)
 
@@ -458,7 +458,7 @@ def test_a_request_is_neither_stored_nor_shared(server: Server, asynchronous: bo
 
 
 @BOTH
-def test_a_request_fails_as_all_do(server: Server, asynchronous: bool) -> None:
+def test_responses_request_fails_as_all_do(server: Server, asynchronous: bool) -> None:
     """With the error of its status; retried where it may be."""
     with pytest.raises(NotFoundError, match=f"GET {server.url}/none: 404 Status: none") as caught:
         World(asynchronous, base_url=server.url).run(asking("GET", "/none"))
@@ -485,7 +485,7 @@ def test_a_request_fails_as_all_do(server: Server, asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_request_has_a_timeout_of_its_own(asynchronous: bool) -> None:
+def test_responses_request_has_a_timeout_of_its_own(asynchronous: bool) -> None:
     """Over that of its view, whose headers and search parameters it has."""
     with Server(lambda request: Reply(held=True)) as server:
         with pytest.raises(NetworkError, match=r"no answer within 150 ms"):
@@ -545,7 +545,9 @@ def test_request_to_another_origin_is_rejected(server: Server, asynchronous: boo
         (("POST", "/a"), {"body": {"a": object()}}, TypeError, "cannot be sent as JSON"),
     ],
 )
-def test_a_request_that_cannot_be_sent_is_told(args: Any, options: Any, kind: type[Exception], problem: str) -> None:
+def test_responses_request_that_cannot_be_sent_is_reported(
+    args: Any, options: Any, kind: type[Exception], problem: str
+) -> None:
     """With what was found and what was expected; a value of a header is never shown."""
     asked = Asked()
     with pytest.raises(kind, match=problem) as caught:
@@ -562,7 +564,9 @@ def test_a_request_that_cannot_be_sent_is_told(args: Any, options: Any, kind: ty
         (Auth.query("key"), {"query": {"key": "secret"}}, "'key' in the query"),
     ],
 )
-def test_a_request_has_the_credential_of_its_client_alone(auth: Auth, options: dict[str, Any], named: str) -> None:
+def test_responses_request_has_the_credential_of_its_client_alone(
+    auth: Auth, options: dict[str, Any], named: str
+) -> None:
     """One that is given along would go beside it, or be lost without a word."""
     world = World(False, token="own", base_url="http://127.0.0.1:1").of(Api("", auth))
     with pytest.raises(ValueError, match=f"{named} of a request says who asks; give token=… in its place") as caught:
@@ -570,7 +574,7 @@ def test_a_request_has_the_credential_of_its_client_alone(auth: Auth, options: d
     assert "secret" not in str(caught.value)
 
 
-def test_the_type_of_a_body_may_be_told() -> None:
+def test_responses_type_of_a_body_may_be_reported() -> None:
     """As where a PATCH has several forms."""
     asked = Asked()
     headers = {"Content-Type": "application/merge-patch+json"}
@@ -578,7 +582,7 @@ def test_the_type_of_a_body_may_be_told() -> None:
     assert asked.requests[0].headers["content-type"] == "application/merge-patch+json"
 
 
-def test_a_closed_client_asks_nothing() -> None:
+def test_responses_closed_client_asks_nothing() -> None:
     """As for all requests."""
     controller = Controller(client=Asked().sync)
     controller.close()
@@ -586,7 +590,7 @@ def test_a_closed_client_asks_nothing() -> None:
         controller.request("GET", "/a")
 
 
-def test_a_request_can_be_cancelled() -> None:
+def test_responses_request_can_be_cancelled() -> None:
     """And the pool goes on."""
 
     async def run() -> None:

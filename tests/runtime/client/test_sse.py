@@ -162,7 +162,7 @@ def price(exchange: Exchange) -> Any:
     )
 
 
-def test_a_live_read_shows_what_the_server_sends(exchange: Exchange, controller: Any) -> None:
+def test_sse_live_read_shows_what_the_server_sends(exchange: Exchange, controller: Any) -> None:
     with controller.live(price(exchange), symbol="ACME") as live:
         assert next(live).value == 1.0
         for value in (2.0, 3.5):
@@ -170,7 +170,7 @@ def test_a_live_read_shows_what_the_server_sends(exchange: Exchange, controller:
             assert next(live).value == value
 
 
-def test_one_stream_serves_all_subscribers_and_ends_with_the_last(exchange: Exchange, controller: Any) -> None:
+def test_sse_one_stream_serves_all_subscribers_and_ends_with_the_last(exchange: Exchange, controller: Any) -> None:
     endpoint = price(exchange)
     with controller.live(endpoint, symbol="ACME") as first, controller.live(endpoint, symbol="ACME") as second:
         assert next(first) is next(second)
@@ -186,7 +186,7 @@ def test_one_stream_serves_all_subscribers_and_ends_with_the_last(exchange: Exch
     assert controller.cached(endpoint, symbol="ACME").value == 2.0
 
 
-def test_closing_the_controller_ends_the_streams(exchange: Exchange, controller: Any) -> None:
+def test_sse_closing_the_controller_ends_the_streams(exchange: Exchange, controller: Any) -> None:
     controller.subscribe(price(exchange), symbol="ACME")
     controller.close()
     exchange.streams["ACME"][0].put(1.0)

@@ -224,13 +224,13 @@ def soak(operations: int, samples: int) -> tuple[int, int]:
     return max(sizes[: samples // 2]), max(sizes[samples // 2 :])
 
 
-def test_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
+def test_threads_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
     first, second = soak(20_000, 16)
     assert second <= first * 1.05
 
 
 @pytest.mark.slow
-def test_a_million_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
+def test_threads_million_reads_and_writes_of_a_bounded_store_keep_no_memory() -> None:
     first, second = soak(1_000_000, 200)
     assert second <= first * 1.05
 
@@ -273,7 +273,7 @@ def process(body: str) -> tuple[str, str]:
     return run.stdout.strip(), run.stderr
 
 
-def test_background_work_never_delays_the_end_of_the_program() -> None:
+def test_threads_background_work_never_delays_the_end_of_the_program() -> None:
     outcome = process("""
         hang = True
         controller.read(Users.get, id="1")
@@ -286,7 +286,7 @@ def test_background_work_never_delays_the_end_of_the_program() -> None:
     assert outcome == ("end", "")
 
 
-def test_failures_in_the_background_print_nothing() -> None:
+def test_threads_failures_in_the_background_print_nothing() -> None:
     outcome = process("""
         status = 500
         controller.read(Users.get, id="1")
@@ -303,7 +303,7 @@ def test_failures_in_the_background_print_nothing() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
+def test_threads_forked_process_goes_on_with_threads_of_its_own() -> None:
     outcome = process("""
         def refresh():
             controller.read(Users.get, id="1")
@@ -325,7 +325,7 @@ def test_a_forked_process_goes_on_with_threads_of_its_own() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_does_not_wait_for_what_its_parent_has_in_flight() -> None:
+def test_threads_forked_process_does_not_wait_for_what_its_parent_has_in_flight() -> None:
     """Reads, mutations with their optimistic responses, and a lock that a hook of another thread runs under."""
     outcome = process("""
         def in_thread(work):
@@ -357,7 +357,7 @@ def test_a_forked_process_does_not_wait_for_what_its_parent_has_in_flight() -> N
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_makes_connections_of_its_own() -> None:
+def test_threads_forked_process_makes_connections_of_its_own() -> None:
     """Two processes on one connection would read each other's answers."""
     outcome = process("""
         from tests.runtime.servers import Reply, Server

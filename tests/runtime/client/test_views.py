@@ -50,7 +50,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 @BOTH
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
-def test_a_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, options: dict[str, Any]) -> None:
+def test_views_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, options: dict[str, Any]) -> None:
     """Equal options give the identical view, and so the identical resources, endpoints, lists and what adds to them."""
     kind: Any = AsyncBlog if asynchronous else Blog
     news = kind()
@@ -67,7 +67,7 @@ def test_a_bound_endpoint_with_options_is_that_of_the_view(asynchronous: bool, o
     assert view.articles.get.controller is view
 
 
-def test_options_are_equal_however_they_are_written() -> None:
+def test_views_options_are_equal_however_they_are_written() -> None:
     """Header names without case and in any order, durations by their length, and one step or several."""
     news = Blog()
     view = news.with_options(headers={"Accept-Language": "de", "X-B": "1"}, timeout=30_000)
@@ -79,7 +79,7 @@ def test_options_are_equal_however_they_are_written() -> None:
     assert news.with_options(retries=policy) is news.with_options(retries=Retries(budget=None, random=policy.random))
 
 
-def test_options_that_differ_give_different_views() -> None:
+def test_views_options_that_differ_give_different_views() -> None:
     """Also where Python finds them equal: in a URL, 1 and true are not."""
     news = Blog()
     queries: list[Any] = [1, True, 1.5, "1", [1], [True], "[1]", "[true]"]
@@ -95,7 +95,9 @@ def test_options_that_differ_give_different_views() -> None:
     [({"retries": 1}, {"retries": True}), ({"timeout": 1}, {"timeout": True}), ({"retries": 1}, {"retries": 1.0})],
     ids=["retries", "timeout", "float"],
 )
-def test_what_is_refused_is_so_whatever_was_asked_for_before(fine: dict[str, Any], refused: dict[str, Any]) -> None:
+def test_views_what_is_rejected_is_so_whatever_was_requested_before(
+    fine: dict[str, Any], refused: dict[str, Any]
+) -> None:
     """Python finds True, 1.0 and 1 equal; a mistake is told all the same."""
     news = Blog()
     held = news.with_options(**fine)
@@ -106,7 +108,7 @@ def test_what_is_refused_is_so_whatever_was_asked_for_before(fine: dict[str, Any
     assert news.with_options(**fine) is held
 
 
-def test_no_options_are_no_view() -> None:
+def test_views_no_options_are_no_view() -> None:
     """None means "as before"; so does the token that the client has."""
     news = Blog(token="secret")
     assert news.with_options() is news
@@ -118,7 +120,7 @@ def test_no_options_are_no_view() -> None:
     assert news.with_options(query={"a": 1}).with_options(query={"a": None}) is news
 
 
-def test_an_endpoint_by_itself_is_called_as_the_view_says() -> None:
+def test_views_endpoint_by_itself_is_called_as_the_view_says() -> None:
     """Operations of a view that take an endpoint, and resources that are made for it, are those of the view."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
         view = news.with_options(query={"q": "1"})
@@ -133,7 +135,7 @@ def test_an_endpoint_by_itself_is_called_as_the_view_says() -> None:
         assert view.fetch_if_stale(Articles.get, id=1).title == "en q=1"
 
 
-def test_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says() -> None:
+def test_views_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says() -> None:
     """Extended or paginated, it has the headers, and the search parameters too."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
         view = news.with_options(query={"q": "1"}, headers={"X-Request-Id": "7"}, timeout=5_000)
@@ -146,7 +148,7 @@ def test_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says() -> N
         assert {request.headers["x-request-id"] for request in server.arrived} == {"7"}
 
 
-def test_many_threads_get_the_identical_view() -> None:
+def test_views_many_threads_get_the_identical_view() -> None:
     """However many ask for it at the same time, and whatever else is made meanwhile."""
     news = Blog()
     found: list[set[int]] = []
@@ -171,7 +173,7 @@ def test_many_threads_get_the_identical_view() -> None:
     assert len({id(view.store) for view in kept}) == 20
 
 
-def test_the_client_keeps_its_64_latest_views() -> None:
+def test_views_client_keeps_its_64_latest_views() -> None:
     """The identical view is given for as long as it is kept, or someone has it."""
     news = Blog()
     views = [news.with_options(timeout=1_000 + count) for count in range(65)]
@@ -209,7 +211,7 @@ class _Own(Controller):
         return super().fetch(endpoint, *args, **kwargs)
 
 
-def test_a_view_of_a_client_written_by_hand_has_what_that_has() -> None:
+def test_view_of_a_client_written_by_hand_has_what_that_has() -> None:
     """Resources and bound endpoints are bound to the view, everything else is the client's; overrides hold."""
     with Server(lambda request: as_json({"id": 7})) as server, _Own(base_url=server.url) as own:
         resource: Any = create_resource(path="/notes/:id", schema=_Note)
@@ -226,7 +228,7 @@ def test_a_view_of_a_client_written_by_hand_has_what_that_has() -> None:
 
 
 @BOTH
-def test_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: bool) -> None:
+def test_views_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: bool) -> None:
     """Names are compared without case, None takes one of the spec away; hooks see them, the credential comes last."""
     seen: list[dict[str, str]] = []
 
@@ -261,7 +263,7 @@ def test_headers_are_sent_over_those_of_endpoint_and_http_client(asynchronous: b
 
 
 @BOTH
-def test_headers_of_changes_are_sent_too(asynchronous: bool) -> None:
+def test_views_headers_of_changes_are_sent_too(asynchronous: bool) -> None:
     """Of mutations with and without a body, and of what adds to a list."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         view = news.with_options(headers={"X-Audit": "why"}, vary=False)
@@ -272,7 +274,7 @@ def test_headers_of_changes_are_sent_too(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> None:
+def test_views_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> None:
     """They count as those of the call, which wins over the same name; declared or not."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         view = news.with_options(query={"expand": ["a", "b"], "author": "bob"})
@@ -289,7 +291,7 @@ def test_search_parameters_are_part_of_url_key_and_list(asynchronous: bool) -> N
 
 
 @BOTH
-def test_quiet_search_parameters_are_part_of_the_url_alone(asynchronous: bool) -> None:
+def test_views_quiet_search_parameters_are_part_of_the_url_alone(asynchronous: bool) -> None:
     """With `vary=False` key and list are those of a call without."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         view = news.with_options(query={"trace": "1"}, vary=False)
@@ -307,7 +309,7 @@ def test_quiet_search_parameters_are_part_of_the_url_alone(asynchronous: bool) -
 
 
 @BOTH
-def test_pages_are_asked_for_as_the_view_says(asynchronous: bool) -> None:
+def test_views_pages_are_requested_as_the_view_says(asynchronous: bool) -> None:
     """`iterate` and `get_page` send headers, search parameters, quiet ones too."""
 
     def paged(request: Arrived) -> Reply:
@@ -331,7 +333,7 @@ def test_pages_are_asked_for_as_the_view_says(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_push_joins_the_lists_of_its_search_parameters(asynchronous: bool) -> None:
+def test_views_push_joins_the_lists_of_its_search_parameters(asynchronous: bool) -> None:
     """They are in the filter of a push, as those of a call are, and in no record."""
     answers = {"GET": [article(1)], "POST": article(2, title="new")}
     bodies: list[Any] = []
@@ -351,7 +353,7 @@ def test_a_push_joins_the_lists_of_its_search_parameters(asynchronous: bool) -> 
         assert bodies[-1] == b'{"title":"new"}' and server.arrived[-1].target == "/articles?tenant=t1"
 
 
-def test_search_parameters_of_a_view_are_no_fields() -> None:
+def test_views_search_parameters_of_a_view_are_no_fields() -> None:
     """They are in no optimistic payload, and `delete` does not take its record by them."""
 
     class Thing(Entity):
@@ -385,7 +387,7 @@ def test_search_parameters_of_a_view_are_no_fields() -> None:
 
 
 @BOTH
-def test_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
+def test_views_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
     """Over those of endpoint and client; `retries=0` is none, `timeout=math.inf` no limit."""
     statuses = iter([503, 503, 200, 503, 503])
 
@@ -410,7 +412,7 @@ def test_timeout_and_retries_are_those_of_the_view(asynchronous: bool) -> None:
         assert run(endless.articles.get.fetch(id=1)).id == 1
 
 
-def test_a_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
+def test_views_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
     """It is the strongest there is."""
     endpoint: Any = RestEndpoint(path="/a", request_init={"timeout": "20s", "headers": {"X-A": "1"}}, timeout="30s")
     with Server(lambda request: Reply(held=True)) as server, Controller(base_url=server.url) as controller:
@@ -419,7 +421,7 @@ def test_a_timeout_of_a_view_wins_over_that_of_the_request_init() -> None:
         assert server.arrived[0].headers["x-a"] == "1"
 
 
-def test_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
+def test_views_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
     """Options of a view are stronger than those that the list has for what adds to it."""
     things: Any = create_resource(path="/things/:id", schema=_Note)
     things = things.extend(get_list={"push_options": {"timeout": 30_000}})
@@ -430,7 +432,7 @@ def test_what_a_list_gives_its_push_gives_way_to_the_view() -> None:
 
 
 @BOTH
-def test_answers_and_calls_that_no_endpoint_describes_are_asked_for_as_the_view_says(asynchronous: bool) -> None:
+def test_views_answers_and_calls_that_no_endpoint_describes_are_requested_as_the_view_says(asynchronous: bool) -> None:
     """`fetch_response` and `request` have its headers, search parameters and token; a call's own ones win."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         view = news.with_options(headers={"Accept-Language": "de", "X-A": "view"}, token="other")
@@ -448,7 +450,7 @@ def test_answers_and_calls_that_no_endpoint_describes_are_asked_for_as_the_view_
 # -- requests in flight -----------------------------------------------------------------------------------------------
 
 
-def test_calls_share_a_request_where_options_allow_it() -> None:
+def test_views_calls_share_a_request_where_options_allow_it() -> None:
     """Timeout, retries, conditions and quiet tokens keep requests apart; other inert headers do not."""
     news = Blog(token="a")
     get = news.articles.get
@@ -525,7 +527,9 @@ S3CRET = "s3cret"
     ],
     ids=lambda value: None if isinstance(value, type) else str(value)[:40],
 )
-def test_what_cannot_be_told_is_refused_at_once(options: dict[str, Any], error: type[Exception], text: str) -> None:
+def test_views_what_cannot_be_reported_is_rejected_at_once(
+    options: dict[str, Any], error: type[Exception], text: str
+) -> None:
     """The error names the option and what is expected, and shows no value of a header or token."""
     for given in (Blog(), AsyncBlog(), Blog().articles.get, Blog().with_options(timeout=5_000)):
         with pytest.raises(error, match=text) as caught:
@@ -533,7 +537,7 @@ def test_what_cannot_be_told_is_refused_at_once(options: dict[str, Any], error: 
         assert S3CRET not in str(caught.value)
 
 
-def test_what_a_client_has_by_itself_is_no_option() -> None:
+def test_views_what_a_client_has_by_itself_is_no_option() -> None:
     """Another HTTP client or place is another client, and options are no keywords of calls."""
     news: Any = Blog()
     for name in ("client", "url_prefix", "base_url", "store"):
@@ -543,7 +547,7 @@ def test_what_a_client_has_by_itself_is_no_option() -> None:
         news.articles.get(id=1, timeout=5)
 
 
-def test_attributes_of_a_client_keep_their_names_in_views() -> None:
+def test_views_attributes_of_a_client_keep_their_names_in_views() -> None:
     """Whatever a user's class calls its own, its views have it too."""
 
     class Named(Controller):
@@ -559,7 +563,7 @@ def test_attributes_of_a_client_keep_their_names_in_views() -> None:
     assert view.with_options(timeout=600).own() == ("mine",) * 5
 
 
-def test_a_query_that_is_a_parameter_of_the_path_is_refused_by_the_call() -> None:
+def test_views_query_that_is_a_parameter_of_the_path_is_rejected_by_the_call() -> None:
     """Before anything is sent; endpoints that have no such parameter are called."""
     with Server(echoing) as server, Blog(token="x", url_prefix=server.url) as news:
         for vary in (True, False):
@@ -574,7 +578,7 @@ def test_a_query_that_is_a_parameter_of_the_path_is_refused_by_the_call() -> Non
             server.arrived.clear()
 
 
-def test_a_query_for_what_is_no_http_is_refused_by_the_call() -> None:
+def test_views_query_for_what_is_no_http_is_rejected_by_the_call() -> None:
     """A function has no URL that it could stand in."""
     work: Any = Endpoint(lambda: 1, name="work")
     with Controller() as controller:
@@ -585,7 +589,7 @@ def test_a_query_for_what_is_no_http_is_refused_by_the_call() -> None:
         assert controller.with_options(headers={"X-Request-Id": "1"}, timeout=500).fetch(work) == 1
 
 
-def test_a_token_needs_an_api_with_auth() -> None:
+def test_views_token_needs_an_api_with_auth() -> None:
     """TypeError where the API declares none, or where there is no API."""
 
     class Open(Controller):
@@ -597,7 +601,7 @@ def test_a_token_needs_an_api_with_auth() -> None:
         Controller().with_options(token="a")
 
 
-def test_a_query_that_carries_the_credential_is_refused() -> None:
+def test_views_query_that_carries_the_credential_is_rejected() -> None:
     """As a header that does."""
 
     class Keyed(Controller):
@@ -607,7 +611,7 @@ def test_a_query_that_carries_the_credential_is_refused() -> None:
         Keyed().with_options(query={"api_key": S3CRET})
 
 
-def test_a_class_that_computes_an_option_cannot_be_told_another() -> None:
+def test_views_class_that_computes_an_option_cannot_be_reported_another() -> None:
     """What would be lost without a word is an error."""
 
     class Slow(RestEndpoint):
@@ -617,7 +621,7 @@ def test_a_class_that_computes_an_option_cannot_be_told_another() -> None:
         Controller().with_options(timeout=1_000).bind(Slow(path="/a"))
 
 
-def test_an_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
+def test_views_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
     """What it fetches belongs to the store of its view."""
     news = Blog()
     german = news.with_options(headers={"Accept-Language": "de"})
@@ -630,7 +634,7 @@ def test_an_endpoint_of_a_view_is_of_no_use_to_another_client() -> None:
 
 
 @BOTH
-def test_a_view_owns_nothing(asynchronous: bool) -> None:
+def test_view_owns_nothing(asynchronous: bool) -> None:
     """Closing it, and leaving a `with` of it, do nothing; it is open for as long as its client is."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         for options in ({"timeout": 5_000}, {"headers": {"Accept-Language": "de"}}):
@@ -660,7 +664,7 @@ def test_a_view_owns_nothing(asynchronous: bool) -> None:
         assert view.opened and run(view.articles.get.fetch(id=1)).id == 1
 
 
-def test_a_view_shows_names_and_no_values() -> None:
+def test_view_shows_names_and_no_values() -> None:
     """Its repr says what is told, and nothing that may be a secret."""
     news = Blog()
     view = news.with_options(headers={"X-Tenant": S3CRET}, query={"q": S3CRET}, token=S3CRET, timeout=500, retries=1)
@@ -669,7 +673,7 @@ def test_a_view_shows_names_and_no_values() -> None:
     assert S3CRET not in repr(vars(view))
 
 
-def test_managers_make_requests_of_their_own_partition() -> None:
+def test_views_managers_make_requests_of_their_own_partition() -> None:
     """A manager that serves one controller is made anew for each partition."""
     made: list[NetworkManager] = []
 
@@ -687,7 +691,7 @@ def test_managers_make_requests_of_their_own_partition() -> None:
 
 
 @BOTH
-def test_managers_that_are_given_as_they_are_serve_the_client_alone(asynchronous: bool) -> None:
+def test_views_managers_that_are_given_as_they_are_serve_the_client_alone(asynchronous: bool) -> None:
     """A view with a store of its own says what to do; other views work."""
     with Server(echoing) as server, opened(asynchronous, server.url, managers=[NetworkManager()]) as (news, run):
         assert run(news.with_options(timeout=5_000).articles.get(id=1)).id == 1
@@ -695,7 +699,7 @@ def test_managers_that_are_given_as_they_are_serve_the_client_alone(asynchronous
             news.with_options(headers={"Accept-Language": "de"})
 
 
-def test_resources_by_hand_are_bound_to_views() -> None:
+def test_views_resources_by_hand_are_bound_to_views() -> None:
     """A view is a controller to whatever takes one."""
 
     class Named(Resource, path="/named/:id", schema=_Note):

@@ -44,7 +44,7 @@ CLIENTS = pytest.mark.parametrize("client", [Blog(), AsyncBlog()], ids=["sync", 
         ("create", "(*, body: 'ArticleBody', author: 'str | None' = None) -> 'Article'", "`POST /articles`"),
     ],
 )
-def test_help_shows_the_parameters_and_the_text_of_a_member(
+def test_documentation_strings_help_shows_the_parameters_and_the_text_of_a_member(
     client: Any, member: str, parameters: str, said: str
 ) -> None:
     """For lists and what hangs on them as for plain members, in both worlds."""
@@ -59,13 +59,13 @@ def test_help_shows_the_parameters_and_the_text_of_a_member(
     assert said in shown
 
 
-def test_an_unbound_member_shows_the_same() -> None:
+def test_documentation_strings_unbound_member_shows_the_same() -> None:
     """`help(Articles.get)` is what `help(blog.articles.get)` is."""
     shown = pydoc.render_doc(Articles.get, renderer=cast(Any, pydoc).plaintext)
     assert "get(*, id: 'int') -> 'Article'\n    `GET /articles/:id`" in shown
 
 
-def test_classes_of_bound_endpoints_have_their_own_text() -> None:
+def test_documentation_strings_classes_of_bound_endpoints_have_their_own_text() -> None:
     """What a member says hides nothing of its class."""
     assert (BoundEndpoint.__doc__ or "").startswith("An endpoint of a Controller.")
     assert (BoundList.__doc__ or "").startswith("A list endpoint of a Controller")
@@ -73,7 +73,7 @@ def test_classes_of_bound_endpoints_have_their_own_text() -> None:
 
 
 @pytest.mark.parametrize("controller", [Controller(), AsyncController()], ids=["sync", "async"])
-def test_an_endpoint_without_a_declared_signature_takes_anything(controller: Any) -> None:
+def test_documentation_strings_endpoint_without_a_declared_signature_takes_anything(controller: Any) -> None:
     """It shows its method and path, and open parameters; a function has its own text."""
     bound = controller.bind(RestEndpoint(path="/a/:id", method="PUT"))
     assert str(inspect.signature(bound)) == "(*args, **kwargs)"
@@ -89,7 +89,7 @@ def test_an_endpoint_without_a_declared_signature_takes_anything(controller: Any
     assert (own.__name__, own.__doc__) == ("fetched", "Says five.")
 
 
-def test_other_names_are_as_unknown_as_before() -> None:
+def test_documentation_strings_other_names_are_as_unknown_as_before() -> None:
     """Nothing else is looked for at the endpoint."""
     with pytest.raises(AttributeError, match=r"no attribute 'request'; it has the operations of .* takes \.endpoint$"):
         _ = cast(Any, Blog().articles.get).request
@@ -106,7 +106,7 @@ NAMES = """
 
 
 @pytest.mark.parametrize(("kind", "other"), [(Blog, "aclose"), (AsyncBlog, "close")], ids=["sync", "async"])
-def test_a_client_shows_its_resources_and_its_operations(kind: type[Any], other: str) -> None:
+def test_documentation_strings_client_shows_its_resources_and_its_operations(kind: type[Any], other: str) -> None:
     """And nothing else: every further name would be taken from the resources of APIs."""
     client = kind()
     for shown in (client, client.with_options(timeout=5000)):
@@ -114,7 +114,7 @@ def test_a_client_shows_its_resources_and_its_operations(kind: type[Any], other:
         assert names - {"articles", "users"} == set(NAMES.split()) - {other}
 
 
-def test_a_client_tells_its_managers_and_its_retries() -> None:
+def test_documentation_strings_client_reports_its_managers_and_its_retries() -> None:
     """A view tells its own retries."""
     managers = (NetworkManager(), SubscriptionManager())
     with Controller(managers=managers, retries=2) as controller:
@@ -124,7 +124,7 @@ def test_a_client_tells_its_managers_and_its_retries() -> None:
 
 
 @pytest.mark.parametrize("kind", [Blog, AsyncBlog], ids=["sync", "async"])
-def test_managers_are_given_all_that_a_client_can_do_and_more(kind: type[Any]) -> None:
+def test_documentation_strings_managers_are_given_all_that_a_client_can_do_and_more(kind: type[Any]) -> None:
     """`init` gets the operations, `call_later` and `run_in_background`; it is the same each time the client opens."""
     given: list[Any] = []
 
@@ -248,7 +248,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[LanguageS
         (3, "blog.art", ["articles", "Articles[Controller]"]),
     ],
 )
-def test_an_editor_shows_the_parameters(
+def test_documentation_strings_editor_shows_the_parameters(
     server: tuple[LanguageServer, Path], line: int, after: str, shown: list[str]
 ) -> None:
     """Pointing at a member gives its keywords and what the call gives, as pyright's language server tells editors."""

@@ -128,7 +128,7 @@ def one(**options: Any) -> Any:
         ("0", {"0": {"id": 1}}),
     ],
 )
-def test_the_value_of_an_answer_stands_in_its_envelope(path: str, answer: Any, *, asynchronous: bool) -> None:
+def test_envelopes_value_of_a_response_is_in_its_envelope(path: str, answer: Any, *, asynchronous: bool) -> None:
     """Dots go into objects, a number into a list; a member that is called like a number is one."""
     found = called(one(unwrap=path), Server(lambda request: answer), asynchronous=asynchronous, id=1)
     assert found == Article(id=1)
@@ -146,7 +146,7 @@ def test_the_value_of_an_answer_stands_in_its_envelope(path: str, answer: Any, *
         ({str(number): 0 for number in range(9)}, "it has: 0, 1, 2, 3, 4, 5, 6, 7, …"),
     ],
 )
-def test_an_envelope_that_is_absent_is_an_error_that_says_what_is_there(
+def test_envelope_that_is_absent_is_an_error_that_says_what_is_there(
     answer: Any, has: str, *, asynchronous: bool
 ) -> None:
     """Nothing is written, and the error has the status 400."""
@@ -158,7 +158,7 @@ def test_an_envelope_that_is_absent_is_an_error_that_says_what_is_there(
     assert caught.value.status == 400
 
 
-def test_the_error_of_a_member_names_its_resource() -> None:
+def test_envelopes_error_of_a_member_names_its_resource() -> None:
     """What a resource is called in the client stands before the member."""
 
     endpoint = Articles.get.extend(unwrap="data")
@@ -166,7 +166,7 @@ def test_the_error_of_a_member_names_its_resource() -> None:
         called(endpoint, Server(lambda request: {}), asynchronous=False, id=1)
 
 
-def test_the_envelope_is_opened_after_parse_response_and_before_process() -> None:
+def test_envelope_is_opened_after_parse_response_and_before_process() -> None:
     """One hook sees the whole answer, the other the value."""
     seen: list[Any] = []
 
@@ -180,7 +180,7 @@ def test_the_envelope_is_opened_after_parse_response_and_before_process() -> Non
 
 
 @pytest.mark.parametrize("answer", [{"data": None}, None], ids=["null inside", "null"])
-def test_null_at_the_envelope_is_an_answer_without_content(answer: Any) -> None:
+def test_envelopes_null_at_the_envelope_is_a_response_without_content(answer: Any) -> None:
     """It is what `empty` says: nothing, or else an error."""
     assert called(one(unwrap="data", empty="none"), Server(lambda request: answer), asynchronous=False, id=1) is None
     with pytest.raises(ProcessingError, match="expected an object or a list, found None"):
@@ -188,7 +188,7 @@ def test_null_at_the_envelope_is_an_answer_without_content(answer: Any) -> None:
 
 
 @BOTH
-def test_a_delete_has_succeeded_whatever_its_envelope(*, asynchronous: bool) -> None:
+def test_envelopes_delete_has_succeeded_whatever_its_envelope(*, asynchronous: bool) -> None:
     """An answer without the envelope names nothing, so the entity of the path is gone."""
 
     server = Server(lambda request: {"ok": True})
@@ -197,7 +197,7 @@ def test_a_delete_has_succeeded_whatever_its_envelope(*, asynchronous: bool) -> 
 
 
 @pytest.mark.parametrize("path", ["", ".", "a..b", "a.", 5])
-def test_an_envelope_is_a_path(path: Any) -> None:
+def test_envelope_is_a_path(path: Any) -> None:
     """Steps that are empty name nothing."""
     with pytest.raises(ValueError, match="unwrap of endpoint GET '/articles/:id' is .*: names and numbers with dots"):
         one(unwrap=path)
@@ -208,7 +208,7 @@ def test_an_envelope_is_a_path(path: Any) -> None:
 
 @BOTH
 @pytest.mark.parametrize("answer", [httpx.Response(204), httpx.Response(200), as_json(None)], ids=str)
-def test_a_read_that_may_be_empty_gives_none_and_is_not_asked_again(answer: Any, *, asynchronous: bool) -> None:
+def test_envelopes_read_that_may_be_empty_gives_none_and_is_not_asked_again(answer: Any, *, asynchronous: bool) -> None:
     """None is stored as a valid result."""
     server = Server(lambda request: httpx.Response(answer.status_code, headers=answer.headers, content=answer.content))
     endpoint = one(empty="none")
@@ -223,7 +223,7 @@ def test_a_read_that_may_be_empty_gives_none_and_is_not_asked_again(answer: Any,
 
 @BOTH
 @pytest.mark.parametrize("answer", [{"ok": True}, "deleted", 5], ids=str)
-def test_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
+def test_envelopes_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool) -> None:
     """A text such as `deleted` names no entity then, whatever its content type."""
     server = Server(
         lambda request: (
@@ -234,7 +234,7 @@ def test_what_is_ignored_counts_as_no_content(answer: Any, *, asynchronous: bool
     assert called(endpoint, server, asynchronous=asynchronous, id=1) is None
 
 
-def test_a_scalar_is_kept_as_it_came_and_converted_when_it_is_read() -> None:
+def test_envelopes_scalar_is_kept_unchanged_and_converted_when_it_is_read() -> None:
     """No table is touched."""
     at = one(path="/at", schema=schema.codec(datetime.datetime), unwrap="at")
     server = Server(lambda request: {"at": "2020-01-01T00:00:00Z"})
@@ -264,7 +264,7 @@ def test_a_scalar_is_kept_as_it_came_and_converted_when_it_is_read() -> None:
         ({"content_type": "text/csv", "wrap": "a"}, None, b"", None),
     ],
 )
-def test_a_body_is_sent_as_the_options_say(
+def test_envelopes_body_is_sent_as_the_options_say(
     options: Any, body: Any, content: bytes, kind: str | None, *, asynchronous: bool
 ) -> None:
     """Envelope and content type; where there is no body, neither."""
@@ -276,7 +276,7 @@ def test_a_body_is_sent_as_the_options_say(
 
 @BOTH
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS"])
-def test_a_body_that_is_to_be_sent_is_sent_with_any_method(method: str, *, asynchronous: bool) -> None:
+def test_envelopes_body_that_is_to_be_sent_is_sent_with_any_method(method: str, *, asynchronous: bool) -> None:
     """Without `send_body` these methods take none."""
     server = Server(lambda request: httpx.Response(200, json={}))
     endpoint = one(method=method, schema=None, send_body=True, path="/articles")
@@ -285,7 +285,7 @@ def test_a_body_that_is_to_be_sent_is_sent_with_any_method(method: str, *, async
     assert not one(method=method).has_body
 
 
-def test_an_optimistic_payload_is_made_of_the_inner_body() -> None:
+def test_envelopes_optimistic_payload_is_made_of_the_inner_body() -> None:
     """What is shown at once knows nothing of envelopes."""
 
     class Enveloped(
@@ -337,7 +337,7 @@ def digest(text: str) -> str:
         ("x", '"x"'),
     ],
 )
-def test_the_key_of_a_search_by_post_has_what_tells_its_body_apart(body: Any, text: str) -> None:
+def test_envelopes_key_of_a_search_by_post_has_what_reports_its_body_apart(body: Any, text: str) -> None:
     """It is the first 32 hex digits of the SHA-256 of the body as compact JSON with sorted keys."""
     assert search.key(body=body) == f"POST {ROOT}/query body={digest(text)}"
     assert search.key(page=2, body=body) == f"POST {ROOT}/query?page=2 body={digest(text)}"
@@ -346,7 +346,7 @@ def test_the_key_of_a_search_by_post_has_what_tells_its_body_apart(body: Any, te
 
 
 @BOTH
-def test_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
+def test_envelopes_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
     """Each body has its own answer, and nothing that is pushed joins one."""
     server = Server(lambda request: {"items": [{"id": json.loads(request.content)["q"]}]})
     if asynchronous:
@@ -364,7 +364,7 @@ def test_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
     assert len(server.requests) == 2
 
 
-def test_pages_of_a_search_belong_to_the_search_with_their_body() -> None:
+def test_envelopes_pages_of_a_search_belong_to_the_search_with_their_body() -> None:
     """Another page of the same body extends that list, and no other."""
 
     def answer(request: Any) -> Any:
@@ -379,7 +379,7 @@ def test_pages_of_a_search_belong_to_the_search_with_their_body() -> None:
     assert found == [[11, 12], [21]]
 
 
-def test_a_body_is_in_no_key_of_a_change() -> None:
+def test_envelopes_body_is_in_no_key_of_a_change() -> None:
     """A change has no cached answer."""
     with pytest.raises(ValueError, match="body_in_key of endpoint POST '/a': it has a side effect, so it has no"):
         RestEndpoint(path="/a", method="POST", body_in_key=True)
@@ -410,7 +410,7 @@ def stale(news: News) -> set[str]:
     return {path for path, reading in found.items() if reading.found and reading.needs_fetch}
 
 
-def test_expires_names_what_a_change_makes_stale_where_the_paths_agree(caplog: Any) -> None:
+def test_envelopes_expires_names_what_a_change_makes_stale_where_the_paths_agree(caplog: Any) -> None:
     """`expires` names the record itself, members, and all that a resource reads; unknown names are logged (3.4)."""
     with Server(answering).client(News) as news, caplog.at_level(logging.WARNING, "restencil"):
         news.articles.get(id=1)
@@ -425,7 +425,7 @@ def test_expires_names_what_a_change_makes_stale_where_the_paths_agree(caplog: A
     assert "expires of articles.read names 'lost', which is no member or resource" in caplog.text
 
 
-def test_expires_names_a_member_of_another_resource() -> None:
+def test_envelopes_expires_names_a_member_of_another_resource() -> None:
     """`articles.get` is that of the article in the path, and of no other."""
     with Server(answering).client(News) as news:
         for number in (1, 2):
@@ -435,7 +435,7 @@ def test_expires_names_a_member_of_another_resource() -> None:
 
 
 @pytest.mark.parametrize(("status", "path"), [(500, {"/articles/1"}), (422, set[str]())])
-def test_change_that_fails_makes_stale_what_it_may_have_changed(status: int, path: set[str]) -> None:
+def test_envelopes_change_that_fails_makes_stale_what_it_may_have_changed(status: int, path: set[str]) -> None:
     """After a 5xx the record that the path names is stale; `expires` and a 4xx count for nothing (3.6)."""
     refused = Server(lambda request: httpx.Response(status) if request.method == "POST" else answering(request))
     with refused.client(News) as news:
@@ -463,7 +463,7 @@ def test_change_that_fails_makes_stale_what_it_may_have_changed(status: int, pat
         ({"a": "deep"}, {"x": True, "a": [[1], [2]]}, "x=true&a%5B0%5D%5B0%5D=1&a%5B1%5D%5B0%5D=2"),
     ],
 )
-def test_lists_and_objects_stand_in_a_form_in_their_styles(styles: Any, body: Any, content: str) -> None:
+def test_envelopes_lists_and_objects_stand_in_a_form_in_their_styles(styles: Any, body: Any, content: str) -> None:
     """Without a word a list is repeated, and an object has brackets; the order of fields is kept."""
     server = Server(lambda request: {})
     endpoint = one(method="POST", schema=None, path="/form", body_format="form", form_styles=styles)
@@ -472,7 +472,7 @@ def test_lists_and_objects_stand_in_a_form_in_their_styles(styles: Any, body: An
 
 
 @BOTH
-def test_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous: bool) -> None:
+def test_envelopes_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous: bool) -> None:
     """A list of files is as many files."""
     server = Server(lambda request: {})
     body = {"files": [b"one", b"two"], "tags": ["a", "b"], "range": {"first": 1}, "more": [{"x": "ä"}]}
@@ -506,7 +506,9 @@ def test_objects_are_parts_of_json_and_items_parts_of_their_own(*, asynchronous:
     ],
     ids=str,
 )
-def test_paths_of_pagination_start_at_the_root_of_the_answer(pagination: Any, *, asynchronous: bool) -> None:
+def test_envelopes_paths_of_pagination_start_at_the_root_of_the_response(
+    pagination: Any, *, asynchronous: bool
+) -> None:
     """A run notes the whole answer, and so fetches the first page, whatever lies in the store."""
 
     def answer(request: Any) -> Any:
@@ -565,7 +567,7 @@ class Group(Resource[Any], url_prefix=ROOT, strict=True):
     def update(self, *, body: Any) -> Any: ...
 
 
-def test_a_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
+def test_envelopes_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
     """Its key has the path alone, and what is deleted is what `get` has given."""
     server = Server(lambda request: {"name": "ada"} if request.method == "GET" else httpx.Response(204))
     with server.client() as controller:
@@ -577,7 +579,7 @@ def test_a_singleton_is_at_a_path_that_may_have_no_parameter() -> None:
         create_resource(path="/me", schema=Me)
 
 
-def test_a_resource_made_by_a_function_may_be_a_singleton() -> None:
+def test_envelopes_resource_made_by_a_function_may_be_a_singleton() -> None:
     """It has all members but those of a list."""
     made: Any = create_resource(path="/me", schema=Me, url_prefix=ROOT, singleton=True)
     members = ("get", "update", "partial_update", "delete", "get_list")
@@ -585,7 +587,7 @@ def test_a_resource_made_by_a_function_may_be_a_singleton() -> None:
     assert made.update.key() == f"PUT {ROOT}/me"
 
 
-def test_what_is_only_called_like_a_standard_member_is_none() -> None:
+def test_envelopes_what_is_only_called_like_a_standard_member_is_none() -> None:
     """It has what it says itself: no method, no process, and no rule for empty answers."""
     assert (Group.delete.method, Group.delete.schema, Group.delete.plan.own_process) == ("PUT", None, False)
     assert (Group.update.method, Group.update.replace, Group.update.empty) == ("POST", None, "none")

@@ -69,7 +69,7 @@ def raised(response: httpx.Response, *, asynchronous: bool = False, **options: A
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_the_package_s_own_class_is_raised_with_typed_data(asynchronous: bool) -> None:
+def test_error_classes_package_s_own_class_is_raised_with_typed_data(asynchronous: bool) -> None:
     """It is the library's class as well."""
     body = {"whatIsMissing": "it", "since": "2026-11-21T10:00:00Z"}
     error = raised(as_json(body, 404), asynchronous=asynchronous)
@@ -102,7 +102,7 @@ def test_the_package_s_own_class_is_raised_with_typed_data(asynchronous: bool) -
         (304, {"title": "t"}, Problem(title="t")),
     ],
 )
-def test_the_narrowest_key_says_what_the_body_is(status: int, body: Any, expected: Any) -> None:
+def test_error_classes_narrowest_key_says_what_the_body_is(status: int, body: Any, expected: Any) -> None:
     """A body that does not fit gives None; of several types it has to have all that one needs."""
     error = raised(as_json(body, status), error_classes=None)
     found = error.data
@@ -110,21 +110,21 @@ def test_the_narrowest_key_says_what_the_body_is(status: int, body: Any, expecte
     assert type(error) is restencil.base.errors.error_of_status(status)
 
 
-def test_a_body_that_does_not_fit_has_the_same_class() -> None:
+def test_error_classes_body_that_does_not_fit_has_the_same_class() -> None:
     """Also one that is no JSON at all."""
     for response in (as_json({"title": "t"}, 404), as_text("<html>", "text/html", 404), as_text("{", "text/json", 404)):
         error = raised(response)
         assert type(error) is NotFoundError and error.data is None
 
 
-def test_without_a_class_of_its_own_the_library_s_is_raised() -> None:
+def test_error_classes_without_a_class_of_its_own_the_library_s_is_raised() -> None:
     """For a status of which the module has none, and for what is no refusal."""
     assert type(raised(as_json({}, 409))) is restencil.ConflictError
     assert type(raised(as_json({}, 418))) is StatusError
     assert type(raised(as_text("{", "application/json"))) is restencil.ParseError
 
 
-def test_a_class_that_is_none_of_the_library_s_is_told() -> None:
+def test_error_classes_class_that_is_none_of_the_library_s_is_reported() -> None:
     """With its place and what was expected."""
     with pytest.raises(
         TypeError, match=r"test_error_classes.ServerError is .*; expected a subclass of restencil.ServerError"
@@ -165,7 +165,7 @@ def apart() -> Iterator[str]:
     assert made == [1]
 
 
-def test_the_classes_are_imported_at_the_first_error(apart: str) -> None:
+def test_error_classes_classes_are_imported_at_the_first_error(apart: str) -> None:
     """Not with the endpoint, nor by a call that goes well."""
     asked = Asked(as_json({}))
     endpoint: Any = RestEndpoint(path="/a", error_classes=apart, client=asked.sync)
@@ -174,7 +174,7 @@ def test_the_classes_are_imported_at_the_first_error(apart: str) -> None:
         assert type(raised(as_json({}, 404), error_classes=apart, errors=None)) is NotFoundError
 
 
-def test_the_options_are_inherited_and_replaced() -> None:
+def test_error_classes_options_are_inherited_and_replaced() -> None:
     """A resource has them for all its members; None takes them back."""
     articles: Any = create_resource(
         url_prefix="http://case.test", path="/articles/:id", schema=Article, errors={404: Problem}, error_classes=MODULE
@@ -191,7 +191,7 @@ def test_the_options_are_inherited_and_replaced() -> None:
         assert type(caught_plain.value) is restencil.NotFoundError and caught_plain.value.data == {"title": "t"}
 
 
-def test_a_type_may_be_named_later() -> None:
+def test_error_classes_type_may_be_named_later() -> None:
     """It is looked up at the first error."""
     error = raised(as_json({"title": "t"}, 404), errors={404: schema.Lazy(".test_error_classes:Problem", MODULE)})
     assert isinstance(error.data, Problem)
@@ -210,7 +210,7 @@ def test_a_type_may_be_named_later() -> None:
         ({"error_classes": NotFoundError}, "error_classes of endpoint GET '/a' is <class"),
     ],
 )
-def test_options_that_say_nothing_of_errors_are_refused(options: Any, problem: str) -> None:
+def test_error_classes_options_that_say_nothing_of_errors_are_rejected(options: Any, problem: str) -> None:
     """When the endpoint is made, with what was found and what was expected."""
     with pytest.raises((TypeError, ValueError), match=problem):
         RestEndpoint(path="/a", **options)

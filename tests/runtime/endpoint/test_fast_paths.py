@@ -73,7 +73,7 @@ ANN = {"id": "1", "name": "Ann"}
 # the client's own ways
 
 
-def test_the_client_s_headers_params_cookies_and_auth_are_sent(call: Call) -> None:
+def test_fast_paths_client_s_headers_params_cookies_and_auth_are_sent(call: Call) -> None:
     asked = Asked(
         as_json(ANN),
         headers={"X-Team": "blue", "User-Agent": "mine"},
@@ -90,7 +90,7 @@ def test_the_client_s_headers_params_cookies_and_auth_are_sent(call: Call) -> No
     assert headers["accept"] == "application/json" and "content-type" not in headers
 
 
-def test_what_changes_on_a_client_between_two_calls_is_seen() -> None:
+def test_fast_paths_what_changes_on_a_client_between_two_calls_is_seen() -> None:
     asked = Asked(as_json(ANN))
     get = user.extend(client=asked.sync)
     get(id="1")
@@ -106,7 +106,7 @@ def test_what_changes_on_a_client_between_two_calls_is_seen() -> None:
     assert "authorization" in second.headers and second.extensions["timeout"]["read"] == 3
 
 
-def test_what_changes_in_an_endpoint_s_request_init_is_seen(call: Call) -> None:
+def test_fast_paths_what_changes_in_an_endpoint_s_request_init_is_seen(call: Call) -> None:
     init: dict[str, Any] = {}
     asked = Asked(as_json(ANN))
     get = user.extend(request_init=init)
@@ -116,7 +116,7 @@ def test_what_changes_in_an_endpoint_s_request_init_is_seen(call: Call) -> None:
     assert [request.headers.get("x-team") for request in asked.requests] == [None, "blue"]
 
 
-def test_event_hooks_see_a_whole_request_and_may_change_it(call: Call) -> None:
+def test_fast_paths_event_hooks_see_a_whole_request_and_may_change_it(call: Call) -> None:
     """Its headers, its text and its content are what they are, also after a change."""
     seen: list[Any] = []
 
@@ -142,13 +142,13 @@ def test_event_hooks_see_a_whole_request_and_may_change_it(call: Call) -> None:
         assert "user-agent" not in request.headers
 
 
-def test_user_and_password_of_a_url_are_sent_as_such(call: Call) -> None:
+def test_fast_paths_user_and_password_of_a_url_are_sent_as_such(call: Call) -> None:
     asked = Asked(as_json(ANN))
     call(asked, user.extend(url_prefix="http://ann:pw@case.test"), id="1")
     assert asked.last.headers["authorization"].startswith("Basic ")
 
 
-def test_an_auth_that_answers_a_challenge_is_gone_through(call: Call) -> None:
+def test_fast_paths_auth_that_answers_a_challenge_is_gone_through(call: Call) -> None:
     class Challenged(httpx.Auth):
         def auth_flow(self, request: httpx.Request) -> Any:
             response = yield request
@@ -161,7 +161,7 @@ def test_an_auth_that_answers_a_challenge_is_gone_through(call: Call) -> None:
     assert len(asked.requests) == 2
 
 
-def test_a_client_of_the_user_s_own_kind_is_asked_for_its_auth() -> None:
+def test_fast_paths_client_of_the_user_s_own_kind_is_requested_its_auth() -> None:
     """A subclass may fill in its own where a request brings none."""
     given: list[Any] = []
 
@@ -200,7 +200,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", HOOKS)
 @pytest.mark.parametrize("subclassed", [False, True], ids=["option", "subclass"])
-def test_every_overridden_hook_is_called(call: Call, name: str, subclassed: bool) -> None:
+def test_fast_paths_every_overridden_hook_is_called(call: Call, name: str, subclassed: bool) -> None:
     noted: list[str] = []
     hook = _note(name, noted, HOOKS[name])
     endpoint: RestEndpoint[..., Any]
@@ -216,7 +216,7 @@ def test_every_overridden_hook_is_called(call: Call, name: str, subclassed: bool
 
 
 @pytest.mark.parametrize("name", ["get_request_init", "get_headers", "fetch_response", "parse_response", "process"])
-def test_a_hook_may_be_a_coroutine_function(name: str) -> None:
+def test_fast_paths_hook_may_be_a_coroutine_function(name: str) -> None:
     async def hook(*args: Any) -> Any:
         await asyncio.sleep(0)
         return HOOKS[name](*args)
@@ -226,7 +226,7 @@ def test_a_hook_may_be_a_coroutine_function(name: str) -> None:
     assert _fetch_async(Asked(as_json(ANN)), endpoint, id="1").name == "Ann"
 
 
-def test_a_request_is_known_by_the_endpoint_s_own_key() -> None:
+def test_fast_paths_request_is_known_by_the_endpoint_s_own_key() -> None:
     controller = Controller(client=Asked(as_json(ANN)).sync)
     own = user.extend(key=lambda params: f"user {params['id']}")
     controller.fetch(own, id="1")
@@ -234,7 +234,7 @@ def test_a_request_is_known_by_the_endpoint_s_own_key() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
+def test_fast_paths_no_scope_is_open_while_a_hook_runs_that_the_store_calls(asynchronous: bool) -> None:
     """As for those of the request: `update` is a hook, too."""
     hooked: Any = hookify_resource(create_resource(path="/users/:id", schema=User), dict)
     errors: list[BaseException] = []
@@ -282,7 +282,7 @@ class WatchingNetwork(NetworkManager):
 
 
 @pytest.mark.parametrize("kind", [Watching, WatchingSubscriptions, WatchingNetwork])
-def test_a_manager_of_the_user_s_own_sees_fetches_and_responses(kind: type) -> None:
+def test_fast_paths_manager_of_the_user_s_own_sees_fetches_and_responses(kind: type) -> None:
     watching = kind()
     watching.seen = []
     managers = [watching] if kind is WatchingNetwork else [NetworkManager(), watching]
@@ -291,7 +291,7 @@ def test_a_manager_of_the_user_s_own_sees_fetches_and_responses(kind: type) -> N
     assert SetResponse in watching.seen and (kind is not WatchingNetwork or Fetch in watching.seen)
 
 
-def test_a_manager_in_front_sees_the_fetch_too() -> None:
+def test_fast_paths_manager_in_front_sees_the_fetch_too() -> None:
     kind: type = Watching  # a protocol, to type checkers
     watching = kind()
     controller = Controller(client=Asked(as_json(ANN)).sync, managers=[watching, NetworkManager()])
@@ -299,7 +299,7 @@ def test_a_manager_in_front_sees_the_fetch_too() -> None:
     assert watching.seen == [Fetch, SetResponse]
 
 
-def test_a_controller_that_overrides_dispatch_sees_what_its_managers_send() -> None:
+def test_fast_paths_controller_that_overrides_dispatch_sees_what_its_managers_send() -> None:
     seen: list[type] = []
 
     class Own(Controller):
@@ -314,7 +314,7 @@ def test_a_controller_that_overrides_dispatch_sees_what_its_managers_send() -> N
 # requests that are joined before they begin
 
 
-def test_identical_fetches_of_one_moment_are_one_request() -> None:
+def test_fast_paths_identical_fetches_of_one_datetime_are_one_request() -> None:
     async def main() -> None:
         asked = Asked(as_json(ANN))
         async with AsyncController(client=asked.asynchronous) as controller:
@@ -324,7 +324,7 @@ def test_identical_fetches_of_one_moment_are_one_request() -> None:
     asyncio.run(main())
 
 
-def test_fetches_one_after_the_other_are_sent_each() -> None:
+def test_fast_paths_fetches_one_after_the_other_are_sent_each() -> None:
     async def main() -> None:
         asked = Asked(as_json(ANN))
         async with AsyncController(client=asked.asynchronous) as controller:
@@ -335,7 +335,7 @@ def test_fetches_one_after_the_other_are_sent_each() -> None:
     asyncio.run(main())
 
 
-def test_a_request_is_sent_though_the_first_who_asked_has_left_before_it_began() -> None:
+def test_fast_paths_request_is_sent_though_the_first_who_asked_has_left_before_it_began() -> None:
     """The others are not harmed, and it is sent once."""
 
     async def main() -> None:
@@ -352,7 +352,7 @@ def test_a_request_is_sent_though_the_first_who_asked_has_left_before_it_began()
     asyncio.run(main())
 
 
-def test_nothing_is_sent_where_all_have_left_before_it_began() -> None:
+def test_fast_paths_nothing_is_sent_where_all_have_left_before_it_began() -> None:
     async def main() -> None:
         asked = Asked(as_json(ANN))
         async with AsyncController(client=asked.asynchronous) as controller:
@@ -369,7 +369,7 @@ def test_nothing_is_sent_where_all_have_left_before_it_began() -> None:
     asyncio.run(main())
 
 
-def test_an_answer_by_hand_before_the_request_began_is_the_caller_s() -> None:
+def test_fast_paths_response_by_hand_before_the_request_began_is_the_caller_s() -> None:
     """It completes the waiting fetch; the network's own answer still reaches the store."""
 
     async def main() -> None:
@@ -385,7 +385,7 @@ def test_an_answer_by_hand_before_the_request_began_is_the_caller_s() -> None:
     asyncio.run(main())
 
 
-def test_a_hook_that_fetches_the_same_does_not_wait_for_itself() -> None:
+def test_fast_paths_hook_that_fetches_the_same_does_not_wait_for_itself() -> None:
     """The first step of a request already runs as the task that it belongs to."""
 
     async def main() -> None:
@@ -410,7 +410,7 @@ def test_a_hook_that_fetches_the_same_does_not_wait_for_itself() -> None:
 
 
 @pytest.mark.parametrize("before", range(8))
-def test_a_long_number_keeps_its_digits_wherever_it_stands(before: int) -> None:
+def test_fast_paths_long_number_keeps_its_digits_wherever_it_stands(before: int) -> None:
     number = 1234567890123456789012345
     assert decode_json(b" " * before + b'{"n": %d, "short": 12}' % number) == {"n": number, "short": 12}
     assert decode_json(b" " * before + b"%d" % 9223372036854775808123) == 9223372036854775808123

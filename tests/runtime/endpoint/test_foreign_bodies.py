@@ -136,13 +136,13 @@ DRAFTS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("kind", DRAFTS)
-def test_a_body_may_be_an_instance_of_another_library(kind: str) -> None:
+def test_foreign_bodies_body_may_be_an_instance_of_another_library(kind: str) -> None:
     """It has JSON names and values on the wire: pydantic's by alias, what is unset is left out."""
     assert sent_json(DRAFTS[kind]()) == {"title": "T", "createdAt": "2026-11-22T07:30:00Z"}
 
 
 @pytest.mark.parametrize("kind", DRAFTS)
-def test_a_body_may_hold_such_instances(kind: str) -> None:
+def test_foreign_bodies_body_may_hold_such_instances(kind: str) -> None:
     """In a list and in a member, also where no schema says what they are."""
     draft = DRAFTS[kind]()
     assert sent_json([draft]) == [{"title": "T", "createdAt": "2026-11-22T07:30:00Z"}]
@@ -150,7 +150,7 @@ def test_a_body_may_hold_such_instances(kind: str) -> None:
     assert (found["draft"]["title"], found["all"][0]["title"]) == ("T", "T")
 
 
-def test_a_pydantic_model_writes_its_own_types() -> None:
+def test_foreign_bodies_pydantic_model_writes_its_own_types() -> None:
     """What JSON does not know goes by the model's serializer."""
 
     class Link(pydantic.BaseModel):
@@ -161,7 +161,7 @@ def test_a_pydantic_model_writes_its_own_types() -> None:
     assert sent_json(body, schema=None) == {"url": "https://a.example/", "took": "PT1M30S"}
 
 
-def test_an_attrs_instance_uses_its_aliases() -> None:
+def test_foreign_bodies_attrs_instance_uses_its_aliases() -> None:
     """A private attribute has the name of its argument."""
 
     @attrs.define
@@ -173,7 +173,7 @@ def test_an_attrs_instance_uses_its_aliases() -> None:
     assert sent_json(made(title="T", createdAt=MORNING)) == {"title": "T", "createdAt": "2026-11-22T07:30:00Z"}
 
 
-def test_a_struct_may_hold_entities() -> None:
+def test_foreign_bodies_struct_may_hold_entities() -> None:
     """They are written as everywhere in a body."""
 
     class Draft(msgspec.Struct):
@@ -184,7 +184,7 @@ def test_a_struct_may_hold_entities() -> None:
     assert found == {"author": {"id": 3, "name": "a"}, "editor": {"id": 4, "name": "b"}}
 
 
-def test_forms_and_files_come_from_such_instances_too() -> None:
+def test_foreign_bodies_forms_and_files_come_from_such_instances_too() -> None:
     """A file in a pydantic model stays bytes."""
 
     class Upload(pydantic.BaseModel):
@@ -196,7 +196,7 @@ def test_forms_and_files_come_from_such_instances_too() -> None:
     assert isinstance(Form({}), dict) is isinstance(Multipart({}), dict)
 
 
-def test_a_stream_that_is_such_an_instance_is_sent_as_it_is() -> None:
+def test_foreign_bodies_stream_that_is_such_an_instance_is_sent_as_it_is() -> None:
     """Some libraries write their streams with attrs; a field that is called `read` makes no stream."""
 
     @attrs.define
@@ -219,7 +219,7 @@ def test_a_stream_that_is_such_an_instance_is_sent_as_it_is() -> None:
     assert sent_json(Mark(), schema=None) == {"read": True}
 
 
-def test_a_value_of_no_known_kind_still_has_no_json_form() -> None:
+def test_foreign_bodies_value_of_no_known_kind_still_has_no_json_form() -> None:
     """The error names the endpoint and the value."""
     with pytest.raises(TypeError, match=r"the body of endpoint 'articles.create' cannot be sent as JSON: .*object"):
         sent({"title": object()})
@@ -233,7 +233,7 @@ def test_a_value_of_no_known_kind_still_has_no_json_form() -> None:
     [User(id=3, name="a"), {"id": 3, "name": "a"}, 3],
     ids=["entity", "record", "key"],
 )
-def test_an_entity_is_sent_as_its_key_where_the_field_says_so(given: Any) -> None:
+def test_foreign_bodies_entity_is_sent_as_its_key_where_the_field_is_reported(given: Any) -> None:
     """In the type that it has in JSON; in lists, maps and plain objects too."""
     body = {"author": given, "readers": [given], "shares": {"a": given}, "lines": [{"user": given, "count": 1}]}
     assert sent_json(body) == {
@@ -244,12 +244,12 @@ def test_an_entity_is_sent_as_its_key_where_the_field_says_so(given: Any) -> Non
     }
 
 
-def test_a_field_that_does_not_say_so_sends_the_whole() -> None:
+def test_foreign_bodies_field_that_does_not_say_so_sends_the_whole() -> None:
     """As before."""
     assert sent_json({"editor": User(id=3, name="a")}) == {"editor": {"id": 3, "name": "a"}}
 
 
-def test_a_stored_entity_as_body_sends_keys_in_their_type() -> None:
+def test_foreign_bodies_stored_entity_as_body_sends_keys_in_their_type() -> None:
     """The store knows keys as text, the server meant numbers."""
     controller = Controller()
     controller.set(Article, {"id": 1, "author": {"id": 3}, "readers": [{"id": 4}, 5]}, id=1)
@@ -259,13 +259,13 @@ def test_a_stored_entity_as_body_sends_keys_in_their_type() -> None:
     assert sent_json(found.replace(author=User(id=9)))["author"] == 9
 
 
-def test_an_entity_of_several_kinds_is_sent_as_its_key() -> None:
+def test_foreign_bodies_entity_of_several_kinds_is_sent_as_its_key() -> None:
     """Whatever kind it is of."""
     assert sent_json({"topic": Tag(slug="py")}) == {"topic": "py"}
     assert sent_json({"topic": {"type": "user", "id": 3}}) == {"topic": 3}
 
 
-def test_null_is_sent_as_null() -> None:
+def test_foreign_bodies_null_is_sent_as_null() -> None:
     """A reference is taken away by it."""
     assert sent_json({"author": None}) == {"author": None}
 
@@ -279,13 +279,13 @@ def test_null_is_sent_as_null() -> None:
         ({"lines": [{"user": object()}]}, "field 'user' of Line is sent as a primary key, and none is known of"),
     ],
 )
-def test_an_entity_without_a_key_cannot_be_sent_as_one(body: Any, message: str) -> None:
+def test_foreign_bodies_entity_without_a_key_cannot_be_sent_as_one(body: Any, message: str) -> None:
     """Before anything is sent."""
     with pytest.raises(ValueError, match=message):
         sent(body)
 
 
-def test_a_key_of_several_fields_is_no_single_value() -> None:
+def test_foreign_bodies_key_of_several_fields_is_no_single_value() -> None:
     """So it cannot be sent in one field."""
 
     class Seat(Entity, pk=["row", "place"]):
@@ -300,13 +300,13 @@ def test_a_key_of_several_fields_is_no_single_value() -> None:
         sent({"seat": Seat(row=1, place=2)}, schema=Ticket)
 
 
-def test_a_field_can_be_sent_in_no_other_form() -> None:
+def test_foreign_bodies_field_can_be_sent_in_no_other_form() -> None:
     """The word is checked where the field is declared."""
     with pytest.raises(ValueError, match="send='id' of a field: the only other form that an entity is sent in is 'pk'"):
         field(default=None, send="id")  # type: ignore[call-overload]  # what is tested
 
 
-def test_an_optimistic_update_shows_the_entity_that_was_sent_as_its_key() -> None:
+def test_foreign_bodies_optimistic_update_shows_the_entity_that_was_sent_as_its_key() -> None:
     """A key refers to what the store knows."""
     with Server(lambda request: Reply(body=b'{"id": 1, "author": 3}')) as server, Controller() as controller:
         controller.set(Article, {"id": 1, "author": {"id": 2}, "editor": {"id": 3, "name": "a"}}, id=1)
@@ -331,7 +331,7 @@ def article(record: dict[str, Any]) -> Article:
 
 
 @pytest.mark.parametrize("author", [{"id": 3, "name": "a"}, 3, "3"], ids=["expanded", "number", "text"])
-def test_a_foreign_key_is_known_whether_its_entity_is_or_not(author: Any) -> None:
+def test_foreign_key_is_known_whether_its_entity_is_or_not(author: Any) -> None:
     """In the type of the other entity's key."""
     assert foreign_key(article({"author": author}), "author") == 3
 
@@ -352,14 +352,14 @@ def test_foreign_keys_of_lists_maps_and_several_kinds() -> None:
     assert foreign_key(found, "token") == uuid.UUID(int=7)
 
 
-def test_a_foreign_key_of_null_is_none_and_of_what_is_lacking_an_error() -> None:
+def test_foreign_key_of_null_is_none_and_of_what_is_missing_an_error() -> None:
     """No author is something else than an author that nobody told of."""
     assert foreign_key(article({"author": None}), "author") is None
     with pytest.raises(MissingFieldError, match="for its required field 'author': no answer so far had it"):
         foreign_key(article({}), "author")
 
 
-def test_foreign_keys_of_instances_of_ones_own() -> None:
+def test_foreign_keys_of_instances_of_your_own() -> None:
     """Those that were made from keywords, and from JSON."""
     assert foreign_key(Article(id=1, author=User(id=3)), "author") == 3
     assert foreign_key(Article.from_js({"id": 1, "author": {"id": 3}}), "author") == 3
@@ -367,7 +367,7 @@ def test_foreign_keys_of_instances_of_ones_own() -> None:
         foreign_key(Article(id=1), "author")
 
 
-def test_a_field_that_refers_to_nothing_has_no_foreign_key() -> None:
+def test_foreign_bodies_field_that_refers_to_nothing_has_no_foreign_key() -> None:
     """The error names those that do."""
     with pytest.raises(TypeError, match="'title' of Article refers to no other entity; its references are 'author'"):
         foreign_key(article({}), "title")
@@ -381,7 +381,7 @@ def test_a_field_that_refers_to_nothing_has_no_foreign_key() -> None:
 
 
 @pytest.mark.parametrize("body", [{"created_at": NAIVE}, {"other": [NAIVE]}, DataDraft("T", NAIVE)])
-def test_a_strict_endpoint_refuses_moments_without_a_time_zone(body: Any) -> None:
+def test_foreign_bodies_strict_endpoint_rejects_datetimes_without_a_time_zone(body: Any) -> None:
     """They may be UTC or local time; nothing is sent."""
     with pytest.raises(
         ValueError,
@@ -391,7 +391,7 @@ def test_a_strict_endpoint_refuses_moments_without_a_time_zone(body: Any) -> Non
         sent(body, strict=True)
 
 
-def test_elsewhere_a_moment_without_a_time_zone_is_utc() -> None:
+def test_foreign_bodies_elsewhere_a_datetime_without_a_time_zone_is_utc() -> None:
     """As it is in answers."""
     assert sent_json({"created_at": NAIVE}) == {"createdAt": "2026-11-22T07:30:00Z"}
     assert sent_json({"created_at": MORNING}, strict=True) == {"createdAt": "2026-11-22T07:30:00Z"}

@@ -128,7 +128,7 @@ def orders(server: Server) -> Iterator[Any]:
         ("é\xff", "é\xff"),
     ],
 )
-def test_a_value_is_sent_as_its_text(server: Server, orders: Any, value: Any, text: str) -> None:
+def test_header_params_value_is_sent_as_its_text(server: Server, orders: Any, value: Any, text: str) -> None:
     """Lists are joined with commas; Latin-1 is what a header can hold."""
     orders.get(id=1, scope=value)
     raw = dict(server.requests[0].headers.raw)
@@ -144,7 +144,7 @@ def test_a_value_is_sent_as_its_text(server: Server, orders: Any, value: Any, te
         (" a", "space at its beginning or end"),
     ],
 )
-def test_what_no_header_can_hold_is_refused_before_any_request(
+def test_header_params_what_no_header_can_hold_is_rejected_before_any_request(
     server: Server, orders: Any, value: str, flaw: str
 ) -> None:
     """The error names the parameter; a secret value is not shown."""
@@ -183,7 +183,7 @@ async def _read_async(server: Server) -> list[Any]:
         ]
 
 
-def test_both_worlds_send_the_same(server: Server) -> None:
+def test_header_params_sync_and_async_send_the_same(server: Server) -> None:
     """A client for asyncio does as one for blocking code."""
     import asyncio
 
@@ -194,7 +194,7 @@ def test_both_worlds_send_the_same(server: Server) -> None:
 # ----------------------------------------------------------------------------------------------------------------- keys
 
 
-def test_a_header_in_the_key_stands_behind_the_url(orders: Any) -> None:
+def test_header_in_the_key_stands_behind_the_url(orders: Any) -> None:
     """In lower case, form-encoded and sorted; without a value the key is that of before."""
     assert orders.get.key(id=1) == "GET http://shop.test/orders/1"
     assert orders.get.key(id=1, scope="a b", trace="t", session="s") == "GET http://shop.test/orders/1 x-scope=a+b"
@@ -202,7 +202,7 @@ def test_a_header_in_the_key_stands_behind_the_url(orders: Any) -> None:
     assert two.key(q=1, b=["é", 2], a="&") == "GET /x?q=1 x-a=%26&x-b=%C3%A9%2C+2"
 
 
-def test_the_test_of_keys_compares_up_to_the_space() -> None:
+def test_header_params_test_of_keys_compares_up_to_the_space() -> None:
     """Whatever headers are in a key, it is the endpoint's."""
     assert Orders.get.test_key("GET http://shop.test/orders/1 x-scope=a+b")
     assert Orders.get_list.test_key("GET http://shop.test/orders?page=1 x-scope=a")
@@ -211,12 +211,12 @@ def test_the_test_of_keys_compares_up_to_the_space() -> None:
     assert plain.test_key("GET http://shop.test/orders/1 x-scope=a")
 
 
-def test_mutations_have_no_header_in_their_key(orders: Any) -> None:
+def test_header_params_mutations_have_no_header_in_their_key(orders: Any) -> None:
     """`in_key` is about endpoints that read."""
     assert orders.get_list.push.key(body={}) == "POST http://shop.test/orders"
 
 
-def test_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None:
+def test_header_params_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None:
     """The header is in the identity of the collection, under its Python name."""
     assert orders.get_list(scope="a")[0].title == "a-"
     assert orders.get_list(scope="b")[0].title == "b-"
@@ -226,7 +226,7 @@ def test_lists_of_two_headers_are_two_lists(server: Server, orders: Any) -> None
     assert {'{"scope":"a"}', '{"scope":"b"}'} <= set(orders.controller.store.state["entities"]["[Order]"])
 
 
-def test_what_is_pushed_joins_lists_that_its_headers_match(orders: Any) -> None:
+def test_header_params_what_is_pushed_joins_lists_that_its_headers_match(orders: Any) -> None:
     """One with `in_key: false` filters nothing; one in the key has to agree."""
     orders.get_list(scope="a")
     orders.get_list()
@@ -235,7 +235,7 @@ def test_what_is_pushed_joins_lists_that_its_headers_match(orders: Any) -> None:
     assert [order.id for order in orders.get_list.cached(scope="a")] == [1]
 
 
-def test_pages_have_the_headers_of_their_list(server: Server, orders: Any) -> None:
+def test_header_params_pages_have_the_headers_of_their_list(server: Server, orders: Any) -> None:
     """Every page that a run asks for sends them."""
     assert [order.id for order in orders.get_list.iterate(scope="a", session="geheim")] == [1, 2]
     assert set(server.sent("x-scope")) == {"a"}
@@ -244,7 +244,7 @@ def test_pages_have_the_headers_of_their_list(server: Server, orders: Any) -> No
     assert server.sent("x-scope")[-1] == "a"
 
 
-def test_a_view_keeps_the_headers_of_the_call(server: Server, orders: Any) -> None:
+def test_header_params_view_keeps_the_headers_of_the_call(server: Server, orders: Any) -> None:
     """Those of the call are stronger than those of the view."""
     view = orders.get.with_options(headers={"X-Scope": "view", "traceparent": "t"}, vary=False)
     view(id=1)
@@ -256,7 +256,7 @@ def test_a_view_keeps_the_headers_of_the_call(server: Server, orders: Any) -> No
 # ----------------------------------------------------------------------------------------------------------- partitions
 
 
-def test_what_changes_entities_has_a_store_of_its_own(server: Server, orders: Any) -> None:
+def test_header_params_what_changes_entities_has_a_store_of_its_own(server: Server, orders: Any) -> None:
     """The German title does not show where no language was given, and is found again."""
     assert orders.get(id=1).title == "-"
     assert orders.get(id=1, accept_language="de").title == "-de"
@@ -268,14 +268,14 @@ def test_what_changes_entities_has_a_store_of_its_own(server: Server, orders: An
     assert orders.get.key(id=1, accept_language="de") == orders.get.key(id=1)
 
 
-def test_a_partition_is_that_of_the_view_with_the_header(server: Server, orders: Any) -> None:
+def test_header_params_partition_is_that_of_the_view_with_the_header(server: Server, orders: Any) -> None:
     """A call that gives the header and a view that has it share one store."""
     orders.get(id=1, accept_language="de")
     assert orders.get.with_options(headers={"Accept-Language": "de"})(id=1).title == "-de"
     assert len(server.requests) == 1
 
 
-def test_an_unbound_call_through_a_controller_says_where_to_go(orders: Any) -> None:
+def test_header_params_unbound_call_through_a_controller_says_where_to_go(orders: Any) -> None:
     """The controller's own operations have one store."""
     with pytest.raises(RuntimeError, match="the parameter 'accept_language' of endpoint 'Order.get' has a store of it"):
         orders.controller.read(Orders.get, id=1, accept_language="de")
@@ -298,7 +298,7 @@ def test_an_unbound_call_through_a_controller_says_where_to_go(orders: Any) -> N
         (HeaderParam("X-Scope", partition=True), True, False),
     ],
 )
-def test_names_say_what_a_header_changes(param: HeaderParam, parts: bool, keyed: bool) -> None:
+def test_header_params_names_say_what_a_header_changes(param: HeaderParam, parts: bool, keyed: bool) -> None:
     """Some names stand for what changes entities, where nothing else is said."""
     assert (param.parts, param.keyed) == (parts, keyed)
 
@@ -306,7 +306,7 @@ def test_names_say_what_a_header_changes(param: HeaderParam, parts: bool, keyed:
 # ------------------------------------------------------------------------------------------------------- auto, secret
 
 
-def test_a_made_uuid_is_the_same_in_retries(server: Server) -> None:
+def test_header_params_made_uuid_is_the_same_in_retries(server: Server) -> None:
     """The call counts as one that may be repeated; another call has another UUID, and a given one is sent."""
     server.failing = 2
     with Controller(client=server.client(), retries=Retries(3, base_delay=1)) as controller:
@@ -325,7 +325,7 @@ def test_a_made_uuid_is_the_same_in_retries(server: Server) -> None:
 CANARY = "canary-7f3a9b"
 
 
-def test_a_secret_shows_nowhere(server: Server, orders: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_header_params_secret_is_not_shown(server: Server, orders: Any, caplog: pytest.LogCaptureFixture) -> None:
     """No key, log, error, repr or explanation has it, though a server may repeat it."""
     caplog.set_level(logging.DEBUG)
     shown: list[str] = []
@@ -346,7 +346,7 @@ def test_a_secret_shows_nowhere(server: Server, orders: Any, caplog: pytest.LogC
     assert [text for text in shown if CANARY in text] == []
 
 
-def test_an_explanation_names_the_headers_of_the_call(orders: Any) -> None:
+def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) -> None:
     """A secret one is shown as `…`."""
     text = str(orders.get.explain(id=1, scope="a", session=CANARY))
     assert "it is asked with X-Scope: a, X-Session: …" in text
@@ -370,13 +370,15 @@ def test_an_explanation_names_the_headers_of_the_call(orders: Any) -> None:
         ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; it is 'uuid' or None"),
     ],
 )
-def test_what_cannot_be_is_refused_when_the_endpoint_is_made(given: Any, error: Any, message: str) -> None:
+def test_header_params_what_cannot_be_is_rejected_when_the_endpoint_is_made(
+    given: Any, error: Any, message: str
+) -> None:
     """The error names the parameter and what to give."""
     with pytest.raises(error, match=message):
         RestEndpoint(path="/x", header_params=given)
 
 
-def test_a_deprecated_parameter_warns_only_where_it_is_given() -> None:
+def test_header_params_deprecated_parameter_warns_only_where_it_is_given() -> None:
     """The warning names parameter, endpoint and reason."""
     endpoint = RestEndpoint(
         path="/x/:id",
@@ -393,6 +395,6 @@ def test_a_deprecated_parameter_warns_only_where_it_is_given() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_deprecated_parameter_that_is_not_given_is_silent() -> None:
+def test_header_params_deprecated_parameter_that_is_not_given_is_silent() -> None:
     """Nobody is told of what nobody does."""
     RestEndpoint(path="/x", header_params={"scope": HeaderParam("X-Scope", deprecated="")}).key()

@@ -20,7 +20,7 @@ INIT = {"headers": {"Z": "9"}}
 ARTICLES = create_resource(path="/a/:id", schema=Article, request_init=INIT).extend("extra", path="/x")
 
 
-def test_each_endpoint_has_a_function_that_asks_for_the_init_every_time() -> None:
+def test_hooks_each_endpoint_has_a_function_that_requests_the_init_every_time() -> None:
     """The result replaces the member's request_init; the resource itself is unchanged."""
     tokens = iter("ab")
     hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": next(tokens)}})
@@ -31,7 +31,7 @@ def test_each_endpoint_has_a_function_that_asks_for_the_init_every_time() -> Non
     assert first.key(id=1) == ARTICLES.get.key(id=1)
 
 
-def test_there_is_a_function_for_each_member_and_none_for_the_rest() -> None:
+def test_hooks_there_is_a_function_for_each_member_and_none_for_the_rest() -> None:
     """Added members too; `extend` is no endpoint."""
     hooked = hookify_resource(ARTICLES, dict)
     names = {"use_get", "use_get_list", "use_create", "use_update", "use_partial_update", "use_delete", "use_extra"}
@@ -39,7 +39,7 @@ def test_there_is_a_function_for_each_member_and_none_for_the_rest() -> None:
     assert hooked.use_get.__name__ == "use_get"
 
 
-def test_extenders_carry_the_init_on() -> None:
+def test_hooks_extenders_carry_the_init_on() -> None:
     """`use_get_list().push` sends what `use_init` gave."""
     asked = Asked()
     hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": "t"}})
@@ -49,7 +49,7 @@ def test_extenders_carry_the_init_on() -> None:
     assert asked.last.headers["token"] == "t"
 
 
-def test_outside_of_a_scope_a_use_function_raises() -> None:
+def test_hooks_outside_of_a_scope_a_use_function_raises() -> None:
     """Obtaining is restricted, using is not: an endpoint may be called after its scope has ended."""
     hooked = hookify_resource(ARTICLES, dict)
     with pytest.raises(HookScopeError, match="use_get was called outside of a scope; call it within `with hook_scope"):
@@ -62,7 +62,7 @@ def test_outside_of_a_scope_a_use_function_raises() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
+def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
     """`get_headers` must not call use functions; the scope is closed while a hook runs."""
     hooked = hookify_resource(ARTICLES, dict)
     asked = Asked()
@@ -79,7 +79,7 @@ def test_a_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
         hooked.use_get()
 
 
-def test_a_scope_opened_inside_of_a_hook_is_open() -> None:
+def test_hooks_scope_opened_inside_of_a_hook_is_open() -> None:
     """A hook may have a scope of its own."""
     hooked = hookify_resource(ARTICLES, dict)
 
@@ -91,7 +91,7 @@ def test_a_scope_opened_inside_of_a_hook_is_open() -> None:
     RestEndpoint(path="/a", client=Asked().sync, get_headers=get_headers)()
 
 
-def test_a_scope_belongs_to_its_thread() -> None:
+def test_hooks_scope_belongs_to_its_thread() -> None:
     """It is a context variable."""
     hooked = hookify_resource(ARTICLES, dict)
     errors: list[BaseException] = []
@@ -109,7 +109,7 @@ def test_a_scope_belongs_to_its_thread() -> None:
     assert len(errors) == 1
 
 
-def test_scopes_nest() -> None:
+def test_hooks_scopes_nest() -> None:
     """The outer one is open again when the inner one has ended."""
     hooked = hookify_resource(ARTICLES, dict)
     with hook_scope():
@@ -118,7 +118,7 @@ def test_scopes_nest() -> None:
         hooked.use_get()
 
 
-def test_use_endpoint_is_memoized_on_endpoint_and_values() -> None:
+def test_hooks_use_endpoint_is_memoized_on_endpoint_and_values() -> None:
     """The token from a context: one endpoint for one token in one scope; unhashable values count by equality."""
     get: Any = ARTICLES.get
     with hook_scope():

@@ -17,7 +17,7 @@ def _own(*args: Any) -> Any:
     return args[-1] if args else None
 
 
-def test_an_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
+def test_options_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
     """No step, key or test of its own: every shortcut is open."""
     plan = RestEndpoint(path="/a/:id").plan
     assert (
@@ -27,7 +27,7 @@ def test_an_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
 
 
 @pytest.mark.parametrize("step", HTTP_OPTION_STEPS)
-def test_a_step_that_an_option_overrides_is_no_standard_lifecycle(step: str) -> None:
+def test_options_step_that_an_option_overrides_is_no_standard_lifecycle(step: str) -> None:
     """Extending the endpoint with None for it opens the way again."""
     endpoint = RestEndpoint(path="/a/:id", **{step: _own})
     assert not endpoint.plan.is_standard
@@ -35,14 +35,14 @@ def test_a_step_that_an_option_overrides_is_no_standard_lifecycle(step: str) -> 
 
 
 @pytest.mark.parametrize("step", sorted(STEPS))
-def test_a_step_that_a_class_overrides_is_no_standard_lifecycle(step: str) -> None:
+def test_options_step_that_a_class_overrides_is_no_standard_lifecycle(step: str) -> None:
     """Methods and properties alike."""
     own = property(_own) if step == "has_body" else lambda self, *args, **kwargs: None
     kind = type("Own", (RestEndpoint,), {step: own})
     assert not kind(path="/a/:id").plan.is_standard
 
 
-def test_each_fact_follows_from_what_is_overridden() -> None:
+def test_options_each_fact_follows_from_what_is_overridden() -> None:
     """Each override closes the ways that depend on it, and no other."""
 
     def plan(**options: Any) -> Any:
@@ -58,7 +58,7 @@ def test_each_fact_follows_from_what_is_overridden() -> None:
         assert not plan(**special).keywords_are_params
 
 
-def test_an_endpoint_knows_its_keys_where_all_that_makes_and_tells_them_is_the_librarys() -> None:
+def test_options_endpoint_knows_its_keys_where_all_that_makes_and_reports_them_is_the_librarys() -> None:
     """Then its test is true of the key of each of its requests, and need not be asked."""
     assert RestEndpoint(path="/a/:id").rules.exact_key_match
     for own in ("key", "test_key", "url"):

@@ -29,7 +29,7 @@ def search(**options: Any) -> Any:
     return RestEndpoint(**{**given, **options})
 
 
-def test_positions_in_a_body_need_a_key_for_each_body() -> None:
+def test_page_styles_positions_in_a_body_need_a_key_for_each_body() -> None:
     """Without one, all searches would be one list."""
     with pytest.raises(
         ValueError, match="sends positions in its body, which is no part of its key: give it body_in_key"
@@ -38,7 +38,7 @@ def test_positions_in_a_body_need_a_key_for_each_body() -> None:
 
 
 @pytest.mark.parametrize("body", [[1, 2], "text", b"bytes"])
-def test_a_body_without_members_has_no_position(body: Any) -> None:
+def test_page_styles_body_without_members_has_no_position(body: Any) -> None:
     """The error names the member and what was given."""
     clock = FakeClock()
     with Controller(clock.store(), base_url="http://mock", client=MockServer(clock).client()) as controller:
@@ -49,7 +49,7 @@ def test_a_body_without_members_has_no_position(body: Any) -> None:
     clock.close()
 
 
-def test_a_form_stays_a_form() -> None:
+def test_page_styles_form_stays_a_form() -> None:
     """Position and size are fields of the form."""
     clock = FakeClock()
     sent: list[dict[str, str]] = []
@@ -80,7 +80,7 @@ def test_a_form_stays_a_form() -> None:
         (3, "pagination of 'search' must be text, a function or a mapping, not 3"),
     ],
 )
-def test_options_that_cannot_be_are_errors(pagination: Any, message: str) -> None:
+def test_page_styles_options_that_cannot_be_are_errors(pagination: Any, message: str) -> None:
     """They say what was given and what is expected."""
     with pytest.raises(TypeError) as raised:
         pagination_of(search(pagination=pagination))
@@ -88,7 +88,7 @@ def test_options_that_cannot_be_are_errors(pagination: Any, message: str) -> Non
 
 
 @pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
-def test_a_style_is_implied_by_its_field_and_named_by_a_string(style: Any) -> None:
+def test_page_styles_style_is_implied_by_its_field_and_named_by_a_string(style: Any) -> None:
     """A `pagination_field` implies its style; a style that needs no path may be written as a string."""
     for field in style.implied_by:
         assert pagination_of(search(pagination=None, pagination_field=field)).style is style

@@ -42,7 +42,7 @@ class Shade(enum.Enum):
         ("", {}, ""),
     ],
 )
-def test_a_template_is_filled_with_encoded_values(template: str, params: dict[str, Any], url: str) -> None:
+def test_path_template_is_filled_with_encoded_values(template: str, params: dict[str, Any], url: str) -> None:
     """Parameters are percent-encoded, literal text is not; an optional one takes its prefix with it."""
     assert RestEndpoint(path=template).url(params) == url
 
@@ -68,7 +68,7 @@ def test_a_template_is_filled_with_encoded_values(template: str, params: dict[st
         (datetime.date(2026, 1, 2), "2026-01-02"),
     ],
 )
-def test_values_of_other_types_have_their_text(value: Any, text: str) -> None:
+def test_path_values_of_other_types_have_their_text(value: Any, text: str) -> None:
     """Booleans are words, floats read as in JSON without `.0`, an Enum is its value, others their str()."""
     assert path_template("/:v").fill({"v": value}) == f"/{text}"
 
@@ -86,7 +86,7 @@ def test_values_of_other_types_have_their_text(value: Any, text: str) -> None:
         ("/:a??", 4, "'?' does not follow a parameter name; write \\? for a literal one"),
     ],
 )
-def test_a_bad_template_is_refused_when_the_endpoint_is_built(template: str, position: int, problem: str) -> None:
+def test_path_bad_template_is_rejected_when_the_endpoint_is_built(template: str, position: int, problem: str) -> None:
     """PathTemplateError, a ValueError, names template and position."""
     with pytest.raises(PathTemplateError) as caught:
         RestEndpoint(path=template)
@@ -96,7 +96,7 @@ def test_a_bad_template_is_refused_when_the_endpoint_is_built(template: str, pos
     assert str(caught.value) == f"path template {template!r}, position {position}: {problem}"
 
 
-def test_a_missing_parameter_is_named() -> None:
+def test_path_missing_parameter_is_named() -> None:
     """MissingParameterError is a TypeError and a ValueError that names the parameter and how to give it."""
     for params in ({}, {"id": None}):
         with pytest.raises(MissingParameterError, match="'id' of '/a/:id' is missing; give it as id=…") as caught:
@@ -107,7 +107,7 @@ def test_a_missing_parameter_is_named() -> None:
 
 
 @pytest.mark.parametrize("value", [[1], (1,), {"a": 1}, {1}])
-def test_containers_have_no_text_in_a_path(value: Any) -> None:
+def test_path_containers_have_no_string_in_a_path(value: Any) -> None:
     """Lists, tuples, dicts and sets are a TypeError."""
     with pytest.raises(TypeError, match=r"parameter 'id' of '/a/:id' is a .*; expected a string or a number"):
         RestEndpoint(path="/a/:id").url({"id": value})
@@ -127,13 +127,13 @@ def test_containers_have_no_text_in_a_path(value: Any) -> None:
         (":a", {"a": ".."}),
     ],
 )
-def test_no_value_can_make_a_dot_segment(template: str, params: dict[str, Any]) -> None:
+def test_path_no_value_can_make_a_dot_segment(template: str, params: dict[str, Any]) -> None:
     """A value that would make a whole segment `.` or `..` is a ValueError that names the parameter."""
     with pytest.raises(ValueError, match=r"parameter '[abc]' of .* would make a whole segment of the path '\.+'"):
         RestEndpoint(path=template).url(params)
 
 
-def test_dots_beside_other_text_are_no_dot_segment() -> None:
+def test_path_dots_next_to_other_text_are_no_dot_segment() -> None:
     """Only whole segments count, and what follows a literal `?` is no path."""
     assert RestEndpoint(path="/v-:id/x").url({"id": ".."}) == "/v-../x"
     assert RestEndpoint(path=r"/s\?q=/:q").url({"q": ".."}) == "/s?q=/.."
@@ -143,13 +143,13 @@ def test_dots_beside_other_text_are_no_dot_segment() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\tb", "\x00", "a\x7f", "\x85", "a\nb"])
-def test_control_characters_are_refused(value: str) -> None:
+def test_path_control_characters_are_rejected(value: str) -> None:
     """A value that holds a control character is a ValueError."""
     with pytest.raises(ValueError, match="parameter 'id' of '/a/:id' holds the control character"):
         RestEndpoint(path="/a/:id").url({"id": value})
 
 
-def test_lone_surrogates_are_refused() -> None:
+def test_path_lone_surrogates_are_rejected() -> None:
     """A lone surrogate has no UTF-8 form, in the path and in the search string."""
     with pytest.raises(ValueError, match="parameter 'id' of '/a/:id' holds a lone surrogate"):
         RestEndpoint(path="/a/:id").url({"id": "\ud800"})
@@ -161,7 +161,7 @@ def test_lone_surrogates_are_refused() -> None:
     ("template", "params"),
     [("/a/:b", {"b": ""}), ("/a/:b/c", {"b": ""}), ("/a/:b/:c", {"b": "x", "c": ""}), (":b", {"b": ""})],
 )
-def test_a_call_refuses_an_empty_segment_before_any_io(template: str, params: dict[str, Any]) -> None:
+def test_path_call_rejects_an_empty_segment_before_any_io(template: str, params: dict[str, Any]) -> None:
     """`url` and `key` keep "", every call refuses it: `DELETE /articles/` is another route."""
     endpoint = RestEndpoint(path=template, method="DELETE", url_prefix="http://127.0.0.1:9")
     assert endpoint.key(params).startswith("DELETE http://127.0.0.1:9")
@@ -170,13 +170,13 @@ def test_a_call_refuses_an_empty_segment_before_any_io(template: str, params: di
 
 
 @pytest.mark.parametrize("template", ["/a/:b?", "/a-:b", r"/s\?q=:b"])
-def test_an_empty_value_is_fine_where_it_is_no_whole_required_segment(template: str) -> None:
+def test_path_empty_value_is_fine_where_it_is_no_whole_required_segment(template: str) -> None:
     """Optional parameters, parts of segments and search values may be empty."""
     endpoint = RestEndpoint(path=template)
     assert endpoint.request_url(({"b": ""},)) == endpoint.url({"b": ""})
 
 
-def test_the_search_string_is_sorted_form_encoding() -> None:
+def test_path_search_string_is_sorted_form_encoding() -> None:
     """The vector of the rules; None is dropped, in a list it is empty; lists are joined with commas."""
     params = {"z": None, "c": "~*() é", "a": [1, 2], "t": True, "f": 1.0}
     assert search_string(params) == "a=1%2C2&c=%7E*%28%29+%C3%A9&f=1&t=true"
@@ -184,13 +184,13 @@ def test_the_search_string_is_sorted_form_encoding() -> None:
     assert RestEndpoint(path="/a").url({"b": None}) == "/a"
 
 
-def test_a_dict_as_search_value_points_at_search_to_string() -> None:
+def test_path_dict_as_search_value_points_at_search_to_string() -> None:
     """A dict has no text in a search string."""
     with pytest.raises(TypeError, match="search parameter 'f' is a dict.*override search_to_string"):
         RestEndpoint(path="/a").url({"f": {"x": 1}})
 
 
-def test_search_to_string_gets_raw_values_and_may_encode_nested_ones() -> None:
+def test_path_search_to_string_gets_raw_values_and_may_encode_nested_ones() -> None:
     """An override gets the search parameters before any conversion, and those alone."""
     seen: list[Any] = []
 
@@ -214,18 +214,18 @@ def test_search_to_string_gets_raw_values_and_may_encode_nested_ones() -> None:
         (r"/a\:b/:id", r"/a\:b"),
     ],
 )
-def test_the_path_of_a_list_is_cut_at_the_last_parameter(path: str, shortened: str) -> None:
+def test_path_of_a_list_is_cut_at_the_last_parameter(path: str, shortened: str) -> None:
     """Cut at the last unescaped colon, one trailing slash dropped, `/` where nothing is left."""
     assert shorten_path(path) == shortened
 
 
-def test_a_resource_path_needs_a_parameter() -> None:
+def test_resource_path_needs_a_parameter() -> None:
     """Without one there is nothing to shorten."""
     with pytest.raises(ValueError, match="the path of a resource needs a parameter, such as '/articles/:id'"):
         shorten_path(r"/a\:b")
 
 
-def test_a_template_is_compiled_once_and_shows_in_tracebacks() -> None:
+def test_path_template_is_compiled_once_and_shows_in_tracebacks() -> None:
     """The filling function is kept with its template, and linecache knows its source."""
     template = path_template("/compiled/:once")
     template.fill({"once": 1})
@@ -237,7 +237,7 @@ TEMPLATES = ["/a/:v", "/a/:v/b", "/a-:v", "/:v.:w?", r"/s\?q=:v", r"/s\?q=:v&r=:
 
 
 @given(st.sampled_from(TEMPLATES), st.text(min_size=1), st.text(min_size=1), st.text())
-def test_what_url_builds_test_key_accepts(template: str, value: str, name: str, search: str) -> None:
+def test_path_what_url_builds_test_key_accepts(template: str, value: str, name: str, search: str) -> None:
     """For non-empty values, a key that the endpoint makes is its own."""
     endpoint = RestEndpoint(path=template, url_prefix="https://h.test/p")
     try:
@@ -248,7 +248,7 @@ def test_what_url_builds_test_key_accepts(template: str, value: str, name: str, 
 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))
-def test_any_text_is_a_template_or_a_clear_error(template: str) -> None:
+def test_path_any_text_is_a_template_or_a_clear_error(template: str) -> None:
     """Nothing but PathTemplateError comes out of building, whose position lies in the text."""
     try:
         found = path_template(template)

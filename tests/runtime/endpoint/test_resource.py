@@ -140,7 +140,7 @@ def shown(endpoint: Any, params: Mapping[str, Any]) -> dict[str, Any]:
     "member",
     [*STANDARD, "create", "get_list.push", "get_list.unshift", "get_list.get_page", "get_list.move", "get_list.remove"],
 )
-def test_class_form_and_create_resource_give_the_same_members(member: str) -> None:
+def test_resource_class_form_and_create_resource_give_the_same_members(member: str) -> None:
     """One resource, written in two ways."""
     found: list[dict[str, Any]] = []
     for resource in (Made, Articles):
@@ -165,7 +165,7 @@ def test_class_form_and_create_resource_give_the_same_members(member: str) -> No
         ("delete", "DELETE", "/users/:user/articles/:id", "Article.delete"),
     ],
 )
-def test_the_members_are_those_of_the_table(member: str, method: str, path: str, name: str) -> None:
+def test_resource_members_are_those_of_the_table(member: str, method: str, path: str, name: str) -> None:
     """Method, path and name."""
     endpoint: Any = Made
     for step in member.split("."):
@@ -173,7 +173,7 @@ def test_the_members_are_those_of_the_table(member: str, method: str, path: str,
     assert (endpoint.method, endpoint.path, endpoint.name) == (method, path, name)
 
 
-def test_delete_invalidates_what_is_an_entity_or_a_union() -> None:
+def test_resource_delete_invalidates_what_is_an_entity_or_a_union() -> None:
     """Other schemas stay as they are."""
     union = schema.Union({"a": Article}, "type")
     assert isinstance(create_resource(path="/a/:id", schema=Article).delete.schema, schema.Invalidate)
@@ -195,13 +195,13 @@ def test_delete_invalidates_what_is_an_entity_or_a_union() -> None:
         ({"id": "4"}, {"id": "4"}),
     ],
 )
-def test_the_result_of_delete_is_the_answer_or_the_parameters(answer: Any, processed: Any) -> None:
+def test_resource_result_of_delete_is_the_response_or_the_parameters(answer: Any, processed: Any) -> None:
     """Whatever carries no information gives the URL parameters."""
     resource: Any = create_resource(path="/a/:id", schema=Article, client=Asked(as_json(answer)).sync)
     assert resource.delete(id=4) == processed
 
 
-def test_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
+def test_resource_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
     """`Endpoint` is the class of all members, `Collection` that of the list's schema."""
 
     class Api(RestEndpoint):
@@ -222,13 +222,13 @@ def test_options_of_the_endpoint_and_the_collection_class_reach_every_member() -
 
 
 @pytest.mark.parametrize(("word", "kind"), [("endpoint", RestEndpoint), ("collection", schema.Collection)])
-def test_a_class_under_the_lower_case_word_is_a_likely_slip(word: str, kind: type[Any]) -> None:
+def test_resource_class_under_the_lower_case_word_is_a_likely_slip(word: str, kind: type[Any]) -> None:
     """A warning proposes the right word."""
     with pytest.warns(UserWarning, match=rf"create_resource\(…, {word}=.*did you mean {word.capitalize()}=\?"):
         loose(path="/a/:id", schema=Article, **{word: kind})
 
 
-def test_a_resource_needs_a_path_with_a_parameter() -> None:
+def test_resource_needs_a_path_with_a_parameter() -> None:
     """In both forms, when the resource is built."""
     with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
         create_resource(path="/a", schema=Article)
@@ -236,7 +236,7 @@ def test_a_resource_needs_a_path_with_a_parameter() -> None:
         type("Bad", (Resource,), {}, path="/a")
 
 
-def test_body_none_disables_the_bodies_of_mutations() -> None:
+def test_resource_body_none_disables_the_bodies_of_mutations() -> None:
     """`body` is for push, unshift, update and partial_update."""
     resource: Any = create_resource(path="/a/:id", schema=Article, body=None)
     members = (resource.update, resource.partial_update, resource.create, resource.get_list.push)
@@ -250,7 +250,7 @@ def payload(member: Any, *args: Any, found: Any = None) -> Any:
     return member.get_optimistic_response(Snapshot(found), *args)
 
 
-def test_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body() -> None:
+def test_resource_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body() -> None:
     """Parameters and body are told apart by place; a list gives a list."""
     for member in (Made.update, Made.create, Made.get_list.push, Made.get_list.unshift):
         assert payload(member, {"user": "u"}, {"title": "t"}) == {"user": "u", "title": "t"}
@@ -260,7 +260,7 @@ def test_optimistic_payloads_of_creations_and_updates_merge_parameters_and_body(
     assert payload(Made.update.extend(body=None), {"id": 1}) == {"id": 1}
 
 
-def test_the_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> None:
+def test_resource_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> None:
     """Only members present in the stored record, in stored form; without one there is no optimistic change."""
     current = Article.from_js({"id": 1, "title": "old", "author": "7"})
     expected = {"user": "u", "id": 1, "title": "new", "author": "7"}
@@ -269,14 +269,14 @@ def test_the_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> No
         payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"})
 
 
-def test_the_optimistic_payload_of_delete_are_the_parameters() -> None:
+def test_resource_optimistic_payload_of_delete_are_the_parameters() -> None:
     """And reads have none."""
     assert payload(Made.delete, {"id": 1}) == {"id": 1}
     assert (Made.get.get_optimistic_response, Made.get_list.get_optimistic_response) == (None, None)
     assert Made.get_list.get_page.get_optimistic_response is None
 
 
-def test_a_payload_of_ones_own_replaces_the_default() -> None:
+def test_resource_payload_of_your_own_replaces_the_default() -> None:
     """Given with extend, None included; `optimistic=False` switches it off."""
     own = Made.update.extend(get_optimistic_response=lambda snapshot, *args: {"own": 1})
     assert payload(own, {"id": 1}, {}) == {"own": 1}
@@ -288,7 +288,7 @@ def test_a_payload_of_ones_own_replaces_the_default() -> None:
 # -- extend ----------------------------------------------------------------------------------------------------------
 
 
-def test_extend_in_batch_overrides_named_members() -> None:
+def test_resource_extend_in_batch_overrides_named_members() -> None:
     """As a dict or as keywords; the others and the old resource are unchanged; it chains."""
     for extended in (Made.extend({"get": {"path": "/x/:id"}}), Made.extend(get={"path": "/x/:id"})):
         assert (extended.get.path, Made.get.path) == ("/x/:id", "/users/:user/articles/:id")
@@ -296,7 +296,7 @@ def test_extend_in_batch_overrides_named_members() -> None:
         assert extended.extend(update={"method": "POST"}).get.path == "/x/:id"
 
 
-def test_extend_of_an_unknown_member_is_refused() -> None:
+def test_resource_extend_of_an_unknown_member_is_rejected() -> None:
     """The error names the members there are and how to add one."""
     with pytest.raises(ValueError, match=r"has no member 'gte' to extend; it has create, get.*extend\('gte', path=…\)"):
         Made.extend(gte={"path": "/x"})
@@ -310,19 +310,19 @@ def test_extend_of_an_unknown_member_is_refused() -> None:
         (("me", "/me"), "the options of member 'me' are a dict, such as {'path': '/me'}, not a str"),
     ],
 )
-def test_extend_says_what_it_takes(args: tuple[Any, ...], problem: str) -> None:
+def test_resource_extend_says_what_it_takes(args: tuple[Any, ...], problem: str) -> None:
     """Another form than the three is refused by name."""
     with pytest.raises(TypeError, match=re.escape(problem)):
         Made.extend(*args)
 
 
-def test_the_class_of_the_list_is_a_collection() -> None:
+def test_resource_class_of_the_list_is_a_collection() -> None:
     """Another class is refused when the resource is made."""
     with pytest.raises(TypeError, match="the class of a list's schema is Collection or a subclass of it, not <class"):
         create_resource(path="/a/:id", schema=Article, Collection=int)
 
 
-def test_extend_adds_a_member_derived_from_get() -> None:
+def test_resource_extend_adds_a_member_derived_from_get() -> None:
     """With a dict or with keywords; where the name exists, that member is extended."""
     for extended in (Made.extend("current", {"path": "/me"}), Made.extend("current", path="/me")):
         assert (extended.current.key(), extended.current.data_expiry_length) == ("GET /api/me", 5)
@@ -330,7 +330,7 @@ def test_extend_adds_a_member_derived_from_get() -> None:
     assert Made.extend("update", path="/x/:id").update.method == "PUT"
 
 
-def test_extend_with_a_function_lays_members_over_the_base() -> None:
+def test_resource_extend_with_a_function_lays_members_over_the_base() -> None:
     """A member may derive from one of the base; what is no dict is refused."""
     shape = {"items": [Article], "n": 0}
     extended = Made.extend(lambda base: {"search": base.get_list.extend(path="/search", schema=shape)})
@@ -342,7 +342,7 @@ def test_extend_with_a_function_lays_members_over_the_base() -> None:
         Made.extend(lambda base: {}, get={})
 
 
-def test_create_push_and_get_page_follow_an_overridden_list() -> None:
+def test_resource_create_push_and_get_page_follow_an_overridden_list() -> None:
     """`create` too, unless it was overridden itself."""
     extended = Made.extend(get_list={"path": "/all"})
     assert (extended.create.path, extended.get_list.push.path, extended.get_list.get_page.path) == ("/all",) * 3
@@ -351,7 +351,7 @@ def test_create_push_and_get_page_follow_an_overridden_list() -> None:
     assert own.get_list.push.path == "/all"
 
 
-def test_without_a_pushable_list_there_is_no_create() -> None:
+def test_resource_without_a_pushable_list_there_is_no_create() -> None:
     """An AttributeError that says why."""
     plain = Made.extend(get_list={"schema": [Article]})
     assert not hasattr(plain, "create")
@@ -362,7 +362,7 @@ def test_without_a_pushable_list_there_is_no_create() -> None:
         _ = lone.create
 
 
-def test_a_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> None:
+def test_resource_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> None:
     """Wrapping create_resource works by plain composition."""
 
     class Api(RestEndpoint):
@@ -380,7 +380,7 @@ def test_a_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> 
 # -- class form ------------------------------------------------------------------------------------------------------
 
 
-def test_a_member_may_extend_another_one() -> None:
+def test_resource_member_may_extend_another_one() -> None:
     """All options of that member, overlaid; a name of its own."""
     assert Articles.search.key(q="x", order_by="t") == "GET /api/search?orderBy=t&q=x"
     assert Articles.search.name == "Article.search"
@@ -389,7 +389,7 @@ def test_a_member_may_extend_another_one() -> None:
     assert payload(cast(Any, Articles).search.push, {"title": "t"}) == {"title": "t"}
 
 
-def test_other_members_start_from_the_resource() -> None:
+def test_resource_other_members_start_from_the_resource() -> None:
     """Path, schema and options, but no row of the table."""
     assert (Articles.publish.method, Articles.publish.has_body, Articles.publish.side_effect) == ("POST", False, True)
     assert Articles.publish.schema is Article
@@ -397,7 +397,7 @@ def test_other_members_start_from_the_resource() -> None:
     assert Articles.publish.url(id=1) == "/api/articles/1/publish"
 
 
-def test_an_endpoint_shows_the_signature_and_docstring_it_was_declared_with() -> None:
+def test_resource_endpoint_shows_the_signature_and_docstring_it_was_declared_with() -> None:
     """So that help() and editors tell what a call takes."""
     assert str(inspect.signature(Articles.get)) == "(*, user: 'str', id: 'int | str') -> 'Article'"
     assert str(inspect.signature(Articles.get_list.push)) == "(*, user: 'str', body: 'dict[str, Any]') -> 'Article'"
@@ -405,7 +405,7 @@ def test_an_endpoint_shows_the_signature_and_docstring_it_was_declared_with() ->
     assert isinstance(Articles.get_list, ListEndpoint)
 
 
-def test_a_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
+def test_resource_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
     """Modules of a package may import each other lazily."""
     resolved: list[str] = []
 
@@ -429,7 +429,7 @@ def test_a_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
     assert resolved
 
 
-def test_the_class_line_gives_the_class_of_the_members() -> None:
+def test_resource_class_line_gives_the_class_of_the_members() -> None:
     """`endpoint=` of the class line, or of a member."""
 
     class Api(RestEndpoint):
@@ -451,7 +451,7 @@ def test_the_class_line_gives_the_class_of_the_members() -> None:
     assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
 
 
-def test_a_subclass_of_a_resource_inherits_members_and_options() -> None:
+def test_resource_subclass_of_a_resource_inherits_members_and_options() -> None:
     """A subclass adds members; what it overrides, `create` follows."""
 
     class More(Articles[ControllerType]):
@@ -474,7 +474,7 @@ def test_a_subclass_of_a_resource_inherits_members_and_options() -> None:
         ("two", "Bad.one extends 'two', which extends it in turn"),
     ],
 )
-def test_extending_what_cannot_be_is_told(extends: str, message: str) -> None:
+def test_resource_extending_what_cannot_be_is_reported(extends: str, message: str) -> None:
     """The error names the member that extends."""
     one, two = rest(extends=extends), rest(extends="one")
     bad: Any = type("Bad", (Resource,), {"one": one(lambda self: None), "two": two(lambda self: None)}, path="/a/:id")
@@ -482,7 +482,7 @@ def test_extending_what_cannot_be_is_told(extends: str, message: str) -> None:
         _ = bad.one.method
 
 
-def test_a_declared_endpoint_works_outside_of_a_resource() -> None:
+def test_resource_declared_endpoint_works_outside_of_a_resource() -> None:
     """`rest(path=…)` over any method; `extends` needs a resource."""
 
     class Anywhere:
@@ -500,7 +500,7 @@ def test_a_declared_endpoint_works_outside_of_a_resource() -> None:
         _ = Anywhere.bad.method
 
 
-def test_a_resource_binds_its_endpoints_to_a_controller_once() -> None:
+def test_resource_binds_its_endpoints_to_a_controller_once() -> None:
     """`Articles(controller).get` is what the controller makes of it, kept in the resource."""
 
     class Binding:
@@ -520,19 +520,19 @@ def test_a_resource_binds_its_endpoints_to_a_controller_once() -> None:
     assert resource.controller is controller
 
 
-def test_a_bound_resource_says_what_it_is_and_whose() -> None:
+def test_bound_resource_says_what_it_is_and_whose() -> None:
     """In a notebook, say."""
     with Controller() as controller:
         assert repr(Articles(controller)) == "<Articles of <Controller open>>"
 
 
-def test_the_members_of_a_resource_are_listed_in_order() -> None:
+def test_resource_members_of_a_resource_are_listed_in_order() -> None:
     """In declaration order, base classes first, without what is private."""
     assert [*endpoints_of(Made)] == ["create", *STANDARD]
     assert [*endpoints_of(Articles)][:3] == ["create", "get", "get_list"]
 
 
-def test_threads_may_use_a_declared_member_first_at_once() -> None:
+def test_resource_threads_may_use_a_declared_member_first_at_once() -> None:
     """What is built at first use is never seen half done."""
     import threading
 
@@ -556,7 +556,7 @@ def test_threads_may_use_a_declared_member_first_at_once() -> None:
     assert keys == ["GET /a/1"] * 8
 
 
-def test_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
+def test_resource_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
     """A member that extends a list takes over its own options, and not what it says of what hangs on it."""
 
     class Things(Resource, path="/a/:id", schema=Article):
@@ -579,7 +579,7 @@ def test_options_of_push_stay_with_the_list_that_they_are_written_at() -> None:
 
 
 @pytest.mark.parametrize("name", ["get", "get_list", "create", "update", "partial_update", "delete"])
-def test_members_are_whole_before_their_first_use(name: str) -> None:
+def test_resource_members_are_whole_before_their_first_use(name: str) -> None:
     """A class that sets method, path, schema or process hides nothing of a member."""
 
     class Own(RestEndpoint):
@@ -606,7 +606,7 @@ def test_members_are_whole_before_their_first_use(name: str) -> None:
         assert one == other
 
 
-def test_what_a_member_declares_answers_its_first_call_too() -> None:
+def test_resource_what_a_member_declares_answers_its_first_call_too() -> None:
     """A key with declared headers, and hooks given as options, before anything else was asked of the member."""
 
     class Notes(Resource[ControllerType], path="/notes/:id", schema=Article):
@@ -632,7 +632,7 @@ def test_what_a_member_declares_answers_its_first_call_too() -> None:
     assert Notes.told.process({}) == "processed"
 
 
-def test_an_error_of_construction_is_that_of_the_member() -> None:
+def test_resource_error_of_construction_is_that_of_the_member() -> None:
     """It shows when the resource is made, whatever the class says."""
 
     class Own(RestEndpoint):
@@ -657,7 +657,7 @@ class Strict(Resource, path="/g/:group/things/:id", schema=User, strict=True):
         raise NotImplementedError
 
 
-def test_an_unknown_keyword_is_told_with_what_looks_like_it() -> None:
+def test_resource_unknown_keyword_is_reported_with_what_looks_like_it() -> None:
     """As Python does it, before any request; in reads, in keys, and in what is derived."""
     with Controller() as controller:
         things: Any = Strict(controller)

@@ -52,7 +52,7 @@ loose: Any = RestEndpoint
 # -- construction ----------------------------------------------------------------------------------------------------
 
 
-def test_options_that_are_not_given_read_as_their_defaults() -> None:
+def test_rest_options_that_are_not_given_read_as_their_defaults() -> None:
     """The defaults of the table."""
     endpoint = RestEndpoint(path="/a")
     assert (endpoint.url_prefix, endpoint.request_init, endpoint.method) == ("", {}, "GET")
@@ -68,7 +68,7 @@ def test_options_that_are_not_given_read_as_their_defaults() -> None:
     assert repr(endpoint.body) == "ANY"
 
 
-def test_the_name_is_given_or_prefix_and_path() -> None:
+def test_rest_name_is_given_or_prefix_and_path() -> None:
     """Name is the option, the inherited one, or url_prefix + path."""
     endpoint = RestEndpoint(path="/a/:id", url_prefix="https://h.test")
     assert endpoint.name == "https://h.test/a/:id"
@@ -76,7 +76,7 @@ def test_the_name_is_given_or_prefix_and_path() -> None:
     assert endpoint.extend(name="mine").extend(path="/b").name == "mine"
 
 
-def test_a_path_is_required() -> None:
+def test_rest_path_is_required() -> None:
     """An endpoint without a path says so."""
     with pytest.raises(TypeError, match="RestEndpoint needs a path, such as path='/articles/:id'"):
         RestEndpoint()
@@ -97,13 +97,15 @@ def test_a_path_is_required() -> None:
         ({"side_effect": True}, True, True),
     ],
 )
-def test_side_effect_and_body_follow_the_method(options: dict[str, Any], side_effect: bool, has_body: bool) -> None:
+def test_rest_side_effect_and_body_follow_the_method(
+    options: dict[str, Any], side_effect: bool, has_body: bool
+) -> None:
     """An explicit side_effect wins, else the method decides; GET, DELETE and body=None have no body."""
     endpoint = RestEndpoint(path="/a", **options)
     assert (endpoint.side_effect, endpoint.has_body) == (side_effect, has_body)
 
 
-def test_side_effects_are_resolved_anew_by_each_extension() -> None:
+def test_rest_side_effects_are_resolved_again_by_each_extension() -> None:
     """Explicit in this extension, else by a method given in it, else inherited; a class's method counts fresh."""
 
     class Putting(RestEndpoint):
@@ -124,7 +126,7 @@ def test_side_effects_are_resolved_anew_by_each_extension() -> None:
     assert Quiet(path="/a", method="PATCH").side_effect
 
 
-def test_has_body_is_an_overridable_property() -> None:
+def test_rest_has_body_is_an_overridable_property() -> None:
     """A subclass may send a body with an unusual method."""
 
     class Searching(RestEndpoint):
@@ -150,14 +152,16 @@ def test_has_body_is_an_overridable_property() -> None:
         ({"body_format": "xml"}, "body_format of endpoint GET '/a' is one of json, form, multipart, bytes, text"),
     ],
 )
-def test_options_that_cannot_be_are_refused_when_the_endpoint_is_built(options: dict[str, Any], message: str) -> None:
+def test_rest_options_that_cannot_be_are_rejected_when_the_endpoint_is_built(
+    options: dict[str, Any], message: str
+) -> None:
     """Negative lifetimes, an unknown `content`, and one that contradicts a schema."""
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         RestEndpoint(path="/a", **options)
 
 
 @pytest.mark.parametrize("length", ["5", True, "5 days"])
-def test_lifetimes_are_numbers(length: Any) -> None:
+def test_rest_lifetimes_are_numbers(length: Any) -> None:
     """In milliseconds."""
     with pytest.raises(
         TypeError, match="error_expiry_length of endpoint '/a' is a.*; expected a number of milliseconds"
@@ -165,13 +169,13 @@ def test_lifetimes_are_numbers(length: Any) -> None:
         RestEndpoint(path="/a", error_expiry_length=length)
 
 
-def test_members_are_no_options() -> None:
+def test_rest_members_are_no_options() -> None:
     """An option cannot hide what every endpoint has."""
     with pytest.raises(TypeError, match="'push' is a member of every endpoint, not an option"):
         RestEndpoint(path="/a", push=1)
 
 
-def test_unknown_options_are_attributes() -> None:
+def test_rest_unknown_options_are_attributes() -> None:
     """So that `extend(access_token=…)` works; what is not there is named."""
     endpoint = loose(path="/a", name="a", access_token="t")
     assert endpoint.extend(path="/b").access_token == "t"
@@ -179,7 +183,7 @@ def test_unknown_options_are_attributes() -> None:
         _ = endpoint.tokn
 
 
-def test_a_repr_shows_no_secret() -> None:
+def test_rest_repr_shows_no_secret() -> None:
     """Options are not shown: any of them may be a secret."""
     endpoint = RestEndpoint(path="/a", name="a", access_token="s3cret", request_init={"headers": {"X": "s3cret"}})
     assert repr(endpoint) == "<RestEndpoint a: GET /a>"
@@ -188,7 +192,7 @@ def test_a_repr_shows_no_secret() -> None:
 # -- Endpoint --------------------------------------------------------------------------------------------------------
 
 
-def test_a_plain_endpoint_runs_its_function() -> None:
+def test_rest_plain_endpoint_runs_its_function() -> None:
     """The key is the name, a space and the arguments as JSON; a call gives the function's value."""
 
     def double(value: int) -> int:
@@ -203,7 +207,7 @@ def test_a_plain_endpoint_runs_its_function() -> None:
     assert (endpoint.side_effect, endpoint.error_policy, endpoint.has_body) == (False, None, False)
 
 
-def test_a_lambda_needs_a_name_or_a_key() -> None:
+def test_rest_lambda_needs_a_name_or_a_key() -> None:
     """There is nothing to derive a key from."""
     with pytest.raises(TypeError, match="an endpoint over a lambda needs a name"):
         Endpoint(lambda: 1)
@@ -211,7 +215,7 @@ def test_a_lambda_needs_a_name_or_a_key() -> None:
     assert Endpoint(lambda: 1, key=lambda *args: "k").key() == "k"
 
 
-def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
+def test_rest_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
     """A custom fetch may be a coroutine function."""
 
     async def answer(params: Mapping[str, Any]) -> Any:
@@ -240,7 +244,7 @@ def test_a_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
         ({"path": "/a", "method": "POST"}, ("", {"t": 1}), "/a", b'{"t":1}'),
     ],
 )
-def test_positional_arguments_are_parameters_and_body(
+def test_rest_positional_arguments_are_parameters_and_body(
     options: dict[str, Any], args: tuple[Any, ...], url: str, body: bytes
 ) -> None:
     """The table of arguments."""
@@ -261,14 +265,14 @@ def test_positional_arguments_are_parameters_and_body(
         ("POST", {"q": 2}, ({"q": 2}, None)),
     ],
 )
-def test_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any], bound: tuple[Any, ...]) -> None:
+def test_rest_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any], bound: tuple[Any, ...]) -> None:
     """Keywords other than body are the parameters, None is absent, body is the body."""
     endpoint = RestEndpoint(path="/a", method=method)
     assert endpoint.bind_args((), kwargs) == bound
     assert endpoint.key(**kwargs) == endpoint.key(*bound)
 
 
-def test_a_parameter_may_bear_any_name() -> None:
+def test_rest_parameter_may_bear_any_name() -> None:
     """`self` is positional-only everywhere, in overrides too."""
 
     class Own(RestEndpoint):
@@ -282,7 +286,7 @@ def test_a_parameter_may_bear_any_name() -> None:
         assert endpoint(self=1, client=2) == {}
 
 
-def test_keyword_values_are_brought_to_wire_form() -> None:
+def test_rest_keyword_values_are_received_to_wire_form() -> None:
     """Args are in wire form: dates are RFC 3339, enums their values; the positional form is not touched."""
     moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
     endpoint: Any = RestEndpoint(path="/a")
@@ -292,7 +296,7 @@ def test_keyword_values_are_brought_to_wire_form() -> None:
     assert endpoint.bind_args(({"at": moment},), {}) == ({"at": moment},)
 
 
-def test_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> None:
+def test_rest_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> None:
     """The keyword form alone, also without any keyword; None leaves the parameter out."""
 
     def declared(self: Any, *, limit: int = 20, order_by: str = "at", q: str | None = None, body: Any = 1) -> Any: ...
@@ -307,7 +311,7 @@ def test_defaults_of_a_signature_are_sent_where_a_keyword_is_left_out() -> None:
     assert asked.last.url.raw_path == b"/a?limit=20&orderBy=at"
 
 
-def test_a_deprecated_endpoint_warns_where_it_is_used() -> None:
+def test_rest_deprecated_endpoint_warns_where_it_is_used() -> None:
     """The warning names the endpoint and the reason, and points at the caller."""
     endpoint: Any = RestEndpoint(path="/a", name="a.get", deprecated="use b", client=Asked().sync)
     with pytest.warns(DeprecationWarning, match="^a.get is deprecated: use b$") as caught:
@@ -317,12 +321,12 @@ def test_a_deprecated_endpoint_warns_where_it_is_used() -> None:
         endpoint.extend(deprecated="")(q=1)
 
 
-def test_nothing_stays_nothing() -> None:
+def test_rest_nothing_stays_nothing() -> None:
     """An endpoint called without any argument has none."""
     assert RestEndpoint(path="/a").bind_args((), {}) == ()
 
 
-def test_both_forms_in_one_call_are_refused() -> None:
+def test_rest_both_forms_in_one_call_are_rejected() -> None:
     """In calls, `key` and `url` alike."""
     endpoint: Any = RestEndpoint(path="/a", name="a")
     for use in (endpoint, endpoint.key, endpoint.url):
@@ -332,7 +336,7 @@ def test_both_forms_in_one_call_are_refused() -> None:
             use({"x": 1}, y=2)
 
 
-def test_a_body_where_there_is_none_is_refused() -> None:
+def test_rest_body_where_there_is_none_is_rejected() -> None:
     """A keyword `body` of an endpoint without one would vanish silently."""
     with pytest.raises(
         TypeError, match="endpoint 'a' takes no body; a parameter called body needs the positional form"
@@ -341,7 +345,7 @@ def test_a_body_where_there_is_none_is_refused() -> None:
     assert RestEndpoint(path="/a").url({"body": 1}) == "/a?body=1"
 
 
-def test_an_overridden_url_or_key_takes_keywords_too() -> None:
+def test_rest_overridden_url_or_key_takes_keywords_too() -> None:
     """Keywords are bound before the override sees them, in a class and as an option."""
 
     class Tenant(RestEndpoint):
@@ -359,7 +363,7 @@ def test_an_overridden_url_or_key_takes_keywords_too() -> None:
     assert optional.key(id=1) == "({'id': 1},)"
 
 
-def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
+def test_rest_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
     """The keyword form is renamed at the entrance, the positional form never."""
     endpoint = RestEndpoint(path="/a/:user_id", wire={"order_by": "orderBy"})
     assert endpoint.key(user_id=1, order_by="x") == "GET /a/1?orderBy=x"
@@ -367,7 +371,7 @@ def test_keywords_are_renamed_by_wire_and_path_parameters_are_not() -> None:
     assert endpoint.key({"user_id": 1, "order_by": "x"}) == "GET /a/1?order_by=x"
 
 
-def test_parameters_are_a_mapping() -> None:
+def test_rest_parameters_are_a_mapping() -> None:
     """Anything else is a TypeError."""
     with pytest.raises(
         TypeError, match="the parameters of endpoint 'a' are a dict, not a list; give them by name, or as one dict"
@@ -425,7 +429,7 @@ class Address(Record):
         ("", b"", None),
     ],
 )
-def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
+def test_rest_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: str | None) -> None:
     """The table of bodies and their default content types."""
     asked = Asked()
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, body)
@@ -434,7 +438,7 @@ def test_a_body_goes_out_as_its_type_says(body: Any, sent: bytes, content_type: 
     assert asked.last.headers["content-length"] == str(len(sent))
 
 
-def test_a_body_is_brought_to_wire_form_at_the_entrance() -> None:
+def test_rest_body_is_received_to_wire_form_at_the_entrance() -> None:
     """Names through `wire`, values through `encode`; what is in wire form already passes unchanged."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article)
     moment = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
@@ -444,7 +448,7 @@ def test_a_body_is_brought_to_wire_form_at_the_entrance() -> None:
     assert endpoint.bind_args((), {"body": [{"written_at": moment}]}) == ({}, [{"writtenAt": "2026-01-02T00:00:00Z"}])
 
 
-def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
+def test_rest_body_option_names_and_converts_instead_of_the_schema() -> None:
     """A record class, or an object schema with `wire`."""
     by_class = RestEndpoint(path="/a", method="POST", schema=Article, body=Address)
     assert by_class.bind_args((), {"body": {"street_name": "x"}}) == ({}, {"streetName": "x"})
@@ -453,7 +457,7 @@ def test_the_body_option_names_and_converts_instead_of_the_schema() -> None:
     assert by_shape.bind_args((), {"body": {"is_new": True}}) == ({}, {"isNew": True})
 
 
-def test_a_list_in_a_call_may_be_any_sequence() -> None:
+def test_rest_list_in_a_call_may_be_any_sequence() -> None:
     """What `Sequence` means to a type checker is sent as a list: tuples, deques, ranges; a text stays one."""
 
     class Ticket(Entity):
@@ -470,7 +474,7 @@ def test_a_list_in_a_call_may_be_any_sequence() -> None:
     assert RestEndpoint(path="/a").url({"ids": deque([1, 2]), "tag": "ab"}) == "/a?ids=1%2C2&tag=ab"
 
 
-def test_a_body_that_has_no_json_form_is_named() -> None:
+def test_rest_body_that_has_no_json_form_is_named() -> None:
     """The error says which endpoint, what was found and what to do."""
     endpoint = RestEndpoint(path="/a", name="a.create", method="POST", client=Asked().sync)
     with pytest.raises(
@@ -481,7 +485,7 @@ def test_a_body_that_has_no_json_form_is_named() -> None:
         endpoint({"x": float("nan")})
 
 
-def test_body_format_sends_a_dict_as_a_form() -> None:
+def test_rest_body_format_sends_a_dict_as_a_form() -> None:
     """A declared form takes a plain dict, in wire form."""
     asked = Asked()
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article, body_format="form", client=asked.sync)
@@ -492,7 +496,7 @@ def test_body_format_sends_a_dict_as_a_form() -> None:
     assert asked.last.headers["content-type"] == "application/x-www-form-urlencoded"
 
 
-def test_a_form_field_without_text_is_named() -> None:
+def test_rest_form_field_without_text_is_named() -> None:
     """A nested dict is written, with brackets or as a part of JSON; a set has no place in a form."""
     asked = Asked()
     endpoint = RestEndpoint(path="/a", method="POST", client=asked.sync)
@@ -517,7 +521,7 @@ def test_a_form_field_without_text_is_named() -> None:
         (Multipart({"tags": ["a", None]}), "tags[1]"),
     ],
 )
-def test_form_body_null_is_rejected_before_sending(body: Any, place: str, asynchronous: bool) -> None:
+def test_rest_form_body_null_is_rejected_before_sending(body: Any, place: str, asynchronous: bool) -> None:
     """None in a form is a ValueError with its place, and nothing is sent."""
     asked = Asked()
     client = asked.asynchronous if asynchronous else asked.sync
@@ -527,7 +531,7 @@ def test_form_body_null_is_rejected_before_sending(body: Any, place: str, asynch
     assert not asked.requests
 
 
-def test_form_body_null_in_json_is_sent() -> None:
+def test_rest_form_body_null_in_json_is_sent() -> None:
     """A field of a form in the style json, and an object in a multipart body, can say null."""
     asked = Asked()
     styled = RestEndpoint(path="/a", method="POST", body_format="form", form_styles={"a": "json"}, client=asked.sync)
@@ -546,7 +550,7 @@ def test_form_body_null_in_json_is_sent() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_multipart_body_sends_texts_and_files(asynchronous: bool) -> None:
+def test_rest_multipart_body_sends_strings_and_files(asynchronous: bool) -> None:
     """Bytes, open files and tuples are files, everything else is text; lists repeat a field."""
     asked = Asked()
     body = {
@@ -567,7 +571,7 @@ def test_a_multipart_body_sends_texts_and_files(asynchronous: bool) -> None:
         assert part in content
 
 
-def test_a_multipart_body_without_files_is_multipart_all_the_same() -> None:
+def test_rest_multipart_body_without_files_is_multipart_all_the_same() -> None:
     """What was declared goes out, not what a library would choose."""
     asked = Asked()
     RestEndpoint(path="/a", method="POST", client=asked.sync)({}, Multipart({"a": 1}))
@@ -576,7 +580,7 @@ def test_a_multipart_body_without_files_is_multipart_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_an_open_file_is_streamed(asynchronous: bool) -> None:
+def test_rest_open_file_is_streamed(asynchronous: bool) -> None:
     """A file body goes out itself, under both clients."""
     asked = Asked()
     client = asked.asynchronous if asynchronous else asked.sync
@@ -587,7 +591,7 @@ def test_an_open_file_is_streamed(asynchronous: bool) -> None:
     assert "content-type" not in asked.last.headers
 
 
-def test_body_format_json_encodes_texts_too() -> None:
+def test_rest_body_format_json_encodes_strings_too() -> None:
     """A JSON body that is a string is sent as JSON where that is declared."""
     asked = Asked()
     RestEndpoint(path="/a", method="PUT", body_format="json", client=asked.sync)({}, "word")
@@ -597,7 +601,7 @@ def test_body_format_json_encodes_texts_too() -> None:
 # -- headers and init ------------------------------------------------------------------------------------------------
 
 
-def test_request_init_is_overlaid_and_never_changed() -> None:
+def test_rest_request_init_is_overlaid_and_never_changed() -> None:
     """Method, signal and body cannot be replaced by request_init, whose headers overlay the default ones."""
     given = {"method": "POST", "headers": {"content-type": "application/x+json", "X-A": "1"}, "mode": "cors"}
     endpoint = RestEndpoint(path="/a", request_init=given)
@@ -613,7 +617,7 @@ def test_request_init_is_overlaid_and_never_changed() -> None:
     assert given["headers"] == {"content-type": "application/x+json", "X-A": "1"}
 
 
-def test_headers_are_always_a_dict() -> None:
+def test_rest_headers_are_always_a_dict() -> None:
     """Also for a body without a default content type."""
     seen: list[Any] = []
 
@@ -625,7 +629,7 @@ def test_headers_are_always_a_dict() -> None:
     assert seen == [{}]
 
 
-def test_what_get_headers_returns_is_what_goes_out() -> None:
+def test_rest_what_get_headers_returns_is_what_goes_out() -> None:
     """It may drop or replace headers, and it is asked for every request."""
     tokens = iter("ab")
 
@@ -641,7 +645,7 @@ def test_what_get_headers_returns_is_what_goes_out() -> None:
     assert "content-type" not in asked.last.headers
 
 
-def test_the_clients_own_settings_go_on_working() -> None:
+def test_rest_clients_own_settings_go_on_working() -> None:
     """A user's client keeps its default headers, parameters, cookies, auth and event hooks."""
     seen: list[str] = []
     asked = Asked(
@@ -692,14 +696,14 @@ def call(response: httpx.Response, **options: Any) -> Any:
         (httpx.Response(204), {"content": "bytes"}, None),
     ],
 )
-def test_the_first_fitting_row_decides_how_an_answer_is_read(
+def test_rest_first_fitting_row_decides_how_a_response_is_read(
     response: httpx.Response, options: dict[str, Any], value: Any
 ) -> None:
     """The table of parse_response, and `content` after its first row."""
     assert call(response, **options) == value
 
 
-def test_text_is_decoded_by_its_charset() -> None:
+def test_rest_text_is_decoded_by_its_charset() -> None:
     """The charset of the content type counts, UTF-8 otherwise; what does not decode is replaced."""
     latin = httpx.Response(200, content="é".encode("latin-1"), headers={"Content-Type": "text/plain; charset=latin-1"})
     assert call(latin) == "é"
@@ -716,7 +720,7 @@ def test_text_is_decoded_by_its_charset() -> None:
         ("NaN", "the answer is not JSON (NaN is no JSON value), though its content type is 'application/json'"),
     ],
 )
-def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
+def test_rest_bad_json_is_a_parse_error(text: str, message: str) -> None:
     """Malformed and empty text raise ParseError with status 400, naming the URL."""
     with pytest.raises(ParseError) as caught:
         call(as_text(text, "application/json"))
@@ -747,7 +751,7 @@ def test_bad_json_is_a_parse_error(text: str, message: str) -> None:
         ),
     ],
 )
-def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
+def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx.Response, message: str) -> None:
     """Status 404, the answer attached, a message of its own for each kind."""
     with pytest.raises(UnexpectedContentError) as caught:
         call(response, schema=Article)
@@ -757,7 +761,7 @@ def test_text_and_bytes_where_a_schema_is_are_unexpected_content(response: httpx
     assert caught.value.response is not None
 
 
-def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
+def test_rest_direct_call_returns_what_process_gives_and_no_entities() -> None:
     """Process gets the parsed value and the caller's arguments."""
     asked = Asked(as_json({"id": 1}))
     endpoint = RestEndpoint(
@@ -766,7 +770,7 @@ def test_a_direct_call_returns_what_process_gives_and_no_entities() -> None:
     assert endpoint(id=1, q=2) == ({"id": 1}, ({"id": 1, "q": 2},))
 
 
-def test_soft_on_server_error_is_soft_from_500_on() -> None:
+def test_rest_soft_on_server_error_is_soft_from_500_on() -> None:
     """The ready policy."""
     assert soft_on_server_error(NetworkError("x", status=500)) == "soft"
     assert soft_on_server_error(NetworkError("x", status=499)) is None
@@ -794,7 +798,7 @@ def _echo(request: httpx.Request) -> httpx.Response:
 @pytest.mark.parametrize("coroutine", [False, True], ids=["function", "coroutine"])
 @pytest.mark.parametrize("as_method", [False, True], ids=["option", "method"])
 @pytest.mark.parametrize("name", HOOKS)
-def test_each_hook_works_as_function_and_coroutine(
+def test_rest_each_hook_works_as_function_and_coroutine(
     name: str, as_method: bool, coroutine: bool, asynchronous: bool
 ) -> None:
     """Every hook, as option and method, under both clients; a coroutine under the synchronous one is refused."""
@@ -835,7 +839,7 @@ def _as_method(hook: Callable[..., Any], coroutine: bool) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_an_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> None:
+def test_rest_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> None:
     """The base hook gives an awaitable only where there is something to wait for."""
 
     class Wrapped(RestEndpoint):
@@ -858,7 +862,7 @@ def test_an_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -> 
     assert asked.last.url.raw_path == b"/a?signed=1"
 
 
-def test_a_coroutine_get_headers_reaches_an_overridden_get_request_init() -> None:
+def test_rest_coroutine_get_headers_reaches_an_overridden_get_request_init() -> None:
     """Then the base hook returns an awaitable, which the override awaits."""
 
     class Wrapped(RestEndpoint):
@@ -874,7 +878,7 @@ def test_a_coroutine_get_headers_reaches_an_overridden_get_request_init() -> Non
 
 
 @pytest.mark.parametrize("name", ["url", "key", "search_to_string"])
-def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
+def test_rest_hooks_that_may_not_wait_reject_a_coroutine(name: str) -> None:
     """These are asked where nothing can be awaited."""
 
     async def later(*args: Any) -> str:
@@ -887,13 +891,13 @@ def test_hooks_that_may_not_wait_refuse_a_coroutine(name: str) -> None:
         endpoint.key({"q": 1})
 
 
-def test_a_url_that_is_no_string_is_refused() -> None:
+def test_rest_url_that_is_no_string_is_rejected() -> None:
     """The error names hook, endpoint and what was found."""
     with pytest.raises(TypeError, match="url of endpoint 'a' returned an int, not a string"):
         RestEndpoint(path="/a", name="a", url=lambda params: 5).url({})
 
 
-def test_a_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecorder) -> None:
+def test_rest_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecorder) -> None:
     """The refused coroutine is closed."""
 
     async def later(headers: Any) -> Any:
@@ -904,7 +908,7 @@ def test_a_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecor
     assert not recwarn.list
 
 
-def test_parameter_errors_come_before_the_hooks() -> None:
+def test_rest_parameter_errors_come_before_the_hooks() -> None:
     """The URL is computed before get_request_init runs."""
 
     def never(*args: Any) -> Any:
@@ -914,7 +918,7 @@ def test_parameter_errors_come_before_the_hooks() -> None:
         RestEndpoint(path="/a/:id", get_request_init=never)()
 
 
-def test_hooks_are_refused_outside_of_a_call() -> None:
+def test_rest_hooks_are_rejected_outside_of_a_call() -> None:
     """fetch and fetch_response need the transport of a call."""
     with pytest.raises(RuntimeError, match="fetch_response of endpoint '/a' was called outside of a call"):
         RestEndpoint(path="/a").fetch_response("http://h.test/a", {})
@@ -922,7 +926,7 @@ def test_hooks_are_refused_outside_of_a_call() -> None:
         RestEndpoint(path="/a").fetch()
 
 
-def test_lazy_function_imports_at_the_first_call() -> None:
+def test_rest_lazy_function_imports_at_the_first_call() -> None:
     """A reference to a function of one's own is looked up when it is needed."""
     process = lazy_function("tests.runtime.clients:as_json")
     assert process({}).status_code == 200
@@ -935,7 +939,7 @@ def test_lazy_function_imports_at_the_first_call() -> None:
 # -- extend ----------------------------------------------------------------------------------------------------------
 
 
-def test_extend_gives_a_new_endpoint_of_the_same_class() -> None:
+def test_rest_extend_gives_a_new_endpoint_of_the_same_class() -> None:
     """Given options over the original's over its class; overridden methods stay; the original is unchanged."""
 
     class Api(RestEndpoint):
@@ -952,14 +956,14 @@ def test_extend_gives_a_new_endpoint_of_the_same_class() -> None:
     assert second.get_headers({}) == {"X": "own"}
 
 
-def test_an_option_given_as_none_overrides() -> None:
+def test_rest_option_given_as_none_overrides() -> None:
     """Schema=None removes the schema, body=None the body, process=None the option of that name."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article, process=lambda value, *args: 1)
     plain = endpoint.extend(schema=None, body=None, process=None)
     assert (plain.schema, plain.has_body, plain.process(7)) == (None, False, 7)
 
 
-def test_callable_options_are_called_without_the_endpoint() -> None:
+def test_rest_callable_options_are_called_without_the_endpoint() -> None:
     """Whoever needs the endpoint writes a method."""
     seen: list[Any] = []
 
@@ -970,7 +974,7 @@ def test_callable_options_are_called_without_the_endpoint() -> None:
     assert seen == [({}, ({"q": 1},))]
 
 
-def test_class_attributes_stand_behind_options() -> None:
+def test_rest_class_attributes_stand_behind_options() -> None:
     """An option, else what is inherited, else the class attribute."""
 
     class Api(RestEndpoint):
@@ -986,7 +990,7 @@ def test_class_attributes_stand_behind_options() -> None:
 # -- collections -----------------------------------------------------------------------------------------------------
 
 
-def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None:
+def test_rest_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None:
     """Computed from the endpoint as it is, name suffix `.create`."""
     listing = RestEndpoint(path="/g/:g/a", name="a.list", schema=LIST)
     values = RestEndpoint(path="/v", schema=schema.Collection(schema.Values(Article)))
@@ -998,7 +1002,7 @@ def test_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None
 
 
 @pytest.mark.parametrize("member", ["push", "unshift", "assign", "remove", "move"])
-def test_an_extender_needs_a_collection(member: str) -> None:
+def test_rest_extender_needs_a_collection(member: str) -> None:
     """Without one it is a ValueError that says what to declare."""
     endpoint = RestEndpoint(path="/a", name="a", schema=[Article])
     with pytest.raises(
@@ -1007,7 +1011,7 @@ def test_an_extender_needs_a_collection(member: str) -> None:
         getattr(endpoint, member)
 
 
-def test_an_extender_needs_the_fitting_collection() -> None:
+def test_rest_extender_needs_the_fitting_collection() -> None:
     """Push on a map and assign on a list are refused."""
     with pytest.raises(ValueError, match="push"):
         _ = RestEndpoint(path="/a", schema=schema.Collection(schema.Values(Article))).push
@@ -1015,7 +1019,7 @@ def test_an_extender_needs_the_fitting_collection() -> None:
         _ = RestEndpoint(path="/a", schema=LIST).assign
 
 
-def test_get_page_needs_pagination_field() -> None:
+def test_rest_get_page_needs_pagination_field() -> None:
     """Without it get_page does not exist; with it, the page is kept under the list's key."""
     listing = RestEndpoint(path="/a", name="a", schema={"results": LIST, "next": ""})
     assert not hasattr(listing, "get_page")
@@ -1028,7 +1032,7 @@ def test_get_page_needs_pagination_field() -> None:
     assert (paged.name, paged.method) == ("a.get_page", "GET")
 
 
-def test_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
+def test_rest_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
     """Function form; and it needs a collection."""
     listing = RestEndpoint(path="/a", schema=LIST)
     pages = listing.paginated(lambda params: [{"g": params["g"]}])
@@ -1037,7 +1041,7 @@ def test_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
         RestEndpoint(path="/a", schema=[Article]).paginated("page")
 
 
-def test_the_function_form_of_pages_may_stand_in_pagination() -> None:
+def test_rest_function_form_of_pages_may_stand_in_pagination() -> None:
     """What a spec calls remove_cursor."""
     listing = RestEndpoint(
         path="/a", schema=LIST, pagination={"style": "page", "remove_cursor": lambda params: [{"g": 1}]}
@@ -1045,7 +1049,7 @@ def test_the_function_form_of_pages_may_stand_in_pagination() -> None:
     assert listing.get_page.key({"g": 1, "page": 2, "size": 5}) == "GET /a?g=1"
 
 
-def test_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
+def test_rest_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
     """What a spec says of `push` or `get_page` stands on the list."""
     listing = RestEndpoint(
         path="/a",
@@ -1068,7 +1072,7 @@ def test_options_of_derived_endpoints_can_be_given_on_the_list() -> None:
         ("http://h/", "/a/:id/", "http://h/a/1/"),
     ],
 )
-def test_one_slash_stands_between_prefix_and_path(prefix: str, path: str, url: str) -> None:
+def test_rest_one_slash_stands_between_prefix_and_path(prefix: str, path: str, url: str) -> None:
     """In URL, key and `test_key`, by option and by class, the first time and later."""
 
     class Prefixed(RestEndpoint):

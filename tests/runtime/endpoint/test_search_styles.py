@@ -49,14 +49,14 @@ VECTORS: dict[str, list[tuple[Any, str]]] = {
 @pytest.mark.parametrize(
     ("style", "value", "expected"), [(style, *vector) for style, vectors in VECTORS.items() for vector in vectors]
 )
-def test_a_value_is_written_in_its_style(style: str, value: Any, expected: str) -> None:
+def test_search_styles_value_is_written_in_its_style(style: str, value: Any, expected: str) -> None:
     """The pairs of a value, decoded, are those of the table; what is None or an item that is None is left out."""
     endpoint = RestEndpoint(path="/x", search_styles={"a": style})
     text = endpoint.search_to_string({"a": value})
     assert "&".join("=".join(map(unquote_plus, pair.split("="))) for pair in text.split("&")) == expected
 
 
-def test_reserved_characters_are_encoded_as_those_of_all_parameters_are() -> None:
+def test_search_styles_reserved_characters_are_encoded_as_those_of_all_parameters_are() -> None:
     """`[` is %5B, `,` is %2C, `|` is %7C, a space is `+`."""
     styles = {"b": "brackets", "c": "comma", "d": "deep", "p": "pipe", "s": "space", "j": "json"}
     endpoint = RestEndpoint(path="/x", search_styles=styles)
@@ -64,13 +64,13 @@ def test_reserved_characters_are_encoded_as_those_of_all_parameters_are() -> Non
     assert endpoint.url(**given) == ("/x?b%5B%5D=1&c=1%2C2&d%5Bx%5D=%C3%A4&j=%5B%22%7E%22%5D&p=1%7C2&s=1+2")
 
 
-def test_pairs_are_sorted_by_name_whatever_they_are_of() -> None:
+def test_search_styles_pairs_are_sorted_by_name_whatever_they_are_of() -> None:
     """Members of a form stand among the other parameters, in the style of their own names."""
     endpoint = RestEndpoint(path="/x", search_styles={"f": "form", "c": "repeat"})
     assert endpoint.url(z=1, b2=0, f={"c": [2, 1], "b": 3}) == "/x?b=3&b2=0&c=2&c=1&z=1"
 
 
-def test_without_a_style_all_is_as_it_was() -> None:
+def test_search_styles_without_a_style_all_is_as_it_was() -> None:
     """A list is joined with commas, its None are empty; an object has no text."""
     endpoint = RestEndpoint(path="/x", search_styles={"b": "repeat"})
     assert endpoint.url(a=[1, None, [2, 3]], b=[1, 2]) == "/x?a=1%2C%2C2%2C3&b=1&b=2"
@@ -86,13 +86,13 @@ def test_without_a_style_all_is_as_it_was() -> None:
         ("form", [1], "search parameter 'a' is a list, which the style 'form' cannot write"),
     ],
 )
-def test_what_a_style_cannot_write_is_an_error(style: str, value: Any, message: str) -> None:
+def test_search_styles_what_a_style_cannot_write_is_an_error(style: str, value: Any, message: str) -> None:
     """The error names parameter, value and style."""
     with pytest.raises(TypeError, match=message):
         RestEndpoint(path="/x", search_styles={"a": style}).url(a=value)
 
 
-def test_styles_are_known_words() -> None:
+def test_search_styles_styles_are_known_words() -> None:
     """An unknown style is refused when the endpoint is made."""
     with pytest.raises(ValueError, match=r"the style of 'a' in search_styles of endpoint GET '/x' is one of comma, "):
         RestEndpoint(path="/x", search_styles={"a": "commas"})
@@ -100,20 +100,20 @@ def test_styles_are_known_words() -> None:
         RestEndpoint(path="/x", search_styles=["a"])
 
 
-def test_an_override_of_search_to_string_wins() -> None:
+def test_search_styles_override_of_search_to_string_wins() -> None:
     """The styles are what the library's own method reads."""
     endpoint = RestEndpoint(path="/x", search_styles={"a": "repeat"}, search_to_string=lambda params: "mine")
     assert endpoint.url(a=[1, 2]) == "/x?mine"
 
 
-def test_members_of_objects_have_their_names_in_json() -> None:
+def test_search_styles_members_of_objects_have_their_names_in_json() -> None:
     """`search_types` says how the members of an object are called and converted."""
     kind = schema.Object({"from_day": schema.codec(datetime.date)}, wire={"from_day": "fromDay"})
     endpoint = RestEndpoint(path="/x", wire={"range": "r"}, search_styles={"r": "deep"}, search_types={"r": kind})
     assert endpoint.url(range={"from_day": datetime.date(2024, 1, 2)}) == "/x?r%5BfromDay%5D=2024-01-02"
 
 
-def test_another_style_is_another_key_and_the_same_list() -> None:
+def test_search_styles_another_style_is_another_key_and_the_same_list() -> None:
     """The identity of a collection has the comma text of a list and the JSON of an object, whatever the style."""
 
     args = {"tags": ["b", "a"], "filter": {"z": 1, "y": [{"x": 1}]}}
@@ -126,7 +126,7 @@ def test_another_style_is_another_key_and_the_same_list() -> None:
 # ---------------------------------------------------------------------------------------------------------------- paths
 
 
-def test_a_list_in_a_path_has_its_items_encoded_one_by_one() -> None:
+def test_search_styles_list_in_a_path_has_its_items_encoded_one_by_one() -> None:
     """They are joined with commas; one value is a list of one."""
     endpoint = RestEndpoint(path="/b/:ids", path_params={"ids": "list"})
     assert endpoint.key(ids=[1, "a,b/c"]) == "GET /b/1,a%2Cb%2Fc"
@@ -136,14 +136,14 @@ def test_a_list_in_a_path_has_its_items_encoded_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("value", [[], [""], ""])
-def test_an_empty_list_in_a_path_is_an_error(value: Any) -> None:
+def test_search_styles_empty_list_in_a_path_is_an_error(value: Any) -> None:
     """It would address another route."""
     endpoint = RestEndpoint(path="/b/x-:ids", path_params={"ids": "list"})
     with pytest.raises(ValueError, match="parameter 'ids' of '/b/x-:ids' is empty, which would address another route"):
         endpoint.url(ids=value)
 
 
-def test_slashes_of_a_path_parameter_may_stay() -> None:
+def test_search_styles_slashes_of_a_path_parameter_may_stay() -> None:
     """All else is encoded; the test of keys matches up to the next literal text."""
     endpoint = RestEndpoint(path="/files/:path/meta", path_params={"path": "slashes"})
     assert endpoint.key(path="a b/ü?/c") == "GET /files/a%20b/%C3%BC%3F/c/meta"
@@ -162,19 +162,19 @@ def test_slashes_of_a_path_parameter_may_stay() -> None:
         ("a/..", r"the segment '\.\.'"),
     ],
 )
-def test_segments_that_lead_elsewhere_are_refused(value: str, found: str) -> None:
+def test_search_styles_segments_that_lead_elsewhere_are_rejected(value: str, found: str) -> None:
     """Empty, `.` and `..` segments are an error before any request."""
     endpoint = RestEndpoint(path="/files/:path", path_params={"path": "slashes"})
     with pytest.raises(ValueError, match=f"parameter 'path' of '/files/:path' has {found}"):
         endpoint.url(path=value)
 
 
-def test_a_backslash_ends_the_name_of_a_parameter() -> None:
+def test_search_styles_backslash_ends_the_name_of_a_parameter() -> None:
     """A letter right after a parameter is written with a backslash."""
     assert RestEndpoint(path=r"/weeks/:week\_raw").key(week=3) == "GET /weeks/3_raw"
 
 
-def test_path_params_says_words() -> None:
+def test_search_styles_path_params_says_words() -> None:
     """What is no text is refused when the endpoint is made."""
     with pytest.raises(TypeError, match="'ids' in path_params of endpoint GET '/b/:ids' is a list"):
         RestEndpoint(path="/b/:ids", path_params={"ids": ["list"]})

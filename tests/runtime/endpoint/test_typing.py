@@ -56,7 +56,7 @@ def pyright(folder: Path, python: str = sys.executable) -> Errors:
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright], ids=["mypy", "pyright"])
-def test_right_uses_are_clean_and_wrong_ones_are_errors_at_their_line(
+def test_typing_right_uses_are_clean_and_wrong_ones_are_errors_at_their_line(
     checker: Callable[[Path], Errors], tmp_path: Path
 ) -> None:
     """Both checkers in strict mode, on the same files."""
@@ -87,7 +87,7 @@ def tried(server: MockServer, streamed: StreamedResponse, endpoint: RestEndpoint
 
 
 @pytest.mark.parametrize("checker", [pytest.param("mypy", marks=pytest.mark.slow), "pyright"])
-def test_a_user_s_code_needs_the_types_of_neither_http_library(checker: str, tmp_path: Path) -> None:
+def test_typing_user_s_code_needs_the_types_of_neither_http_library(checker: str, tmp_path: Path) -> None:
     """Where a checker finds neither, it says nothing of strict code, and a client of the wrong world is one error."""
     (tmp_path / "user.py").write_text(USER)
     bare = getattr(sys, "_base_executable", sys.executable)  # what is installed for the tests is not there

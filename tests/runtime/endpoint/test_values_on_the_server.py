@@ -45,7 +45,7 @@ def must_be_refused(value: str) -> bool:
 
 
 @pytest.mark.parametrize("count", [10_000, pytest.param(200_000, marks=pytest.mark.slow)])
-def test_values_arrive_in_their_segment_or_are_refused_before_any_io(count: int) -> None:
+def test_values_arrive_in_their_segment_or_are_rejected_before_any_io(count: int) -> None:
     """Values that are accepted travel 25 in a path, so that all of them take seconds."""
     source = random.Random(20260101)
     single = RestEndpoint(path="/a/:v/b")
@@ -78,7 +78,7 @@ def test_values_arrive_in_their_segment_or_are_refused_before_any_io(count: int)
 
 
 @pytest.mark.network
-def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
+def test_values_on_the_server_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
     """Whatever has a UTF-8 form arrives as the same text, control characters too."""
     source = random.Random(20260102)
     with Server() as server, httpx.Client(base_url=server.url) as client:
@@ -97,7 +97,7 @@ def test_search_values_and_query_like_parameters_arrive_as_they_are() -> None:
 
 
 @pytest.mark.network
-def test_literal_text_of_a_template_arrives_encoded_once() -> None:
+def test_values_on_the_server_literal_text_of_a_template_arrives_encoded_once() -> None:
     """The template's own text is not encoded by the library; the transport sends it as a URL must be."""
     with Server() as server, httpx.Client(base_url=server.url) as client:
         for literal in ("/café/x y", "/a%20b", "/a%zz", '/"quoted"', "/semi;colon=1", "/~*()'!"):
@@ -107,7 +107,7 @@ def test_literal_text_of_a_template_arrives_encoded_once() -> None:
 
 
 @pytest.mark.network
-def test_a_relative_url_is_joined_to_the_base_with_its_path_kept() -> None:
+def test_values_on_the_server_relative_url_is_joined_to_the_base_with_its_path_kept() -> None:
     """The base's path stays, whether or not it ends in a slash."""
     with Server() as server:
         for base in ("/api", "/api/"):

@@ -91,7 +91,7 @@ def shown(request: httpx.Request) -> dict[str, str]:
     ],
     ids=["one", "the first one", "together", "the next one", "an empty one is none", "functions", "not all", "none"],
 )
-def test_the_first_alternative_counts_that_has_all_its_credentials(
+def test_auth_schemes_first_alternative_counts_that_has_all_its_credentials(
     given: dict[str, Any], expected: Mapping[str, str], asynchronous: bool
 ) -> None:
     """An inner tuple has those that go together; without any, the request goes as it is."""
@@ -100,7 +100,7 @@ def test_the_first_alternative_counts_that_has_all_its_credentials(
     assert shown(server.last) == expected
 
 
-def test_a_credential_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auth_schemes_credential_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """It counts like one that was given, which goes before it; both are read for each request."""
     server = Asked(as_json({"id": 1}))
     with Shop(client=server.sync, app="a") as client:
@@ -116,7 +116,7 @@ def test_a_credential_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch)
 
 
 @BOTH
-def test_an_endpoint_may_say_what_it_shows(asynchronous: bool) -> None:
+def test_auth_schemes_endpoint_may_say_what_it_shows(asynchronous: bool) -> None:
     """Its alternatives stand in place of those of the API; `((),)` shows nothing, and asks no function."""
     server = Asked(as_json({"id": 1}))
     calls: list[str] = []
@@ -137,7 +137,7 @@ def test_an_endpoint_may_say_what_it_shows(asynchronous: bool) -> None:
     assert calls == []
 
 
-def test_an_endpoint_of_an_api_with_one_scheme_may_show_nothing() -> None:
+def test_auth_schemes_endpoint_of_an_api_with_one_scheme_may_show_nothing() -> None:
     """The only scheme of an API that names none is called `token`."""
 
     short_client = client_of(Auth.bearer(), "Short")
@@ -152,7 +152,7 @@ def test_an_endpoint_of_an_api_with_one_scheme_may_show_nothing() -> None:
 
 
 @pytest.mark.parametrize("auth", ["token", ["token"], ("token",), (["token"],), ((1,),)])
-def test_the_option_has_one_form(auth: Any) -> None:
+def test_auth_schemes_option_has_one_form(auth: Any) -> None:
     """Anything but a tuple of tuples of texts is refused where the endpoint is made."""
     with pytest.raises(
         TypeError, match=r"auth of endpoint GET '/things/:id' is .*; expected alternatives, each a tuple"
@@ -160,7 +160,7 @@ def test_the_option_has_one_form(auth: Any) -> None:
         endpoint(auth=auth)
 
 
-def test_what_a_request_lacks_is_said_once_and_with_its_refusal(
+def test_auth_schemes_what_a_request_misses_is_said_once_and_with_its_refusal(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The names of arguments and variables, and no secret; nothing is said where the endpoint needs none."""
@@ -197,14 +197,14 @@ def test_what_a_request_lacks_is_said_once_and_with_its_refusal(
         ({"token": b"t"}, "token of Shop is of type bytes; give a string"),
     ],
 )
-def test_an_argument_that_no_scheme_takes_is_refused(options: dict[str, Any], message: str) -> None:
+def test_auth_schemes_argument_that_no_scheme_takes_is_rejected(options: dict[str, Any], message: str) -> None:
     """Its name is told, and what was meant; a value is never shown."""
     with pytest.raises(TypeError) as caught:
         Shop(**options)
     assert message in str(caught.value)
 
 
-def test_a_token_needs_a_scheme_of_that_name() -> None:
+def test_auth_schemes_token_needs_a_scheme_of_that_name() -> None:
     """Where the API names its schemes, each has an argument of its own."""
 
     keyed_client = client_of(Schemes({"key": Auth.header("X-Key"), "app": Auth.header("X-App")}), "Keyed")
@@ -214,7 +214,7 @@ def test_a_token_needs_a_scheme_of_that_name() -> None:
         restencil.Controller(key="t")  # type: ignore[arg-type]  # the mistake that this is about
 
 
-def test_a_deprecated_scheme_warns_where_it_is_given() -> None:
+def test_auth_schemes_deprecated_scheme_warns_where_it_is_given() -> None:
     """Whoever gives no credential for it hears nothing."""
 
     old_client = client_of(
@@ -227,13 +227,13 @@ def test_a_deprecated_scheme_warns_where_it_is_given() -> None:
 
 
 @pytest.mark.parametrize("use", [(("tokn",),), (("token", "kye"),)])
-def test_alternatives_name_schemes_that_are_there(use: Any) -> None:
+def test_auth_schemes_alternatives_name_schemes_that_are_there(use: Any) -> None:
     """A name that is none of the schemes' is refused where the API is described."""
     with pytest.raises(ValueError, match=r"use of Schemes names the scheme '(tokn|kye)'; the API has token, key"):
         Schemes({"token": Auth.bearer(), "key": Auth.header("X-Key")}, use=use)
 
 
-def test_without_alternatives_each_scheme_is_one() -> None:
+def test_auth_schemes_without_alternatives_each_scheme_is_one() -> None:
     """In the order in which they stand."""
     assert Schemes({"b": Auth.bearer(), "a": Auth.header("X")}).use == (("b",), ("a",))
 
@@ -242,7 +242,7 @@ def test_without_alternatives_each_scheme_is_one() -> None:
     "url",
     ["http://auth.example/token", "/token", "ftp://auth.example/token", "https://me:secret@auth.example/token", ""],
 )
-def test_secrets_are_sent_to_https_or_to_this_machine(url: str) -> None:
+def test_auth_schemes_secrets_are_sent_to_https_or_to_this_machine(url: str) -> None:
     """Another token_url is refused, and a password in it is not shown."""
     with pytest.raises(ValueError, match="token_url is .*, and secrets are sent there") as caught:
         Auth.oauth2(url)
@@ -250,7 +250,7 @@ def test_secrets_are_sent_to_https_or_to_this_machine(url: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["X-Api-Key", "x-app", "Authorization", "Cookie"])
-def test_a_header_of_any_scheme_is_no_header_of_a_call(name: str) -> None:
+def test_auth_schemes_header_of_any_scheme_is_no_header_of_a_call(name: str) -> None:
     """Those of schemes that a request does not use, too."""
     with Shop(client=Asked().sync) as client:
         with pytest.raises(ValueError, match="says who asks; give token="):
@@ -266,7 +266,7 @@ def test_a_header_of_any_scheme_is_no_header_of_a_call(name: str) -> None:
 
 
 @BOTH
-def test_a_view_is_told_tokens_by_scheme(asynchronous: bool) -> None:
+def test_auth_schemes_view_is_reported_tokens_by_scheme(asynchronous: bool) -> None:
     """What goes together with one of them is the client's own; no alternative counts that has none of them."""
     server = Asked(as_json({"id": 1}))
 
@@ -286,7 +286,7 @@ def test_a_view_is_told_tokens_by_scheme(asynchronous: bool) -> None:
     assert view({"sig": "s"}) == {}
 
 
-def test_a_view_with_another_credential_has_a_store_of_its_own() -> None:
+def test_auth_schemes_view_with_another_credential_has_a_store_of_its_own() -> None:
     """Equal credentials are one principal, whatever mapping they stand in; `vary=False` stays in the client's store."""
     server = Asked(lambda request: as_json(shown(request)))
     with Shop(client=server.sync, token="mine") as client:
@@ -318,14 +318,14 @@ def test_a_view_with_another_credential_has_a_store_of_its_own() -> None:
         ({"token": 7}, "'token' in token of with_options is of type int; give a string"),
     ],
 )
-def test_tokens_of_a_view_that_cannot_be_are_refused(token: Any, message: str) -> None:
+def test_auth_schemes_tokens_of_a_view_that_cannot_be_are_rejected(token: Any, message: str) -> None:
     """The names are told, never a value."""
     with Shop(client=Asked().sync) as client, pytest.raises(TypeError) as caught:
         client.with_options(token=token)
     assert message in str(caught.value)
 
 
-def test_what_a_view_lacks_is_not_taken_from_the_environment(
+def test_auth_schemes_what_a_view_misses_is_not_taken_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A function that gives none leaves the request without one, and that is said."""
@@ -338,7 +338,7 @@ def test_what_a_view_lacks_is_not_taken_from_the_environment(
 
 
 @BOTH
-def test_an_awaitable_credential_is_for_asyncio(asynchronous: bool) -> None:
+def test_auth_schemes_awaitable_credential_is_for_asyncio(asynchronous: bool) -> None:
     """A coroutine function is awaited there, and refused in blocking code."""
     server = Asked(as_json({"id": 1}))
 
@@ -354,7 +354,7 @@ def test_an_awaitable_credential_is_for_asyncio(asynchronous: bool) -> None:
         asked(False, lambda client: client.fetch(GET, id=1), server, **given)
 
 
-def test_a_credential_stays_with_its_origin() -> None:
+def test_auth_schemes_credential_stays_with_its_origin() -> None:
     """A redirect to another one takes none along: not in headers, and no cookie."""
     seen: list[tuple[str, dict[str, str]]] = []
 
@@ -376,7 +376,7 @@ def test_a_credential_stays_with_its_origin() -> None:
     ]
 
 
-def test_no_credential_is_found_in_what_is_shown(caplog: pytest.LogCaptureFixture) -> None:
+def test_auth_schemes_no_credential_is_found_in_what_is_shown(caplog: pytest.LogCaptureFixture) -> None:
     """Not in keys, errors, logs, or the repr of client, view and API."""
     secrets = {name: f"canary-{name}" for name in SCHEMES.schemes}
     server = Asked(lambda request: as_json({"echo": dict(request.headers), "url": str(request.url)}, status=500))

@@ -93,7 +93,7 @@ BOMBS = [
 
 @linux
 @pytest.mark.parametrize(("coding", "world", "form"), BOMBS)
-def test_a_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, world: str, form: str) -> None:
+def test_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, world: str, form: str) -> None:
     """Some kilobytes, or some hundreds of them, that unfold into many megabytes."""
     reply = Reply(body=bomb(coding), headers={"Content-Encoding": coding.removeprefix("raw ")})
     came, memory = measured(reply, limit=LIMIT, world=world, form=form)
@@ -103,7 +103,7 @@ def test_a_body_that_unfolds_takes_no_more_than_twice_the_limit(coding: str, wor
 
 @linux
 @pytest.mark.parametrize(("world", "status"), [("sync", 200), ("async", 200), ("sync", 404), ("async", 404)])
-def test_a_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: str, status: int) -> None:
+def test_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: str, status: int) -> None:
     """Also that of an error."""
     size = 32 * MEGABYTE
     reply = Reply(status, body=packed(gzipped, size), headers={"Content-Encoding": "gzip"})
@@ -114,7 +114,7 @@ def test_a_body_as_large_as_the_limit_takes_no_more_than_twice_the_limit(world: 
 
 @linux
 @pytest.mark.parametrize("world", ["sync", pytest.param("async", marks=pytest.mark.slow)])
-def test_without_a_limit_there_is_one_all_the_same(world: str) -> None:
+def test_body_memory_without_a_limit_there_is_one_all_the_same(world: str) -> None:
     """256 megabytes."""
     reply = Reply(body=bomb("gzip", 320 * MEGABYTE), headers={"Content-Encoding": "gzip"})
     came, memory = measured(reply, limit=0, world=world, form="whole")
@@ -124,7 +124,7 @@ def test_without_a_limit_there_is_one_all_the_same(world: str) -> None:
 
 @linux
 @pytest.mark.parametrize("world", ["sync", "async"])
-def test_a_stream_has_no_limit(world: str) -> None:
+def test_body_memory_stream_has_no_limit(world: str) -> None:
     """Little of it is in memory at a time."""
     reply = Reply(body=bomb("gzip"), headers={"Content-Encoding": "gzip"})
     came, memory = measured(reply, limit=0, world=world, form="stream")
@@ -160,7 +160,7 @@ TEXT = bytes(range(256)) * 1000
         ("deflate", b""),
     ],
 )
-def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
+def test_packed_body_is_unpacked(coding: str, body: bytes) -> None:
     """What is no coding says nothing of the body, and the response no longer names what was undone."""
     response = answered(body, coding)
     assert response.content == (TEXT if body else b"")
@@ -168,7 +168,7 @@ def test_a_packed_body_is_unpacked(coding: str, body: bytes) -> None:
 
 
 @pytest.mark.network
-def test_a_packed_body_arrives_byte_by_byte() -> None:
+def test_packed_body_arrives_byte_by_byte() -> None:
     """Where it is cut makes no difference."""
     for coding, body in (
         ("gzip", gzip.compress(TEXT)),
@@ -189,14 +189,14 @@ def test_a_packed_body_arrives_byte_by_byte() -> None:
         ("gzip, ZSTD", "compressed as 'zstd'"),
     ],
 )
-def test_codings_that_cannot_be_unpacked_within_bounds_are_refused(coding: str, problem: str) -> None:
+def test_body_memory_codings_that_cannot_be_unpacked_within_bounds_are_rejected(coding: str, problem: str) -> None:
     """Before anything of the body is read."""
     with pytest.raises(NetworkError, match=problem):
         answered(b"x", coding)
 
 
 @pytest.mark.network
-def test_no_coding_is_asked_for_that_is_refused() -> None:
+def test_body_memory_no_coding_is_requested_that_is_rejected() -> None:
     """Unless the request says so itself: some installations of the HTTP library ask for more."""
     assert accepted("gzip, deflate, br;q=0.5, zstd") == "gzip, deflate"
     with Server() as server, httpx.Client(headers={"Accept-Encoding": "gzip, deflate, br"}) as client:
@@ -208,7 +208,7 @@ def test_no_coding_is_asked_for_that_is_refused() -> None:
 
 @pytest.mark.network
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_responses_that_the_auth_of_a_client_reads_are_limited_too(asynchronous: bool) -> None:
+def test_body_memory_responses_that_the_auth_of_a_client_reads_are_limited_too(asynchronous: bool) -> None:
     """Digest reads the refusal that it answers; with and without it, streams stay streams."""
 
     class Asking(httpx.Auth):

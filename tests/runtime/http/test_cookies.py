@@ -56,7 +56,7 @@ def visited(server: Server, visits: list[tuple[int, str]], asynchronous: bool) -
 
 
 @BOTH
-def test_controllers_that_share_a_client_share_no_cookies(asynchronous: bool) -> None:
+def test_cookies_controllers_that_share_a_client_share_no_cookies(asynchronous: bool) -> None:
     """What the user put into the client goes with all; what a server set, with the controller that it was set for."""
     visits = [(0, "/login/ann"), (1, "/a"), (1, "/login/bob"), (0, "/b"), (1, "/c")]
     with Server(logging_in) as server:
@@ -74,7 +74,7 @@ def test_cookies_of_a_redirect_are_kept_and_go_on(asynchronous: bool) -> None:
     assert left == {"given": "1"}
 
 
-def test_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
+def test_cookies_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
     """Outside of controllers the client's jar is as it was, and its policy can be copied and changed as before."""
     with Server(logging_in) as server, httpx.Client() as client, Controller(client=client) as controller:
         login: Any = RestEndpoint(path="/login/ann", url_prefix=server.url)
@@ -89,7 +89,7 @@ def test_what_the_user_asks_through_the_client_is_kept_by_it() -> None:
         assert dict(client.cookies) == {"sid": "carol"}
 
 
-def test_direct_calls_keep_cookies_in_the_client_that_they_were_given() -> None:
+def test_cookies_direct_calls_keep_cookies_in_the_client_that_they_were_given() -> None:
     """They are one user's, as the client is."""
     with Server(logging_in) as server, httpx.Client() as client:
         RestEndpoint(path="/login/ann", url_prefix=server.url, client=client)()

@@ -234,7 +234,7 @@ def at(rude: Rude, path: str, **options: Any) -> RestEndpoint[..., Any]:
     return RestEndpoint(url_prefix=rude.url, path="/" + path, schema=User, **options)
 
 
-def test_a_refused_connection_has_status_500_and_no_response(client: Client) -> None:
+def test_faults_rejected_connection_has_status_500_and_no_response(client: Client) -> None:
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
         port = deaf.getsockname()[1]
@@ -245,26 +245,26 @@ def test_a_refused_connection_has_status_500_and_no_response(client: Client) -> 
 
 
 @pytest.mark.parametrize("path", ["reset", "nothing", "garbage", "half_head", "half_body", "half_chunk", "bad_gzip"])
-def test_a_broken_answer_has_status_500_and_its_cause(client: Client, rude: Rude, path: str) -> None:
+def test_faults_broken_answer_has_status_500_and_its_cause(client: Client, rude: Rude, path: str) -> None:
     error = client.fault(at(rude, path))
     assert type(error) is (NetworkError if path == "bad_gzip" else ConnectionFailedError)
     assert error.status == 500 and error.response is None
     assert f"{rude.url}/{path}: " in str(error) and error.__cause__ is not None
 
 
-def test_a_body_longer_than_it_says_is_cut_there_and_does_not_parse(client: Client, rude: Rude) -> None:
+def test_faults_body_longer_than_it_says_is_cut_there_and_does_not_parse(client: Client, rude: Rude) -> None:
     error = client.fault(at(rude, "too_long"))
     assert error.status in (400, 500)
 
 
 @pytest.mark.parametrize("path", ["slow_head", "slow_body"])
-def test_a_slow_answer_ends_with_the_timeout(client: Client, rude: Rude, path: str) -> None:
+def test_faults_slow_response_ends_with_the_timeout(client: Client, rude: Rude, path: str) -> None:
     error = client.fault(at(rude, path), timeout=300)
     assert error.status == 500 and error.response is None
 
 
 @pytest.mark.parametrize("path", ["bad_json", "empty_json"])
-def test_json_that_does_not_parse_has_status_400_and_the_response(client: Client, rude: Rude, path: str) -> None:
+def test_faults_json_that_does_not_parse_has_status_400_and_the_response(client: Client, rude: Rude, path: str) -> None:
     error = client.fault(at(rude, path))
     assert isinstance(error, ParseError) and error.status == 400
     assert error.response is not None and error.response.status_code == 200
@@ -273,7 +273,7 @@ def test_json_that_does_not_parse_has_status_400_and_the_response(client: Client
 @pytest.mark.parametrize(
     ("path", "said"), [("html", "<html><body>Welcome"), ("untyped", "content type"), ("image", "image/png")]
 )
-def test_content_that_is_no_json_has_status_404_and_says_what_came(
+def test_faults_content_that_is_no_json_has_status_404_and_says_what_came(
     client: Client, rude: Rude, path: str, said: str
 ) -> None:
     error = client.fault(at(rude, path))
@@ -281,37 +281,37 @@ def test_content_that_is_no_json_has_status_404_and_says_what_came(
 
 
 @pytest.mark.parametrize("path", ["wrong_shape", "scalar"])
-def test_a_response_of_another_shape_is_a_processing_error(client: Client, rude: Rude, path: str) -> None:
+def test_faults_response_of_another_shape_is_a_processing_error(client: Client, rude: Rude, path: str) -> None:
     with pytest.raises(ProcessingError) as caught:
         client.fetch(at(rude, path))
     assert caught.value.status == 400
 
 
-def test_a_small_answer_that_unfolds_into_much_meets_the_limit(client: Client, rude: Rude) -> None:
+def test_faults_small_answer_that_unfolds_into_much_meets_the_limit(client: Client, rude: Rude) -> None:
     error = client.fault(at(rude, "bomb"), max_response_bytes=100_000)
     assert error.status == 500 and "max_response_bytes, which is 100000" in str(error)
 
 
-def test_credentials_do_not_follow_to_another_origin(client: Client, rude: Rude) -> None:
+def test_faults_credentials_do_not_follow_to_another_origin(client: Client, rude: Rude) -> None:
     endpoint = TokenEndpoint(url_prefix=rude.url, path="/away", schema=User)
     assert client.fetch(endpoint).name == "Ann"
     assert rude.other is not None and len(rude.other.seen) == 1
     assert "s3cret" in rude.seen[0] and "s3cret" not in rude.other.seen[0]
 
 
-def test_credentials_follow_within_the_origin(client: Client, rude: Rude) -> None:
+def test_faults_credentials_follow_within_the_origin(client: Client, rude: Rude) -> None:
     endpoint = TokenEndpoint(url_prefix=rude.url, path="/near", schema=User)
     assert client.fetch(endpoint).name == "Ann"
     assert len(rude.seen) == 2 and all("s3cret" in text for text in rude.seen)
 
 
-def test_a_circle_of_redirects_ends(client: Client, rude: Rude) -> None:
+def test_faults_circle_of_redirects_ends(client: Client, rude: Rude) -> None:
     error = client.fault(at(rude, "circle"))
     assert error.status == 500 and "redirected more than 20 times" in str(error)
 
 
 @pytest.mark.parametrize(("path", "status"), [("limited", 429), ("unavailable", 503)])
-def test_rate_limits_and_outages_are_errors_unless_retries_are_asked_for(
+def test_faults_rate_limits_and_outages_are_errors_unless_retries_are_requested(
     client: Client, rude: Rude, path: str, status: int
 ) -> None:
     error = client.fault(at(rude, path))

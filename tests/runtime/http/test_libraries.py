@@ -64,7 +64,7 @@ def module_of(client: object) -> str:
 
 
 @EITHER
-def test_a_client_that_is_given_brings_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_client_that_is_given_contains_its_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever argument and environment say: they choose where there is no client."""
     other = next(word for word in LIBRARIES if word != name)
     monkeypatch.setenv(VARIABLE, other)
@@ -74,7 +74,7 @@ def test_a_client_that_is_given_brings_its_library(name: str, monkeypatch: pytes
 
 
 @EITHER
-def test_the_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument is the stronger one, of controllers and of generated clients."""
     monkeypatch.setenv(VARIABLE, name)
     with SyncTransport() as transport:
@@ -90,7 +90,7 @@ def test_the_argument_chooses_then_the_environment(name: str, monkeypatch: pytes
     asyncio.run(run())
 
 
-def test_httpx_is_taken_where_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_httpx_is_taken_where_no_one_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installing httpx2, or importing it, switches nothing; an empty variable is none."""
     for word in (None, ""):
         monkeypatch.delenv(VARIABLE, raising=False)
@@ -101,7 +101,7 @@ def test_httpx_is_taken_where_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
-def test_another_word_is_a_value_error_with_both_names(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_another_word_is_a_value_error_with_both_names(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the constructor, so that nobody has to wait for a request."""
     with pytest.raises(ValueError, match="^http is 'httpx' or 'httpx2', not 'requests'$"):
         kind(http="requests")
@@ -114,7 +114,7 @@ def test_another_word_is_a_value_error_with_both_names(kind: Any, monkeypatch: p
         kind()
 
 
-def test_nothing_is_chosen_for_a_whole_process() -> None:
+def test_libraries_nothing_is_chosen_for_a_whole_process() -> None:
     """There is no `restencil.use`: one library must not change what another one does."""
     assert not hasattr(restencil, "use")
 
@@ -163,7 +163,7 @@ def program(code: str, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_program_runs_where_only_one_library_is_installed() -> None:
+def test_libraries_program_runs_where_only_one_library_is_installed() -> None:
     """Either of them; what is asked for and lacks is an ImportError with the command that helps, at the request."""
     no_httpx = "ImportError requests are to be sent with httpx, which is not installed; pip install httpx"
     no_httpx2 = (
@@ -211,7 +211,7 @@ print("httpx._client" in sys.modules and sys.modules["httpx._client"].__name__)
 """
 
 
-def test_an_application_may_have_given_httpx2_the_name_of_httpx() -> None:
+def test_libraries_application_may_have_given_httpx2_the_name_of_httpx() -> None:
     """`httpx2.alias_httpx()`: a client's library is told by its class, not by the name under which it was imported."""
     with Server() as server:
         lines = program(ALIASED, server.url)
@@ -223,7 +223,7 @@ def test_an_application_may_have_given_httpx2_the_name_of_httpx() -> None:
 
 
 @EITHER
-def test_a_client_of_the_other_world_is_a_type_error_of_the_constructor(name: str) -> None:
+def test_libraries_client_of_the_other_world_is_a_type_error_of_the_constructor(name: str) -> None:
     """It says what was given and what is wanted."""
     module = MODULES[name]
     text = (
@@ -238,7 +238,7 @@ def test_a_client_of_the_other_world_is_a_type_error_of_the_constructor(name: st
 
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
 @pytest.mark.parametrize("thing", ["https://x", {}, MockServer(), first_library, first_library.Client])
-def test_what_is_no_client_is_a_type_error_of_the_constructor(kind: Any, thing: object) -> None:
+def test_libraries_what_is_no_client_is_a_type_error_of_the_constructor(kind: Any, thing: object) -> None:
     """A URL, the module, the class, or the double itself in place of its client."""
     text = "client is a Client or an AsyncClient of httpx or httpx2, or of a subclass of one, not an? "
     with pytest.raises(TypeError, match=text):
@@ -263,7 +263,7 @@ async def _user(request: Request) -> JSONResponse:
 APP = Starlette(routes=[Route("/users/{id}", _user)])
 
 
-def test_the_test_client_of_starlette_works() -> None:
+def test_libraries_test_client_of_starlette_works() -> None:
     """It is a client of httpx2, or of httpx in older versions, with a transport of its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -278,7 +278,7 @@ def test_the_test_client_of_starlette_works() -> None:
 
 @EITHER
 @BOTH
-def test_subclasses_and_transports_of_applications_work(name: str, asynchronous: bool) -> None:
+def test_libraries_subclasses_and_transports_of_applications_work(name: str, asynchronous: bool) -> None:
     """A class of one's own that sends in its own way is asked; its library is that of its base."""
     module = MODULES[name]
     sent: list[str] = []
@@ -310,7 +310,7 @@ def test_subclasses_and_transports_of_applications_work(name: str, asynchronous:
 
 
 @EITHER
-def test_what_a_user_set_on_the_client_holds(name: str) -> None:
+def test_libraries_what_a_user_set_on_the_client_holds(name: str) -> None:
     """Base URL, parameters, headers, event hooks, mounts and auth, which each get what is their library's own."""
     module = MODULES[name]
     seen: list[object] = []
@@ -332,7 +332,7 @@ def test_what_a_user_set_on_the_client_holds(name: str) -> None:
 
 @pytest.mark.network
 @BOTH
-def test_a_proxy_of_the_client_is_asked(asynchronous: bool) -> None:
+def test_libraries_proxy_of_the_client_is_requested(asynchronous: bool) -> None:
     """The client's own business: what is asked for goes to it, whole."""
     with Server() as proxy:
         endpoint = RestEndpoint(url_prefix="http://case.test", path="/a")
@@ -352,7 +352,7 @@ def test_a_proxy_of_the_client_is_asked(asynchronous: bool) -> None:
 # -- both at once -----------------------------------------------------------------------------------------------------
 
 
-def test_one_store_may_be_filled_through_a_client_of_each() -> None:
+def test_libraries_one_store_may_be_filled_through_a_client_of_each() -> None:
     """Blocking and asynchronous ones: what one fetched, the other reads."""
     server = MockServer(respond=lambda request: Answer(json={"id": request.url[-1], "name": "Ann"}))
     store = Store()
@@ -370,7 +370,7 @@ def test_one_store_may_be_filled_through_a_client_of_each() -> None:
     assert [request.url[-1] for request in server.requests] == ["0", "1", "7"]
 
 
-def test_each_library_s_failures_are_errors_of_this_one() -> None:
+def test_libraries_each_library_s_failures_are_errors_of_this_one() -> None:
     """With a client of each in one process, nothing of either gets through."""
     for name in NAMES:
         server = MockServer(respond=lambda request: ConnectionError("down"))
@@ -385,7 +385,7 @@ def test_each_library_s_failures_are_errors_of_this_one() -> None:
 
 @pytest.mark.network
 @BOTH
-def test_a_response_tells_how_long_it_took(asynchronous: bool) -> None:
+def test_libraries_response_reports_how_long_it_took(asynchronous: bool) -> None:
     """`elapsed`, which httpx2 asks of the stream that was read."""
     with Server() as server:
         endpoint = RestEndpoint(url_prefix=server.url, path="/a")
@@ -404,7 +404,7 @@ def test_a_response_tells_how_long_it_took(asynchronous: bool) -> None:
 
 @pytest.mark.network
 @BOTH
-def test_a_stream_tells_how_long_it_took_once_it_was_read(asynchronous: bool) -> None:
+def test_libraries_stream_reports_how_long_it_took_once_it_was_read(asynchronous: bool) -> None:
     """Not before, which is the library's own error."""
     with Server() as server:
         endpoint = RestEndpoint(url_prefix=server.url, path="/a", content="stream")
@@ -426,7 +426,7 @@ def test_a_stream_tells_how_long_it_took_once_it_was_read(asynchronous: bool) ->
         assert response.elapsed > datetime.timedelta(0)
 
 
-def test_secret_urls_are_hidden_in_the_loggers_of_the_library_in_use() -> None:
+def test_libraries_secret_urls_are_hidden_in_the_loggers_of_the_library_in_use() -> None:
     """Those of the other one are left alone. What they show is tested with all kinds of credentials."""
     code = """
 import logging, sys
@@ -441,7 +441,7 @@ for core in ("httpx", "httpx2", "httpcore", "httpcore2"):
 
 @EITHER
 @BOTH
-def test_the_method_query_may_be_declared(name: str, asynchronous: bool) -> None:
+def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -> None:
     """A read with a body: after a 302 httpx2 asks with method and body once more, httpx, which knows no QUERY, GETs."""
 
     def handler(request: Arrived) -> Reply:
@@ -470,7 +470,7 @@ def test_the_method_query_may_be_declared(name: str, asynchronous: bool) -> None
 
 @pytest.mark.network
 @BOTH
-def test_a_user_s_client_keeps_its_cookies_after_it_was_used_here(asynchronous: bool) -> None:
+def test_libraries_user_s_client_keeps_its_cookies_after_it_was_used_here(asynchronous: bool) -> None:
     """The jar of the client stores what the user's own requests bring, and sends it; that of httpx2 is special."""
 
     def handler(request: Arrived) -> Reply:
@@ -499,7 +499,7 @@ def test_a_user_s_client_keeps_its_cookies_after_it_was_used_here(asynchronous: 
 
 
 @pytest.mark.network
-def test_a_response_is_pickled_with_its_request() -> None:
+def test_libraries_response_is_pickled_with_its_request() -> None:
     """Its classes are made when the library is first used, and found by name."""
     asked = Asked(httpx.Response(200, json={"id": "1"}))
     with SyncTransport(asked.sync) as transport:
@@ -510,7 +510,7 @@ def test_a_response_is_pickled_with_its_request() -> None:
 
 
 @EITHER
-def test_what_is_made_of_a_library_is_made_once(name: str) -> None:
+def test_libraries_what_is_made_of_a_library_is_made_once(name: str) -> None:
     """All clients of one share its classes."""
     assert library_named(name) is library_of(MODULES[name].Client())
     assert library_of(MODULES[name].Client()) is library_of(MODULES[name].Response(200))
@@ -558,7 +558,7 @@ async def program_of(service: Service, client: Any) -> AsyncGenerator[AsyncBlog]
 
 
 @pytest.mark.network
-def test_a_program_over_an_async_client_with_auth_redirects_streams_and_cookies() -> None:
+def test_libraries_program_over_an_async_client_with_auth_redirects_streams_and_cookies() -> None:
     """A generated client over `AsyncClient(…)` of either library, against real servers."""
     service = Service()
 
@@ -601,7 +601,7 @@ def test_a_program_over_an_async_client_with_auth_redirects_streams_and_cookies(
 
 @pytest.mark.network
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: bool) -> None:
+def test_libraries_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: bool) -> None:
     """Limits and cookies of a controller hold for its requests; what the user asks through the client is as before."""
     seen: list[str] = []
 
@@ -638,7 +638,7 @@ def test_hooks_of_restencil_leave_the_users_own_requests_alone(asynchronous: boo
 
 @pytest.mark.network
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_a_proxy_of_the_environment_is_used_by_clients_that_are_opened(asynchronous: bool) -> None:
+def test_libraries_proxy_of_the_environment_is_used_by_clients_that_are_opened(asynchronous: bool) -> None:
     """As the HTTP library's own clients use it."""
     endpoint: Any = RestEndpoint(path="/a", url_prefix="http://far.test")
 

@@ -61,7 +61,9 @@ NOWHERE = [
 @pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
-def test_a_redirect_to_no_url_has_the_status_of_the_redirect(location: str, asynchronous: bool) -> None:
+def test_malformed_responses_redirect_to_no_url_has_the_status_of_the_redirect(
+    location: str, asynchronous: bool
+) -> None:
     """Whatever the HTTP library makes of such a Location, it is a NetworkError that says so."""
     with Server(lambda request: Reply(307, headers={"Location": location})) as server:
         with pytest.raises(NetworkError, match="is no URL that can be requested") as caught:
@@ -73,7 +75,7 @@ def test_a_redirect_to_no_url_has_the_status_of_the_redirect(location: str, asyn
 
 @pytest.mark.network
 @BOTH
-def test_a_redirect_to_a_host_of_no_name_reaches_nobody(asynchronous: bool) -> None:
+def test_malformed_responses_redirect_to_a_host_of_no_name_reaches_no_one(asynchronous: bool) -> None:
     """httpx cannot read it as a URL, httpx2 asks for its address in vain; both are a NetworkError."""
     with Server(lambda request: Reply(307, headers={"Location": "http://xn--/"})) as server:
         with pytest.raises(NetworkError, match=r"is no URL that can be requested|no connection"):
@@ -83,7 +85,7 @@ def test_a_redirect_to_a_host_of_no_name_reaches_nobody(asynchronous: bool) -> N
 @pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("host", ["a..b", ".test", "a" * 300 + ".test"])
-def test_a_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchronous: bool) -> None:
+def test_malformed_responses_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchronous: bool) -> None:
     """Asked in the first place, or where a redirect leads there."""
     with Server(lambda request: Reply(302, headers={"Location": f"http://{host}/"})) as server:
         for prefix in (server.url, f"http://{host}"):
@@ -92,7 +94,7 @@ def test_a_host_that_can_have_no_name_is_a_failure_on_the_way(host: str, asynchr
 
 
 @pytest.mark.network
-def test_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
+def test_malformed_responses_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
     """Only what the HTTP library makes of an answer is taken for a failure on the way."""
 
     class Broken(httpx.Auth):
@@ -110,7 +112,9 @@ def test_errors_of_the_users_own_hooks_stay_what_they_are() -> None:
 @pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("charset", ["undefined", "idna", "punycode", "IDNA; a=b"])
-def test_a_charset_in_which_nothing_can_be_read_is_a_parse_error(charset: str, asynchronous: bool) -> None:
+def test_malformed_responses_charset_in_which_nothing_can_be_read_is_a_parse_error(
+    charset: str, asynchronous: bool
+) -> None:
     """Read whole, line by line, and where an object was expected."""
     body = b"abc\xff\\x"
     reply = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})
@@ -128,7 +132,7 @@ def test_a_charset_in_which_nothing_can_be_read_is_a_parse_error(charset: str, a
 @pytest.mark.network
 @BOTH
 @pytest.mark.parametrize("charset", ["rot13", "hex", "no-such-charset", "../x", "'", "x" * 5000])
-def test_a_charset_that_is_none_is_utf_8(charset: str, asynchronous: bool) -> None:
+def test_malformed_responses_charset_that_is_none_is_utf_8(charset: str, asynchronous: bool) -> None:
     """As where the answer names none."""
     reply = Reply(200, "é\nü".encode(), {"Content-Type": f"text/plain; charset={charset}"})
     with Server(lambda request: reply) as server:
@@ -190,7 +194,7 @@ def odd_answer(seed: int) -> bytes:
 
 
 @BOTH
-def test_what_odd_answers_raise_is_an_error_of_this_library(asynchronous: bool) -> None:
+def test_malformed_responses_what_odd_answers_raise_is_an_error_of_this_library(asynchronous: bool) -> None:
     """A few hundred answers at random, with and without a schema, retries and a stream."""
     odd: dict[int, str] = {}
     answers: list[bytes] = []

@@ -103,7 +103,7 @@ def opened(kind: str, folder: Path) -> tuple[Any, bytes]:
 @BOTH
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["file", "file in the middle", "memory"])
-def test_a_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool, tmp_path: Path) -> None:
+def test_repeated_bodies_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool, tmp_path: Path) -> None:
     """From where it stood when the call was made."""
     handler = Refusing(way)
     body, text = opened(kind, tmp_path)
@@ -119,7 +119,7 @@ def test_a_file_is_sent_whole_each_time(kind: str, way: str, asynchronous: bool,
 
 @BOTH
 @pytest.mark.parametrize("way", WAYS)
-def test_a_file_of_a_form_is_sent_whole_each_time(way: str, asynchronous: bool) -> None:
+def test_repeated_bodies_file_of_a_form_is_sent_whole_each_time(way: str, asynchronous: bool) -> None:
     """Between text fields."""
     handler = Refusing(way)
     with Server(handler) as server:
@@ -145,7 +145,7 @@ STATUSES = {"retry": 503, "refresh": 401, "auth": 401, "307": 307, "308": 308}
 
 @BOTH
 @pytest.mark.parametrize("way", WAYS)
-def test_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: bool) -> None:
+def test_repeated_bodies_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: bool) -> None:
     """The error says so, and has the status that would have made the client repeat it."""
     handler = Refusing(way)
     with Server(handler) as server:
@@ -162,7 +162,7 @@ def test_what_cannot_be_read_twice_is_not_sent_again(way: str, asynchronous: boo
 
 
 @BOTH
-def test_a_pipe_is_not_sent_again(asynchronous: bool) -> None:
+def test_repeated_bodies_pipe_is_not_sent_again(asynchronous: bool) -> None:
     """It is a file, and has nowhere to go back to."""
     handler = Refusing("retry")
     reading, writing = os.pipe()
@@ -175,7 +175,7 @@ def test_a_pipe_is_not_sent_again(asynchronous: bool) -> None:
     assert handler.bodies == [b"0123456789"]
 
 
-def test_an_auth_that_asks_elsewhere_first_sends_an_iterator_once() -> None:
+def test_repeated_bodies_auth_that_asks_elsewhere_first_sends_an_iterator_once() -> None:
     """A request that was not sent yet needs no rewinding."""
 
     class TokenFirst(httpx.Auth):

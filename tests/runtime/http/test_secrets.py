@@ -221,7 +221,7 @@ def tried(auth: Auth, token: str, url: str, asynchronous: bool, scenario: str) -
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("kind", AUTHS)
-def test_a_credential_shows_nowhere(
+def test_secrets_credential_is_not_shown(
     kind: str, scenario: str, asynchronous: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever becomes of the request; the server says again, in its redirects, what it was sent."""

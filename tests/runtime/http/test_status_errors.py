@@ -102,7 +102,7 @@ def controller_of(asynchronous: bool, respond: Any, **options: Any) -> Any:
 
 
 @BOTH
-def test_each_status_from_300_to_599_has_its_class(asynchronous: bool) -> None:
+def test_status_errors_each_status_has_its_class(asynchronous: bool) -> None:
     """Those that programs ask for have one of their own; all others are a StatusError."""
     for status in range(300, 600):
         error = refusal(httpx.Response(status, content=b"no"), asynchronous)
@@ -114,7 +114,7 @@ def test_each_status_from_300_to_599_has_its_class(asynchronous: bool) -> None:
         assert str(error) == f"GET http://case.test/a: {f'{status} {phrase}'.rstrip()}: no"
 
 
-def test_what_is_no_refusal_is_no_status_error() -> None:
+def test_status_errors_what_is_no_refusal_is_no_status_error() -> None:
     """No connection, no answer in time, and answers that cannot be used."""
     for kind in (ConnectionFailedError, TimeoutExceededError, ParseError, UnexpectedContentError):
         assert issubclass(kind, NetworkError) and not issubclass(kind, StatusError)
@@ -131,7 +131,7 @@ def test_what_is_no_refusal_is_no_status_error() -> None:
         ("http://h:port/", {}, "redirected, but its Location, 'http://h:port/', is no URL that can be requested"),
     ],
 )
-def test_a_redirect_that_is_refused_is_a_status_error(location: str, options: Any, said: str) -> None:
+def test_status_errors_redirect_that_is_rejected_is_a_status_error(location: str, options: Any, said: str) -> None:
     """It has the status of the redirect, and its answer."""
     error = refusal(lambda request: httpx.Response(302, headers={"Location": location}), **options)
     assert type(error) is StatusError
@@ -139,13 +139,13 @@ def test_a_redirect_that_is_refused_is_a_status_error(location: str, options: An
     assert str(error).startswith(f"{error.method} http://case.test/a: 302 Found: {said}")
 
 
-def test_a_body_over_the_limit_is_a_plain_network_error() -> None:
+def test_status_errors_body_over_the_limit_is_a_plain_network_error() -> None:
     """The server did not refuse."""
     error = fetched(controller_of(False, as_json([1]), max_response_bytes=1), RestEndpoint(path="/a"))
     assert type(error) is NetworkError and (error.status, error.has_response) == (500, True)
 
 
-def test_what_was_not_made_is_not_there() -> None:
+def test_status_errors_what_was_not_made_is_not_there() -> None:
     """A timeout is no OSError, which code that deals with files would swallow; no answer is to be raised by hand."""
     assert not issubclass(TimeoutExceededError, (TimeoutError, OSError))
     assert not hasattr(refusal(as_json({}, 404)), "raise_for_status")
@@ -169,7 +169,7 @@ PIECES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", PIECES)
-def test_a_message_has_the_first_telling_text_of_an_object(case: str) -> None:
+def test_status_errors_message_has_the_first_telling_text_of_an_object(case: str) -> None:
     """Else the first line of the body."""
     body, piece = PIECES[case]
     assert str(refusal(as_json(body, 404))) == f"GET http://case.test/a: 404 Not Found: {piece}"
@@ -198,12 +198,12 @@ LATIN_1 = {"Content-Type": "text/plain; charset=latin-1"}
         (as_text("{no json", "application/json", 404), ": {no json"),
     ],
 )
-def test_a_message_has_one_line_of_what_the_server_says(response: httpx.Response, piece: str) -> None:
+def test_status_errors_message_has_one_line_of_what_the_server_says(response: httpx.Response, piece: str) -> None:
     """Without control characters, at most 200 of them; of a page its title."""
     assert str(refusal(response)) == f"GET http://case.test/a: 404 Not Found{piece}"
 
 
-def test_a_message_ends_with_request_id_and_attempts() -> None:
+def test_status_errors_message_ends_with_request_id_and_attempts() -> None:
     """Attempts where there were several."""
     endpoint = RestEndpoint(path="/a", method="PUT")
     once = httpx.Response(503, json={"detail": "down"}, headers={"X-Request-Id": "r-1"})
@@ -218,7 +218,7 @@ def test_a_message_ends_with_request_id_and_attempts() -> None:
 
 
 @BOTH
-def test_without_an_answer_a_message_says_why(asynchronous: bool) -> None:
+def test_status_errors_without_a_response_a_message_says_why(asynchronous: bool) -> None:
     """No connection, with the reason; no answer, with the time that there was and the step that took it."""
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
@@ -243,7 +243,7 @@ def test_without_an_answer_a_message_says_why(asynchronous: bool) -> None:
 # -- members ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_error_has_what_the_answer_tells() -> None:
+def test_status_errors_error_has_what_the_response_reports() -> None:
     """Address, method, time, request id, when to come again, body and data."""
     headers = {"X-Request-Id": "r-1", "Retry-After": "3"}
     error = refusal(httpx.Response(429, json={"a": [1]}, headers=headers), method="DELETE")
@@ -283,13 +283,13 @@ def test_an_error_has_what_the_answer_tells() -> None:
         ({"X-Mine": "m"}, None),
     ],
 )
-def test_a_request_id_is_found_in_the_usual_headers(headers: dict[str, str], expected: str | None) -> None:
+def test_status_errors_request_id_is_found_in_the_usual_headers(headers: dict[str, str], expected: str | None) -> None:
     """The first of them counts."""
     assert refusal(httpx.Response(404, headers=headers)).request_id == expected
 
 
 @BOTH
-def test_the_api_may_name_the_header_of_its_request_ids(asynchronous: bool) -> None:
+def test_status_errors_api_may_name_the_header_of_its_request_ids(asynchronous: bool) -> None:
     """It comes before the usual ones, which count where it is missing."""
     base: Any = AsyncController if asynchronous else Controller
     kind: Any = type("Client", (base,), {"_api": Api("http://case.test", request_id="X-Trace")})
@@ -299,7 +299,7 @@ def test_the_api_may_name_the_header_of_its_request_ids(asynchronous: bool) -> N
         assert fetched(client, RestEndpoint(path="/a", url_prefix="http://case.test")).request_id == expected
 
 
-def test_a_date_in_retry_after_is_milliseconds_from_now() -> None:
+def test_status_errors_date_in_retry_after_is_milliseconds_from_now() -> None:
     """What has passed is 0, what cannot be read None."""
     later = refusal(httpx.Response(503, headers={"Retry-After": formatdate(time.time() + 60, usegmt=True)}))
     assert 50_000 < later.retry_after <= 60_000
@@ -307,7 +307,7 @@ def test_a_date_in_retry_after_is_milliseconds_from_now() -> None:
         assert refusal(httpx.Response(503, headers={"Retry-After": text})).retry_after == expected
 
 
-def test_a_large_body_is_kept_in_part() -> None:
+def test_status_errors_large_body_is_kept_in_part() -> None:
     """64 KiB of it; data of up to 1 MB."""
     value = {"detail": "d", "more": "x" * 500_000}
     error = refusal(as_json(value, 404))
@@ -316,7 +316,7 @@ def test_a_large_body_is_kept_in_part() -> None:
     assert len(error.body) == 64 * 1024 and error.data is None
 
 
-def test_data_of_a_body_that_is_no_json_is_none() -> None:
+def test_status_errors_data_of_a_body_that_is_no_json_is_none() -> None:
     """Also of one that says it is."""
     for response in (as_text("5", status=404), as_text("{", "application/json", 404), httpx.Response(404)):
         assert refusal(response).data is None
@@ -332,7 +332,7 @@ def test_data_of_a_body_that_is_no_json_is_none() -> None:
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "deep", "pickle"]
 )
-def test_a_copy_has_all_members_but_the_response(again: Callable[[Any], Any]) -> None:
+def test_status_errors_copy_has_all_members_but_the_response(again: Callable[[Any], Any]) -> None:
     """Nor a cookie that the server has set: a response of the HTTP library holds the request."""
     headers = {"Set-Cookie": "sid=canary", "X-Request-Id": "r", "Retry-After": "1"}
     error = refusal(httpx.Response(404, json={"detail": "d"}, headers=headers))
@@ -343,7 +343,7 @@ def test_a_copy_has_all_members_but_the_response(again: Callable[[Any], Any]) ->
 
 
 @BOTH
-def test_a_secret_that_the_body_repeats_is_redacted(asynchronous: bool) -> None:
+def test_status_errors_secret_that_the_body_repeats_is_redacted(asynchronous: bool) -> None:
     """In message, body and data, however the server writes it; other values that were sent stay in the data."""
 
     def respond(request: httpx.Request) -> httpx.Response:
@@ -365,7 +365,7 @@ def test_a_secret_that_the_body_repeats_is_redacted(asynchronous: bool) -> None:
 # -- one failed request, many callers -------------------------------------------------------------------------------
 
 
-def test_two_tasks_raise_errors_of_their_own_for_one_request() -> None:
+def test_status_errors_two_tasks_raise_errors_of_their_own_for_one_request() -> None:
     """They can be grouped and caught by `except*`."""
     asked = Asked(lambda request: as_json({"detail": "none"}, 404))
     get: Any = RestEndpoint(path="/users/:id", schema=User)
@@ -390,7 +390,7 @@ def test_two_tasks_raise_errors_of_their_own_for_one_request() -> None:
     assert first == second == kept and caught[2].__traceback__ is None
 
 
-def test_two_threads_raise_errors_of_their_own_for_one_request() -> None:
+def test_status_errors_two_threads_raise_errors_of_their_own_for_one_request() -> None:
     """As tasks do."""
     go = threading.Event()
 
@@ -428,7 +428,7 @@ def test_two_threads_raise_errors_of_their_own_for_one_request() -> None:
 
 
 @BOTH
-def test_a_kept_error_keeps_no_frame_alive(asynchronous: bool) -> None:
+def test_status_errors_kept_error_keeps_no_frame_alive(asynchronous: bool) -> None:
     """What the store has, and what its readers see, holds nothing of those who asked."""
     get: Any = RestEndpoint(path="/users/:id", schema=User)
     controller = controller_of(asynchronous, as_json({"detail": "none"}, 404))
@@ -483,7 +483,7 @@ class Failing:
     ],
     ids=lambda value: f"{type(value).__name__}-{value.status}" if isinstance(value, NetworkError) else str(value),
 )
-def test_retries_go_by_the_class(error: NetworkError, calls: int) -> None:
+def test_status_errors_retries_go_by_the_class(error: NetworkError, calls: int) -> None:
     """A refusal by its status, no connection always, everything else never."""
     failing = Failing(error)
     controller = Controller(retries=Retries(2, base_delay=0))
@@ -492,7 +492,7 @@ def test_retries_go_by_the_class(error: NetworkError, calls: int) -> None:
 
 
 @BOTH
-def test_endless_redirects_are_never_retried(asynchronous: bool) -> None:
+def test_status_errors_endless_redirects_are_never_retried(asynchronous: bool) -> None:
     """They are no connection, and would be none again."""
     count = iter(range(1000))
 
@@ -505,14 +505,14 @@ def test_endless_redirects_are_never_retried(asynchronous: bool) -> None:
     assert str(error) == "GET http://case.test/a: no connection: redirected more than 20 times"
 
 
-def test_a_body_over_the_limit_is_not_asked_for_again() -> None:
+def test_status_errors_body_over_the_limit_is_not_requested_again() -> None:
     """The server would answer with it a second time."""
     asked = Asked(as_json([1, 2, 3]))
     controller = Controller(client=asked.sync, max_response_bytes=2, retries=Retries(3, base_delay=0))
     assert fetched(controller, RestEndpoint(path="/a")).attempts == 1 and len(asked.requests) == 1
 
 
-def test_an_error_of_one_s_own_may_say_when_to_come_again() -> None:
+def test_status_errors_error_of_your_own_may_say_when_to_come_again() -> None:
     """Its `retry_after` counts as that of an answer."""
     retries = Retries(1, base_delay=0, budget=None)
     assert retries.delay(0, ServerError("down", status=503, retry_after=700.0), 0) == 700
@@ -521,7 +521,7 @@ def test_an_error_of_one_s_own_may_say_when_to_come_again() -> None:
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_that_breaks_off_is_no_connection() -> None:
+def test_status_errors_stream_that_breaks_off_is_no_connection() -> None:
     """With address and method; the answer had begun, and is not at hand."""
     half = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"
     with Server(lambda request: Reply(raw=half)) as server:
@@ -532,7 +532,7 @@ def test_a_stream_that_breaks_off_is_no_connection() -> None:
     assert (caught.value.method, caught.value.has_response) == ("GET", False)
 
 
-def test_a_stream_of_a_hook_s_own_that_breaks_off_is_told_alike() -> None:
+def test_status_errors_stream_of_a_hook_s_own_that_breaks_off_is_reported_alike() -> None:
     """Though the library did not ask."""
 
     class Breaking(httpx.SyncByteStream):

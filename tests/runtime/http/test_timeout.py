@@ -77,7 +77,7 @@ def test_timeout_steps_default_to_those_of_the_client(asynchronous: bool, at: st
 
 
 @BOTH
-def test_the_message_says_which_step_took_longer_than_it_may(asynchronous: bool) -> None:
+def test_timeout_message_says_which_step_took_longer_than_it_may(asynchronous: bool) -> None:
     """Of a Timeout the limit of that step, or the total where that is less."""
 
     def refused(timeout: Timeout) -> str:
@@ -102,7 +102,7 @@ def test_the_message_says_which_step_took_longer_than_it_may(asynchronous: bool)
     assert "no answer within 110 ms (read)" in refused(Timeout(total=110, read="5s"))
 
 
-def test_a_total_cuts_off_a_body_that_drips() -> None:
+def test_timeout_total_cuts_off_a_body_that_drips() -> None:
     """Each piece comes in time, the whole does not; without a total it may take as long as it likes."""
 
     class Dripping(httpx.SyncByteStream):
@@ -324,7 +324,7 @@ def test_timeout_allows_host_names(asynchronous: bool) -> None:
             fetched(endpoint.extend(url_prefix="http://no-such-host.invalid"))
 
 
-def test_what_a_timeout_cannot_be_is_told() -> None:
+def test_timeout_what_a_timeout_cannot_be_is_reported() -> None:
     """The member, what was found, and what is expected."""
     with pytest.raises(TypeError, match="connect of Timeout is .*; expected a number of milliseconds"):
         Timeout(connect=[])  # type: ignore[arg-type]
@@ -337,7 +337,7 @@ def test_what_a_timeout_cannot_be_is_told() -> None:
         Timeout(conect=5)  # type: ignore[call-arg]
 
 
-def test_a_timeout_is_a_value() -> None:
+def test_timeout_is_a_value() -> None:
     """Equal where its members are the same durations, however they were written; it never changes."""
     assert Timeout("5s", connect=500) == Timeout(total=5_000, connect="0.5s")
     assert hash(Timeout("5s")) == hash(Timeout(5_000))

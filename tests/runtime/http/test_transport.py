@@ -79,14 +79,14 @@ def sent(url: str, init: Mapping[str, Any], asynchronous: bool, **options: Any) 
 # -- direct calls ----------------------------------------------------------------------------------------------------
 
 
-def test_a_direct_call_without_a_client_opens_one_for_this_call() -> None:
+def test_transport_direct_call_without_a_client_opens_one_for_this_call() -> None:
     """And nothing stays open behind."""
     with Server() as server:
         assert RestEndpoint(path="/a", url_prefix=server.url)() == {}
         assert server.arrived[0].target == "/a"
 
 
-def test_a_client_of_another_kind_is_refused() -> None:
+def test_transport_client_of_another_kind_is_rejected() -> None:
     """`client` is an httpx client."""
     with pytest.raises(
         TypeError,
@@ -96,14 +96,14 @@ def test_a_client_of_another_kind_is_refused() -> None:
 
 
 @BOTH
-def test_a_relative_url_needs_a_base(asynchronous: bool) -> None:
+def test_transport_relative_url_needs_a_base(asynchronous: bool) -> None:
     """Without one the request fails with a ValueError before any I/O."""
     with pytest.raises(ValueError, match="the URL '/a' is relative and there is no base URL: set url_prefix"):
         called(RestEndpoint(path="/a"), asynchronous)
 
 
 @BOTH
-def test_a_base_url_of_the_transport_stands_before_that_of_the_client(asynchronous: bool) -> None:
+def test_transport_base_url_of_the_transport_stands_before_that_of_the_client(asynchronous: bool) -> None:
     """The controller's base_url, else the client's."""
     with Server() as server:
         assert sent("/a", {}, asynchronous, base_url=f"{server.url}/api").status_code == 200
@@ -111,7 +111,7 @@ def test_a_base_url_of_the_transport_stands_before_that_of_the_client(asynchrono
         assert [request.target for request in server.arrived] == ["/api/a", "/api?q=1"]
 
 
-def test_a_url_that_cannot_be_requested_is_a_value_error() -> None:
+def test_transport_url_that_cannot_be_requested_is_a_value_error() -> None:
     """A broken port or an endless URL is told before any I/O."""
     with pytest.raises(ValueError, match="not a URL that can be requested: 'http://h.test:port/a'"):
         RestEndpoint(path="/a", url_prefix="http://h.test:port")()
@@ -123,7 +123,7 @@ def test_a_url_that_cannot_be_requested_is_a_value_error() -> None:
 
 
 @BOTH
-def test_no_connection_is_a_network_error_with_status_500(asynchronous: bool) -> None:
+def test_transport_no_connection_is_a_network_error_with_status_500(asynchronous: bool) -> None:
     """The cause is chained, there is no response."""
     with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
         deaf.bind(("127.0.0.1", 0))
@@ -146,7 +146,7 @@ FAULTS: dict[str, bytes] = {
 
 @BOTH
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_answer_is_a_network_error_with_status_500(fault: str, asynchronous: bool) -> None:
+def test_transport_broken_answer_is_a_network_error_with_status_500(fault: str, asynchronous: bool) -> None:
     """Whatever goes wrong on the way is one kind of error."""
     with Server(lambda request: Reply(raw=FAULTS[fault])) as server:
         with pytest.raises(NetworkError) as caught:
@@ -154,7 +154,7 @@ def test_a_broken_answer_is_a_network_error_with_status_500(fault: str, asynchro
         assert caught.value.status == 500
 
 
-def test_secrets_of_a_url_show_in_no_error() -> None:
+def test_transport_secrets_of_a_url_show_in_no_error() -> None:
     """User name and password of a prefix are left out of messages and `to_dict()`."""
     with pytest.raises(NetworkError) as caught:
         RestEndpoint(path="/a", url_prefix="http://user:s3cret@case.test", client=Asked(httpx.Response(500)).sync)()
@@ -163,7 +163,9 @@ def test_secrets_of_a_url_show_in_no_error() -> None:
 
 
 @BOTH
-def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_transport_what_prepare_adds_is_sent_and_never_shown(
+    asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """A token in the URL shows in no error and no log line, the HTTP library's included; where it went does show."""
     caplog.set_level(logging.DEBUG)
     asked = Asked(httpx.Response(500))
@@ -181,7 +183,7 @@ def test_what_prepare_adds_is_sent_and_never_shown(asynchronous: bool, caplog: p
     assert "HTTP Request: GET http://other.test/a " in caplog.text
 
 
-def test_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
+def test_transport_prepare_may_wait_under_the_asynchronous_transport_alone() -> None:
     """The synchronous one names it."""
     asked = Asked()
 
@@ -214,7 +216,7 @@ def redirecting(location: Callable[[], str], status: int = 302, once: bool = Tru
 
 
 @BOTH
-def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
+def test_transport_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bool) -> None:
     """Headers that were added and the client's auth, default headers and bare cookies stay at their origin."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to")) as server:
         endpoint = Token(
@@ -243,7 +245,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_origin(asynchronous: bo
 
 
 @BOTH
-def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -> None:
+def test_transport_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -> None:
     """The same scheme, host and port keep every header, a cookie of one's own too."""
     with Server(redirecting(lambda: "/to", 307)) as server:
         endpoint = Token(path="/from", url_prefix=server.url, method="POST")
@@ -257,7 +259,7 @@ def test_credentials_follow_a_redirect_within_their_origin(asynchronous: bool) -
 
 @BOTH
 @pytest.mark.parametrize("status", [307, 308])
-def test_redirect_with_body_stays_at_its_origin(status: int, asynchronous: bool) -> None:
+def test_transport_redirect_with_body_stays_at_its_origin(status: int, asynchronous: bool) -> None:
     """A body is not sent to another origin, whoever redirects there; the error names both origins."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to", status)) as server:
         endpoint = RestEndpoint(path="/from", url_prefix=server.url, method="POST")
@@ -271,7 +273,7 @@ def test_redirect_with_body_stays_at_its_origin(status: int, asynchronous: bool)
 
 
 @BOTH
-def test_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool) -> None:
+def test_transport_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool) -> None:
     """`redirects={"cross_origin_body": True}` sends the body on, without credentials; without a body none is needed."""
     with Server() as other, Server(redirecting(lambda: f"{other.url}/to", 308)) as server:
         given: dict[str, Any] = {"path": "/from", "url_prefix": server.url, "method": "POST"}
@@ -285,7 +287,7 @@ def test_redirect_with_body_to_another_origin_can_be_allowed(asynchronous: bool)
         assert len(other.arrived) == 3
 
 
-def test_redirects_of_an_api_and_a_resource() -> None:
+def test_transport_redirects_of_an_api_and_a_resource() -> None:
     """`Api(redirects=…)` allows it for requests that no endpoint describes, the resource for its endpoints."""
 
     class Thing(Entity):
@@ -308,14 +310,14 @@ def test_redirects_of_an_api_and_a_resource() -> None:
         assert things.update.redirects == things.create.redirects == given
 
 
-def test_redirects_option_is_checked() -> None:
+def test_transport_redirects_option_is_checked() -> None:
     """Its one member is cross_origin_body, which is true or false."""
     for wrong in (True, {}, {"cross_origin_body": 1}, {"cross_origin": True}):
         with pytest.raises(ValueError, match="redirects of endpoint .*; expected {'cross_origin_body': True}"):
             RestEndpoint(path="/a", redirects=wrong)
 
 
-def test_credentials_that_were_dropped_do_not_come_back() -> None:
+def test_transport_credentials_that_were_dropped_do_not_come_back() -> None:
     """A redirect there and back again leads to the first origin without them."""
     home: list[Server] = []
     with Server(lambda request: Reply(302, headers={"Location": f"{home[0].url}/back"})) as other:
@@ -328,7 +330,7 @@ def test_credentials_that_were_dropped_do_not_come_back() -> None:
 
 
 @pytest.mark.parametrize(("status", "method"), [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")])
-def test_redirects_rewrite_the_method_as_http_clients_do(status: int, method: str) -> None:
+def test_transport_redirects_rewrite_the_method_as_http_clients_do(status: int, method: str) -> None:
     """Redirects are followed; 301, 302 and 303 turn a POST into a GET where it changes nothing."""
     with Server(redirecting(lambda: "/to", status)) as server:
         search = RestEndpoint(path="/from", url_prefix=server.url, method="POST", side_effect=False)
@@ -342,7 +344,7 @@ def test_redirects_rewrite_the_method_as_http_clients_do(status: int, method: st
     ("status", "method"),
     [(status, method) for status in (301, 302, 303) for method in ("POST", "PUT", "PATCH", "DELETE")],
 )
-def test_a_change_never_becomes_a_read(status: int, method: str, asynchronous: bool) -> None:
+def test_transport_change_never_becomes_a_read(status: int, method: str, asynchronous: bool) -> None:
     """The error has the status and both addresses, and says what to do; nothing further is asked."""
     with Server(redirecting(lambda: "/from/", status)) as server:
         arguments = () if method == "DELETE" else ({}, {"a": 1})
@@ -359,7 +361,7 @@ def test_a_change_never_becomes_a_read(status: int, method: str, asynchronous: b
 
 @BOTH
 @pytest.mark.parametrize("status", [302, 303])
-def test_a_303_is_followed_where_the_endpoint_says_so(status: int, asynchronous: bool) -> None:
+def test_transport_303_is_followed_where_the_endpoint_is_reported(status: int, asynchronous: bool) -> None:
     """`follow_see_other` is about 303 alone; what follows has no content, and no content type."""
     with Server(redirecting(lambda: "/to", status)) as server:
         change = RestEndpoint(path="/from", url_prefix=server.url, method="POST", follow_see_other=True)
@@ -371,7 +373,7 @@ def test_a_303_is_followed_where_the_endpoint_says_so(status: int, asynchronous:
                 called(change, asynchronous, {}, {"a": 1})
 
 
-def test_a_redirect_that_repeats_a_secret_of_the_query_does_not_show_it() -> None:
+def test_transport_redirect_that_repeats_a_secret_of_the_query_does_not_show_it() -> None:
     """The server sends the query back in `Location`; neither message nor error has it, nor what the body repeats."""
 
     def prepare(url: str, headers: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -391,7 +393,7 @@ def test_a_redirect_that_repeats_a_secret_of_the_query_does_not_show_it() -> Non
         assert "[redacted]" in str(caught.value) and "more" not in str(caught.value)
 
 
-def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
+def test_transport_redirect_error_rejects_and_manual_shows_the_redirect() -> None:
     """`redirect` of request_init is follow, error or manual."""
     with Server(redirecting(lambda: "/to")) as server:
         endpoint = RestEndpoint(path="/from", url_prefix=server.url)
@@ -407,7 +409,7 @@ def test_redirect_error_refuses_and_manual_shows_the_redirect() -> None:
         assert len(server.arrived) == 2
 
 
-def test_endless_redirects_end() -> None:
+def test_transport_endless_redirects_end() -> None:
     """More than 20 redirects are a NetworkError."""
     with Server(lambda request: Reply(302, headers={"Location": request.target + "x"})) as server:
         with pytest.raises(ConnectionFailedError, match="redirected more than 20 times") as caught:
@@ -417,7 +419,7 @@ def test_endless_redirects_end() -> None:
         assert Retries(3).delay(0, caught.value, 0) is None
 
 
-def test_a_redirect_that_leads_nowhere_is_a_network_error() -> None:
+def test_transport_redirect_that_leads_nowhere_is_a_network_error() -> None:
     """An invalid Location is an error with the status of the redirect, whoever notices it."""
     for location in ("js:x", "http://h.test:port/", "ftp://h.test/", "mailto:me@h.test"):
         for asynchronous in (False, True):
@@ -428,7 +430,7 @@ def test_a_redirect_that_leads_nowhere_is_a_network_error() -> None:
             assert (caught.value.status, caught.value.has_response) == (302, True)
 
 
-def test_a_redirect_to_an_error_is_that_error() -> None:
+def test_transport_redirect_to_an_error_is_that_error() -> None:
     """The final status counts."""
 
     def handler(request: Arrived) -> Reply:
@@ -458,7 +460,7 @@ def baking(request: Arrived) -> Reply:
         ("omit", "own", False),
     ],
 )
-def test_credentials_tell_whether_cookies_are_kept_and_sent(
+def test_transport_credentials_report_whether_cookies_are_kept_and_sent(
     credentials: str | None, base: str | None, returned: bool, asynchronous: bool
 ) -> None:
     """Omit stores and sends none, same-origin uses the jar at the base origin, include always."""
@@ -483,7 +485,7 @@ def test_credentials_tell_whether_cookies_are_kept_and_sent(
         assert ("cookie" in server.arrived[2].headers) is returned
 
 
-def test_omit_sends_no_cookies_of_the_users_client() -> None:
+def test_transport_omit_sends_no_cookies_of_the_users_client() -> None:
     """With a user's own client `omit` sends none; storing is the client's matter."""
     asked = Asked(cookies={"sid": "1"})
     RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "omit"})()
@@ -498,7 +500,7 @@ def test_omit_sends_no_cookies_of_the_users_client() -> None:
 
 
 @BOTH
-def test_a_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous: bool) -> None:
+def test_transport_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous: bool) -> None:
     """As an option, in request_init, or of the transport."""
     with Server(lambda request: Reply(held=request.target == "/a")) as server:
         for options in ({"timeout": 80}, {"request_init": {"timeout": 80}}):
@@ -512,7 +514,7 @@ def test_a_timeout_is_given_in_milliseconds_and_is_a_network_error(asynchronous:
 
 
 @BOTH
-def test_a_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None:
+def test_transport_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None:
     """The timeout holds for the whole answer, not only for each piece of it."""
 
     class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -535,7 +537,7 @@ def test_a_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None
 
 
 @BOTH
-def test_a_body_is_limited_after_decompression(asynchronous: bool) -> None:
+def test_transport_body_is_limited_after_decompression(asynchronous: bool) -> None:
     """A small compressed body that unfolds is refused without being unfolded."""
     bomb = io.BytesIO()
     with gzip.GzipFile(fileobj=bomb, mode="wb") as packer:
@@ -550,7 +552,7 @@ def test_a_body_is_limited_after_decompression(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_within_the_limits_an_answer_is_as_it_would_be_without(asynchronous: bool) -> None:
+def test_transport_within_the_limits_a_response_is_as_it_would_be_without(asynchronous: bool) -> None:
     """Text, JSON, headers and errors stay."""
     packed = gzip.compress(b'{"a":"\xc3\xa9"}')
     with Server(lambda request: Reply(body=packed, headers={"Content-Encoding": "gzip", "X-A": "1"})) as server:
@@ -566,7 +568,7 @@ def test_within_the_limits_an_answer_is_as_it_would_be_without(asynchronous: boo
     assert caught.value.response.json() == {"detail": "no"}
 
 
-def test_limits_that_cannot_be_are_refused() -> None:
+def test_transport_limits_that_cannot_be_are_rejected() -> None:
     """A timeout is positive, a limit is not negative."""
     with pytest.raises(ValueError, match="timeout is a positive number of milliseconds, not 0"):
         SyncTransport(timeout=0)
@@ -578,7 +580,7 @@ def test_limits_that_cannot_be_are_refused() -> None:
 
 
 @BOTH
-def test_an_aborted_signal_sends_nothing(asynchronous: bool) -> None:
+def test_transport_aborted_signal_sends_nothing(asynchronous: bool) -> None:
     """AbortError before the request, without a status; the reason is told."""
     asked = Asked()
     controller = AbortController()
@@ -592,7 +594,7 @@ def test_an_aborted_signal_sends_nothing(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_request_under_way_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
+def test_transport_request_in_progress_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
     """Whoever waits is released, though the server says nothing."""
     controller = AbortController()
 
@@ -605,7 +607,7 @@ def test_a_request_under_way_is_aborted_at_once_from_another_thread(asynchronous
 
 
 @BOTH
-def test_a_signal_that_is_not_aborted_changes_nothing(asynchronous: bool) -> None:
+def test_transport_signal_that_is_not_aborted_changes_nothing(asynchronous: bool) -> None:
     """Values and errors come through, and nothing stays attached to the signal."""
     controller = AbortController()
     endpoint = RestEndpoint(path="/a", url_prefix="http://case.test", signal=controller.signal)
@@ -626,7 +628,7 @@ def test_a_signal_that_is_not_aborted_changes_nothing(asynchronous: bool) -> Non
     controller.abort()
 
 
-def test_a_cancelled_caller_sees_its_own_cancellation() -> None:
+def test_transport_cancelled_caller_sees_its_own_cancellation() -> None:
     """A task that is cancelled from outside is no aborted request."""
 
     async def run() -> None:
@@ -643,7 +645,7 @@ def test_a_cancelled_caller_sees_its_own_cancellation() -> None:
     asyncio.run(run())
 
 
-def test_a_signal_calls_each_listener_once() -> None:
+def test_transport_signal_calls_each_listener_once() -> None:
     """LazyModule listeners are called at once, removed ones never; the second abort does nothing."""
     controller = AbortController()
     calls: list[str] = []
@@ -661,7 +663,7 @@ def test_a_signal_calls_each_listener_once() -> None:
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
+def test_transport_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
     """`content="stream"`; the client that was opened for the call stays open until then."""
     body = b"first\nsecond \xc3\xa9\r\nthird"
     with Server(lambda request: Reply(body=body, headers={"X-A": "1"})) as server:
@@ -677,7 +679,7 @@ def test_a_stream_is_read_piece_by_piece_and_closed_by_its_context() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
+def test_transport_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
     """LF, CR LF or CR, wherever the chunks end: a JSON text may have other separators in it, as they are."""
     first = json.dumps({"text": "one\u2028two\x85three\x0cfour"}, ensure_ascii=False)
     body = f"{first}\r\n\r\nsecond\rthird\n\nlast\r".encode()
@@ -703,7 +705,7 @@ def test_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
         assert lines == [first, "", "second", "third", "", "last"]
 
 
-def test_a_stream_of_the_asynchronous_client() -> None:
+def test_transport_stream_of_the_asynchronous_client() -> None:
     """The same, awaited."""
     body = b"first\nsecond"
 
@@ -719,7 +721,7 @@ def test_a_stream_of_the_asynchronous_client() -> None:
     asyncio.run(run())
 
 
-def test_a_stream_of_a_refused_request_is_an_error_with_a_body() -> None:
+def test_transport_stream_of_a_rejected_request_is_an_error_with_a_body() -> None:
     """Other statuses raise, their bodies are read."""
     with Server(lambda request: Reply(404, b'{"detail":"no"}')) as server:
         with pytest.raises(NetworkError) as caught:
@@ -728,7 +730,7 @@ def test_a_stream_of_a_refused_request_is_an_error_with_a_body() -> None:
         assert caught.value.response.json() == {"detail": "no"}
 
 
-def test_a_client_that_was_opened_for_a_failed_stream_is_closed() -> None:
+def test_transport_client_that_was_opened_for_a_failed_stream_is_closed() -> None:
     """What fails after the answer leaves nothing open."""
 
     def process(value: Any, *args: Any) -> Any:
@@ -738,7 +740,7 @@ def test_a_client_that_was_opened_for_a_failed_stream_is_closed() -> None:
         RestEndpoint(path="/a", url_prefix=server.url, content="stream", process=process)()
 
 
-def test_a_stream_that_breaks_is_a_network_error() -> None:
+def test_transport_stream_that_breaks_is_a_network_error() -> None:
     """Failures while iterating are the same error as everywhere."""
     with Server(lambda request: Reply(raw=FAULTS["half a body"])) as server:
         with RestEndpoint(path="/a", url_prefix=server.url, content="stream")() as answer:
@@ -773,7 +775,7 @@ def body_of_two(between: Callable[[], object]) -> Any:
 
 
 @BOTH
-def test_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
+def test_transport_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
     """The next chunk is an AbortError, which asyncio code need not wait for, and the answer is closed."""
     controller = AbortController()
     body = body_of_two(lambda: controller.abort("page left"))
@@ -795,7 +797,7 @@ def test_aborting_ends_a_stream_that_is_being_read(asynchronous: bool) -> None:
     assert asynchronous or seen == [b"first"]
 
 
-def test_a_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellation() -> None:
+def test_transport_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellation() -> None:
     """Also where the request has a signal."""
 
     async def run() -> None:
@@ -820,7 +822,7 @@ def test_a_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellat
 # -- clients for tests -----------------------------------------------------------------------------------------------
 
 
-def test_a_function_can_answer_a_client() -> None:
+def test_transport_function_can_answer_a_client() -> None:
     """The seam that testing tools build on: requests and answers without any name of the HTTP library."""
 
     def answer(request: Request) -> Response:

@@ -70,7 +70,7 @@ NEWS = Api(name="news", version="1.2.0")
 
 
 @BOTH
-def test_package_version_library_python_and_http_library_by_themselves(asynchronous: bool) -> None:
+def test_user_agent_package_version_library_python_and_http_library_by_themselves(asynchronous: bool) -> None:
     """`news/1.2.0 restencil/… python/3.13 httpx/0.28.1`; without a version the name alone, without an API no name."""
     assert sent(NEWS, asynchronous) == f"news/1.2.0 {own()}"
     assert sent(Api(name="news"), asynchronous) == f"news {own()}"
@@ -79,7 +79,7 @@ def test_package_version_library_python_and_http_library_by_themselves(asynchron
     assert sent(None, asynchronous) == own()
 
 
-def test_a_generated_client_has_the_name_of_its_package() -> None:
+def test_user_agent_generated_client_has_the_name_of_its_package() -> None:
     """The golden package says none: it is where the class is from, also for a class derived from it."""
 
     class Mine(Blog):
@@ -100,7 +100,7 @@ def test_a_generated_client_has_the_name_of_its_package() -> None:
 
 
 @BOTH
-def test_a_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
+def test_user_agent_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
     """Whatever the argument says."""
     endpoint = ITEM.extend(request_init={"headers": {"user-agent": "call"}})
     assert sent(NEWS, asynchronous, endpoint=endpoint, user_agent="argument") == "call"
@@ -108,7 +108,7 @@ def test_a_header_of_the_call_is_the_strongest(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_view_says_the_same_unless_its_headers_say_otherwise(asynchronous: bool) -> None:
+def test_user_agent_view_says_the_same_unless_its_headers_say_otherwise(asynchronous: bool) -> None:
     """`with_options(headers={"User-Agent": …})` is a header of the call; another token changes nothing of it."""
     asked = Asked(base_url="")
 
@@ -130,7 +130,7 @@ def test_a_view_says_the_same_unless_its_headers_say_otherwise(asynchronous: boo
 
 
 @BOTH
-def test_the_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
+def test_user_agent_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
     """A text that the user gave this client."""
     spec = Api(name="news", user_agent="spec")
     assert sent(spec, asynchronous, user_agent="argument/1 (me)") == "argument/1 (me)"
@@ -140,7 +140,7 @@ def test_the_argument_stands_over_the_http_client_and_the_spec(asynchronous: boo
 
 
 @BOTH
-def test_what_the_user_set_on_the_http_client_stands_over_the_spec(asynchronous: bool) -> None:
+def test_user_agent_what_the_user_set_on_the_http_client_stands_over_the_spec(asynchronous: bool) -> None:
     """Any value but the library's default."""
     spec = Api(name="news", user_agent="spec")
     assert sent(spec, asynchronous, headers={"User-Agent": "client"}) == "client"
@@ -148,7 +148,7 @@ def test_what_the_user_set_on_the_http_client_stands_over_the_spec(asynchronous:
     assert sent(spec, asynchronous, headers={"User-Agent": library_s()}) == "spec"
 
 
-def test_a_client_whose_user_took_the_header_away_sends_none() -> None:
+def test_user_agent_client_whose_user_took_the_header_away_sends_none() -> None:
     """That is no value of the library; the argument adds one again."""
     asked = Asked()
     del asked.sync.headers["User-Agent"]
@@ -159,13 +159,13 @@ def test_a_client_whose_user_took_the_header_away_sends_none() -> None:
 
 
 @BOTH
-def test_the_spec_stands_over_what_the_library_says_of_itself(asynchronous: bool) -> None:
+def test_user_agent_spec_stands_over_what_the_library_says_of_itself(asynchronous: bool) -> None:
     """`user_agent: …` in it."""
     assert sent(Api(name="news", version="1", user_agent="shop client/2"), asynchronous) == "shop client/2"
 
 
 @BOTH
-def test_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
+def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
     """As argument, or in the spec; what the user set on the HTTP client stays, too."""
     assert sent(NEWS, asynchronous, user_agent=False) == library_s()
     assert sent(Api(user_agent="spec"), asynchronous, user_agent=False) == library_s()
@@ -174,7 +174,7 @@ def test_false_leaves_the_http_library_s_own(asynchronous: bool) -> None:
 
 
 @BOTH
-def test_a_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsewhere(asynchronous: bool) -> None:
+def test_user_agent_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsewhere(asynchronous: bool) -> None:
     """Another origin is nobody whom the user asked."""
 
     def handler(request: Arrived) -> Reply:
@@ -210,7 +210,9 @@ def test_a_redirect_keeps_it_at_home_and_leaves_the_library_s_own_elsewhere(asyn
     ],
 )
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
-def test_one_that_no_header_can_have_is_an_error_of_the_constructor(kind: Any, text: str, message: str) -> None:
+def test_user_agent_one_that_no_header_can_have_is_an_error_of_the_constructor(
+    kind: Any, text: str, message: str
+) -> None:
     """ValueError, for the argument and for the spec's."""
     with pytest.raises(ValueError, match=f"user_agent of {kind.__name__} {message}"):
         kind(user_agent=text)
@@ -223,21 +225,21 @@ def test_one_that_no_header_can_have_is_an_error_of_the_constructor(kind: Any, t
 
 
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
-def test_one_that_is_no_text_is_a_type_error(kind: Any) -> None:
+def test_user_agent_one_that_is_no_string_is_a_type_error(kind: Any) -> None:
     """True says nothing."""
     for value in (True, 7):
         with pytest.raises(TypeError, match="is a string, or False for that of the HTTP library, not an? (bool|int)$"):
             kind(user_agent=value)
 
 
-def test_a_call_without_a_controller_says_who_asks_as_well() -> None:
+def test_user_agent_call_without_a_controller_says_who_asks_as_well() -> None:
     """There is no API then."""
     asked = Asked()
     RestEndpoint(url_prefix="http://case.test", path="/a", client=asked.sync)()
     assert asked.last.headers["user-agent"] == own()
 
 
-def test_nothing_but_what_is_said_here_is_sent_along() -> None:
+def test_user_agent_nothing_but_what_is_said_here_is_sent_along() -> None:
     """No telemetry: no header beside those of the HTTP library and of the request, and no operating system."""
     asked = Asked()
     Controller(client=asked.sync).fetch(ITEM)
@@ -246,7 +248,7 @@ def test_nothing_but_what_is_said_here_is_sent_along() -> None:
     assert sys.platform not in asked.last.headers["user-agent"]
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
+def test_user_agent_version_is_that_of_the_distribution() -> None:
     """It stands twice, so that no request has to look it up."""
     project = tomllib.loads((Path(restencil.__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["version"] == VERSION

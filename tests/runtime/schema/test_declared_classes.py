@@ -177,7 +177,7 @@ def expected(kind: Pair, number: int, title: str | None = None) -> Any:
     )
 
 
-def test_list_detail_patch_and_delete(kind: Pair, server: tuple[Articles, str]) -> None:
+def test_declared_classes_list_detail_patch_and_delete(kind: Pair, server: tuple[Articles, str]) -> None:
     """Instances are the class's own, one for each entity, rebuilt where they changed and nowhere else."""
     articles, url = server
     resource = resource_of(kind.article, url)
@@ -202,7 +202,7 @@ def test_list_detail_patch_and_delete(kind: Pair, server: tuple[Articles, str]) 
         assert controller.get(kind.article, id=2) is None
 
 
-def test_list_detail_patch_and_delete_awaited(kind: Pair, server: tuple[Articles, str]) -> None:
+def test_declared_classes_list_detail_patch_and_delete_awaited(kind: Pair, server: tuple[Articles, str]) -> None:
     """The same in asyncio."""
     articles, url = server
     resource = resource_of(kind.article, url)
@@ -221,7 +221,7 @@ def test_list_detail_patch_and_delete_awaited(kind: Pair, server: tuple[Articles
     asyncio.run(run())
 
 
-def test_an_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None:
+def test_declared_classes_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None:
     """Under JSON names, whatever the class calls its fields."""
     articles, url = server
     resource = resource_of(kind.article, url)
@@ -233,7 +233,7 @@ def test_an_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None
     ]
 
 
-def test_an_optimistic_update_shows_an_instance_before_the_answer(kind: Pair) -> None:
+def test_declared_classes_optimistic_update_shows_an_instance_before_the_response(kind: Pair) -> None:
     """It is built from the record and the body, and no default of the class counts as an answer."""
 
     @restencil.entity(key=kind.article.__name__)
@@ -259,7 +259,7 @@ def test_an_optimistic_update_shows_an_instance_before_the_answer(kind: Pair) ->
         asyncio.run(run())
 
 
-def test_an_instance_knows_its_own_names_in_any_body() -> None:
+def test_declared_classes_instance_knows_its_own_names_in_any_body() -> None:
     """Also where the endpoint's schema is another, or none."""
     articles = Articles(1)
 
@@ -283,14 +283,14 @@ def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = N
     return controller.get(cls, id=value["id"])
 
 
-def test_the_class_stays_the_class_that_it_was(kind: Pair) -> None:
+def test_declared_classes_class_stays_the_class_that_it_was(kind: Pair) -> None:
     """No metaclass, no base, no attribute; instances of one's own are made as before."""
     assert not [name for name in vars(kind.article) if "restencil" in name or name == "__model__"]
     assert "restencil" not in " ".join(base.__module__ for base in kind.article.__mro__)
     assert kind.author(id=1) == kind.author(id=1, name="")
 
 
-def test_a_class_of_a_third_party_is_declared_by_a_call() -> None:
+def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None:
     """The function gives the class back."""
 
     @dataclass(frozen=True)
@@ -303,7 +303,7 @@ def test_a_class_of_a_third_party_is_declared_by_a_call() -> None:
     assert controller.get(Theirs, uid="a") == Theirs("a")
 
 
-def test_a_record_that_lacks_a_required_field_is_invalid(kind: Pair) -> None:
+def test_declared_classes_record_that_misses_a_required_field_is_invalid(kind: Pair) -> None:
     """So a read fetches; lists leave it out."""
     controller = Controller()
     assert stored(kind.article, {"id": 1}, controller) is None
@@ -315,7 +315,7 @@ def test_a_record_that_lacks_a_required_field_is_invalid(kind: Pair) -> None:
     ]
 
 
-def test_a_read_of_an_incomplete_record_fetches(kind: Pair, server: tuple[Articles, str]) -> None:
+def test_declared_classes_read_of_an_incomplete_record_fetches(kind: Pair, server: tuple[Articles, str]) -> None:
     """What is missing comes with the answer."""
     _, url = server
     with Controller() as controller:
@@ -323,7 +323,7 @@ def test_a_read_of_an_incomplete_record_fetches(kind: Pair, server: tuple[Articl
         assert controller.read(resource_of(kind.article, url).get, id=1) == expected(kind, 1)
 
 
-def test_an_answer_that_lacks_a_required_field_is_an_error_to_who_asked_for_it(kind: Pair) -> None:
+def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
     """It names the field."""
     with Server(lambda request: Reply(body=b'{"id": 1}')) as running, Controller() as controller:
         with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the answer has no 'title'"):
@@ -331,14 +331,16 @@ def test_an_answer_that_lacks_a_required_field_is_an_error_to_who_asked_for_it(k
 
 
 @pytest.mark.parametrize("name", ["pydantic", "msgspec", "dataclass", "attrs"])
-def test_a_value_that_does_not_fit_is_an_error(name: str) -> None:
+def test_declared_classes_value_that_does_not_fit_is_an_error(name: str) -> None:
     """It says which entity cannot be built, and what the class said."""
     with pytest.raises(ProcessingError, match=r"Article '?1'?"):
         stored(KINDS[name].article, {**record(1), "createdAt": "soon"})
 
 
 @pytest.mark.parametrize("count", [3, 40])
-def test_a_list_with_a_value_that_does_not_fit_raises_until_another_comes(kind: Pair, count: int) -> None:
+def test_declared_classes_list_with_a_value_that_does_not_fit_raises_until_another_comes(
+    kind: Pair, count: int
+) -> None:
     """Each reader hears of it, without further requests; other reads go on, and a better answer ends it."""
     articles = Articles(count)
     articles.records[2]["createdAt"] = "soon"
@@ -368,7 +370,7 @@ def test_a_list_with_a_value_that_does_not_fit_raises_until_another_comes(kind: 
     asyncio.run(run())
 
 
-def test_validators_of_the_class_run_once_for_each_changed_record() -> None:
+def test_declared_classes_validators_of_the_class_run_once_for_each_changed_record() -> None:
     """And not on write."""
     built: list[int] = []
 
@@ -393,7 +395,7 @@ def test_validators_of_the_class_run_once_for_each_changed_record() -> None:
         controller.get(Counted, id=1)
 
 
-def test_json_names_of_the_decorator_win() -> None:
+def test_declared_classes_json_names_of_the_decorator_win() -> None:
     """Over aliases and metadata."""
 
     @restencil.entity(wire={"title": "headline"})
@@ -445,7 +447,7 @@ def crossed_classes() -> list[Any]:
 
 @pytest.mark.parametrize("place", range(4))
 @pytest.mark.parametrize("name", ["title", "other"])
-def test_a_json_name_may_be_the_name_of_another_field(place: int, name: str) -> None:
+def test_declared_classes_json_name_may_be_the_name_of_another_field(place: int, name: str) -> None:
     """Nothing is mixed up, neither read nor written; what the server calls like a field is not that field."""
     cls = restencil.entity(crossed_classes()[place], wire={"title": "subtitle", "name": name})
     found = stored(cls, {"id": 1, "subtitle": "S", name: "N"})
@@ -454,7 +456,7 @@ def test_a_json_name_may_be_the_name_of_another_field(place: int, name: str) -> 
     assert stored(cls, {"id": 1, "title": "T"}).title == ""
 
 
-def test_a_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() -> None:
+def test_declared_classes_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() -> None:
     """Those that it is written with may be others; nothing is lost on the way into the store, also not in relations."""
 
     @restencil.entity()
@@ -490,7 +492,7 @@ def test_a_model_is_read_by_the_aliases_that_it_validates_and_kept_under_them() 
     assert controller.get(Writer, id=3) == Writer.model_validate({"id": 3, "inName": "R"})
 
 
-def test_relations_are_read_from_the_annotations() -> None:
+def test_declared_classes_relations_are_read_from_the_annotations() -> None:
     """Of lists, maps, optional ones and annotated ones; entities of the library too."""
 
     class Own(Entity):
@@ -521,7 +523,7 @@ def test_relations_are_read_from_the_annotations() -> None:
     assert (found.own, found.never) == (Own(id=9), None)
 
 
-def test_a_required_relation_to_what_is_not_known_makes_the_record_invalid() -> None:
+def test_declared_classes_required_relation_to_what_is_not_known_makes_the_record_invalid() -> None:
     """An optional one is None."""
 
     @restencil.entity(schema={"author": DataAuthor})
@@ -534,7 +536,7 @@ def test_a_required_relation_to_what_is_not_known_makes_the_record_invalid() -> 
     assert stored(DataArticle, {"id": 1, "title": "T", "author": 99}) == DataArticle(1, "T")
 
 
-def test_relations_can_be_said() -> None:
+def test_declared_classes_relations_can_be_said() -> None:
     """Then the annotations say nothing, and what is left out stays as it came."""
 
     @restencil.entity(schema={"authors": [DataAuthor]})
@@ -548,7 +550,7 @@ def test_relations_can_be_said() -> None:
     assert found == Said(1, [DataAuthor(3)], {"id": 4})  # type: ignore[list-item]  # the annotation says nothing
 
 
-def test_values_without_identity_are_built_too() -> None:
+def test_declared_classes_values_without_identity_are_built_too() -> None:
     """A dataclass or attrs class in a field, in lists and maps, from the object that came."""
 
     @dataclass(frozen=True)
@@ -570,7 +572,7 @@ def test_values_without_identity_are_built_too() -> None:
     assert to_wire(found)["home"] == {"city": "C", "since": "2026-11-22"}
 
 
-def test_hooks_see_records_in_wire_form() -> None:
+def test_declared_classes_hooks_see_records_in_wire_form() -> None:
     """`process` makes the record, `validate` says what is unusable, `merge` joins two."""
 
     def process(value: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
@@ -596,7 +598,7 @@ def test_hooks_see_records_in_wire_form() -> None:
         stored(Hooked, {"id": 1, "title": "bad"}, controller)
 
 
-def test_indexes_and_keys_of_several_fields() -> None:
+def test_declared_classes_indexes_and_keys_of_several_fields() -> None:
     """As of every entity."""
 
     @restencil.entity(pk=["row", "place"], indexes=["code"])
@@ -611,7 +613,7 @@ def test_indexes_and_keys_of_several_fields() -> None:
     assert controller.get(Seat, row=1, place=2) == Seat(1, 2, "A") == controller.get(Seat, code="A")
 
 
-def test_two_classes_can_share_a_table() -> None:
+def test_declared_classes_two_classes_can_share_a_table() -> None:
     """Each reads what both wrote, as an instance of its own."""
 
     @restencil.entity(key="Shared")
@@ -633,7 +635,7 @@ def test_two_classes_can_share_a_table() -> None:
     assert controller.get(Summary, id=1) == Summary(1, "T")
 
 
-def test_an_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
+def test_declared_classes_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
     """Both ways of reading build it, and JSON has its members."""
 
     class Shelf(Entity):
@@ -655,7 +657,7 @@ def test_an_entity_of_the_library_can_refer_to_such_a_class(kind: Pair) -> None:
 
 
 @pytest.mark.parametrize("name", ["dataclass", "pydantic"])
-def test_pydantic_writes_them_inside_of_entities(name: str) -> None:
+def test_declared_classes_pydantic_writes_them_inside_of_entities(name: str) -> None:
     """As the classes that they are."""
     cls = KINDS[name].article
 
@@ -667,7 +669,7 @@ def test_pydantic_writes_them_inside_of_entities(name: str) -> None:
     assert (written["best"]["title"], written["best"]["author"]) == ("T1", AUTHOR)
 
 
-def test_kinds_of_them_can_be_told_apart(kind: Pair) -> None:
+def test_declared_classes_kinds_of_them_can_be_distinguished(kind: Pair) -> None:
     """In a list of several kinds, with entities of the library among them; a body names them by key."""
 
     class Link(Entity):
@@ -685,7 +687,7 @@ def test_kinds_of_them_can_be_told_apart(kind: Pair) -> None:
     assert articles.bodies == [{"all": [1, 2]}]
 
 
-def test_an_instance_keeps_no_key_of_what_is_not_known(kind: Pair) -> None:
+def test_declared_classes_instance_keeps_no_key_of_what_is_not_known(kind: Pair) -> None:
     """The error says how to have it."""
     with pytest.raises(
         TypeError, match=r"has its own fields alone, and no key of what is not known: leave 'author' out"
@@ -693,7 +695,7 @@ def test_an_instance_keeps_no_key_of_what_is_not_known(kind: Pair) -> None:
         foreign_key(expected(kind, 1), "author")
 
 
-def test_instances_are_values_to_write(kind: Pair) -> None:
+def test_declared_classes_instances_are_values_to_write(kind: Pair) -> None:
     """Alone, in lists, and nested in one another."""
     controller = Controller()
     controller.set(kind.article, expected(kind, 1), id=1)
@@ -703,19 +705,19 @@ def test_instances_are_values_to_write(kind: Pair) -> None:
     assert controller.get(kind.article, id=2) == expected(kind, 2)
 
 
-def test_a_circle_in_the_classes_whose_data_ends_is_none() -> None:
+def test_declared_classes_circle_in_the_classes_whose_data_ends_is_none() -> None:
     """A tree of comments is read like anything else."""
     found = stored(Comment, {"id": 1, "parent": {"id": 2, "parent": {"id": 3}}})
     assert found == Comment(1, Comment(2, Comment(3)))
 
 
-def test_a_model_can_refer_to_one_that_is_declared_later() -> None:
+def test_declared_classes_model_can_refer_to_one_that_is_declared_later() -> None:
     """Its annotations are looked up when they are first needed."""
     found = stored(Early, {"id": 1, "late": {"id": 2, "early": {"id": 3}}})
     assert found == Early(id=1, late=Late(id=2, early=Early(id=3)))
 
 
-def test_texts_that_are_values_are_no_names() -> None:
+def test_declared_classes_strings_that_are_values_are_no_names() -> None:
     """Literals, and what is said beside a type."""
 
     @restencil.entity
@@ -728,7 +730,7 @@ def test_texts_that_are_values_are_no_names() -> None:
     assert stored(Marked, {"id": 1, "status": "live", "notes": ["a"]}).status == "live"
 
 
-def test_a_model_that_refers_to_what_is_nowhere_has_to_be_told() -> None:
+def test_declared_classes_model_that_refers_to_what_is_nowhere_has_to_be_reported() -> None:
     """pydantic itself could not use it."""
 
     @restencil.entity
@@ -741,7 +743,7 @@ def test_a_model_that_refers_to_what_is_nowhere_has_to_be_told() -> None:
         stored(Lost, {"id": 1})
 
 
-def test_a_circle_in_the_data_says_what_to_do() -> None:
+def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:
     """Frozen instances cannot refer to one another; nothing of the attempt stays."""
     controller = Controller()
     controller.set(Comment, {"id": 1, "parent": {"id": 2, "parent": 1}}, id=1)
@@ -755,7 +757,7 @@ def test_a_circle_in_the_data_says_what_to_do() -> None:
     assert controller.get(Comment, id=1) == Comment(1, Comment(2))
 
 
-def test_a_circle_through_an_entity_of_the_library_is_none_either() -> None:
+def test_declared_classes_circle_through_an_entity_of_the_library_is_none_either() -> None:
     """The entity could close it, the frozen class cannot."""
     controller = Controller()
     controller.set(Note, {"id": 1, "book": {"id": 2, "notes": [1]}}, id=1)
@@ -763,7 +765,7 @@ def test_a_circle_through_an_entity_of_the_library_is_none_either() -> None:
         controller.get(Note, id=1)
 
 
-def test_a_circle_needs_one_side_without_relation() -> None:
+def test_declared_classes_circle_needs_one_side_without_relation() -> None:
     """That side has what came: keys, or plain objects."""
 
     @restencil.entity(schema={})
@@ -783,7 +785,7 @@ def test_a_circle_needs_one_side_without_relation() -> None:
     assert found == Text(1, Writer(2, [1]))
 
 
-def test_what_is_nested_too_deep_is_an_error() -> None:
+def test_declared_classes_what_is_nested_too_deep_is_an_error() -> None:
     """Not a key where an instance should be."""
     nested: dict[str, Any] = {"id": 100}
     for number in range(99, 0, -1):
@@ -792,7 +794,7 @@ def test_what_is_nested_too_deep_is_an_error() -> None:
         stored(Comment, nested)
 
 
-def test_lists_in_instances_are_read_only() -> None:
+def test_declared_classes_lists_in_instances_are_read_only() -> None:
     """All readers share them; pydantic and msgspec make their own."""
     found = stored(Person, {"id": 1, "names": ["a"]})
     with pytest.raises(TypeError, match="read-only"):
@@ -843,7 +845,7 @@ class Note:
 
 
 @pytest.mark.parametrize("name", ["dataclass", "pydantic"])
-def test_fastapi_takes_them_as_the_classes_that_they_are(name: str) -> None:
+def test_declared_classes_fastapi_takes_them_as_the_classes_that_they_are(name: str) -> None:
     """The OpenAPI document is that of the class itself."""
     cls = KINDS[name].article
     controller = Controller()
@@ -869,7 +871,7 @@ def answer_name(answer: Mapping[str, Any]) -> str:
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 
-def test_a_class_of_no_known_kind_is_refused() -> None:
+def test_declared_classes_class_of_no_known_kind_is_rejected() -> None:
     """Also the right kind in the wrong order, and classes that are entities already."""
 
     class Plain:
@@ -916,7 +918,7 @@ def mutable_classes() -> list[Any]:
 @pytest.mark.parametrize(
     ("place", "hint"), list(enumerate([r"frozen=True", "attrs.frozen", "ConfigDict", "frozen=True"]))
 )
-def test_a_class_whose_instances_can_change_is_refused(place: int, hint: str) -> None:
+def test_declared_classes_class_whose_instances_can_change_is_rejected(place: int, hint: str) -> None:
     """All readers share one; whoever promises not to touch it may have it."""
     cls = mutable_classes()[place]
     with pytest.raises(
@@ -948,7 +950,7 @@ def test_a_class_whose_instances_can_change_is_refused(place: int, hint: str) ->
         ({"merge": True}, "merge of Data: expected a function, found True"),
     ],
 )
-def test_names_that_fit_nothing_are_refused(options: dict[str, Any], message: str) -> None:
+def test_declared_classes_names_that_fit_nothing_are_rejected(options: dict[str, Any], message: str) -> None:
     """At decoration; the error names what there is."""
 
     @dataclass(frozen=True)
@@ -961,7 +963,7 @@ def test_names_that_fit_nothing_are_refused(options: dict[str, Any], message: st
         restencil.entity(Data, **options)
 
 
-def test_a_relation_that_cannot_be_read_has_to_be_said() -> None:
+def test_declared_classes_relation_that_cannot_be_read_has_to_be_said() -> None:
     """A name that exists for type checkers alone, and a choice of several entities."""
 
     @restencil.entity
@@ -986,12 +988,12 @@ def test_a_relation_that_cannot_be_read_has_to_be_said() -> None:
 # -- not done --------------------------------------------------------------------------------------------------------
 
 
-def test_there_is_no_mixin() -> None:
+def test_declared_classes_there_is_no_mixin() -> None:
     """Metaclasses would clash; a decorator does not."""
     assert not hasattr(restencil, "EntityMixin")
 
 
-def test_models_of_databases_are_no_entities() -> None:
+def test_declared_classes_models_of_databases_are_no_entities() -> None:
     """They change, and they belong to a session: SQLAlchemy and Django models are of no known kind."""
 
     class Model:  # as they look: a class with descriptors, made by a metaclass or not
@@ -1015,7 +1017,7 @@ def test_models_of_databases_are_no_entities() -> None:
         ),
     ],
 )
-def test_such_classes_stand_in_python_alone(spec: str, message: str, tmp_path: Path) -> None:
+def test_declared_classes_such_classes_stand_in_python_alone(spec: str, message: str, tmp_path: Path) -> None:
     """In a spec an entity is what the spec says of it."""
     (tmp_path / "blog.yaml").write_text(f"restencil: 1\npackage: blog\nurl_prefix: https://blog.example\n{spec}\n")
     with pytest.raises(restencil_generator.SpecError, match=message):

@@ -45,7 +45,7 @@ def read(response: dict[str, Any]) -> Article:
 # -- declaration -----------------------------------------------------------------------------------------------------
 
 
-def test_the_table_is_named_by_key_or_by_the_class() -> None:
+def test_entity_table_is_named_by_key_or_by_the_class() -> None:
     """`key` names the table, as attribute or keyword; without one it is the class's name."""
 
     class One(Entity):
@@ -61,7 +61,7 @@ def test_the_table_is_named_by_key_or_by_the_class() -> None:
     assert [cls.__model__.key for cls in (One, Two, Three)] == ["One", "two", "three"]
 
 
-def test_an_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
+def test_entity_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
     """Subclasses share the table of an explicit key; without one each has its own."""
 
     class Named(Entity, key="N"):
@@ -94,12 +94,12 @@ def test_an_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
         ({"id": "undefined"}, None),
     ],
 )
-def test_the_default_pk_is_the_field_id(record: dict[str, Any], pk: str | None) -> None:
+def test_entity_default_pk_is_the_field_id(record: dict[str, Any], pk: str | None) -> None:
     """Texts and numbers are primary keys; nothing, empty text, "None" and "undefined" are not."""
     assert Author.__model__.pk(record, None, None, ()) == pk
 
 
-def test_a_default_is_no_primary_key() -> None:
+def test_entity_default_is_no_primary_key() -> None:
     """`pk` sees the record without defaults, so that a missing id does not become the default's text."""
 
     class Counter(Entity):
@@ -113,7 +113,7 @@ def test_a_default_is_no_primary_key() -> None:
     assert model.pk({"id": 0}, None, None, ()) == "0"
 
 
-def test_pk_may_be_made_of_several_fields() -> None:
+def test_entity_pk_may_be_made_of_several_fields() -> None:
     """A list of fields gives the compact JSON array of their texts, and nothing if one is absent."""
 
     class Line(Entity, pk=["order", "number"]):
@@ -124,7 +124,7 @@ def test_pk_may_be_made_of_several_fields() -> None:
     assert Line.__model__.pk({"order": "a"}, None, None, ()) is None
 
 
-def test_pk_may_be_a_method_with_the_place() -> None:
+def test_entity_pk_may_be_a_method_with_the_place() -> None:
     """`pk(self, parent, key, args)` gets where the record stands and the endpoint's arguments."""
 
     class Setting(Entity):
@@ -139,7 +139,7 @@ def test_pk_may_be_a_method_with_the_place() -> None:
     assert desk.pks("Setting") == ["7/theme"]
 
 
-def test_pk_may_be_a_function_or_come_from_a_mixin() -> None:
+def test_entity_pk_may_be_a_function_or_come_from_a_mixin() -> None:
     """A class keyword, and a class that is no entity, may give the primary key as well."""
 
     class Coded:
@@ -157,7 +157,7 @@ def test_pk_may_be_a_function_or_come_from_a_mixin() -> None:
     assert Two.from_js({"code": "2"}).pk() == "c2"
 
 
-def test_pk_in_converted_form() -> None:
+def test_entity_pk_in_converted_form() -> None:
     """A `pk` method sees Python values, as it does on instances."""
 
     class Job(Entity):
@@ -171,7 +171,7 @@ def test_pk_in_converted_form() -> None:
     assert Job.from_js({"id": text.upper()}).pk() == text
 
 
-def test_an_abstract_entity_builds_no_instance() -> None:
+def test_abstract_entity_builds_no_instance() -> None:
     """One without a primary key, or declared abstract, raises when it is built; its subclasses do not."""
 
     class Base(Entity):
@@ -191,7 +191,7 @@ def test_an_abstract_entity_builds_no_instance() -> None:
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
 
 
-def test_a_subclass_may_fix_a_discriminator() -> None:
+def test_entity_subclass_may_fix_a_discriminator() -> None:
     """A field over a text may be a literal in a subclass; each subclass without a key has its own table."""
 
     class Post(Entity, abstract=True):
@@ -206,7 +206,7 @@ def test_a_subclass_may_fix_a_discriminator() -> None:
     assert (Post.__model__.key, Link.__model__.key) == ("Post", "Link")
 
 
-def test_the_schema_of_a_subclass_replaces_the_parents() -> None:
+def test_entity_schema_of_a_subclass_replaces_the_parents() -> None:
     """Nothing is merged unless it is merged by hand."""
 
     class One(Entity, schema={"author": Author}):
@@ -223,7 +223,7 @@ def test_the_schema_of_a_subclass_replaces_the_parents() -> None:
     assert [relation.name for relation in Three.__model__.relations] == ["author"]
 
 
-def test_settings_may_be_names_of_fields() -> None:
+def test_entity_settings_may_be_names_of_fields() -> None:
     """`key`, `schema`, `indexes` and `pk` may be annotated fields; class keywords configure then."""
 
     class Pref(Entity, key="Pref", pk="code", indexes=("key",), schema={"pk": Author}):
@@ -248,7 +248,7 @@ def test_settings_may_be_names_of_fields() -> None:
 
 
 @pytest.mark.parametrize("name", ["schema", "key", "indexes", "title", "merge", "process", "validate", "from_js"])
-def test_what_the_library_read_cannot_be_rebound(name: str) -> None:
+def test_entity_what_the_library_read_cannot_be_rebound(name: str) -> None:
     """Settings, fields and hooks stay as they are after the class was made; the error says what to do."""
 
     class Fixed(Entity):
@@ -261,7 +261,7 @@ def test_what_the_library_read_cannot_be_rebound(name: str) -> None:
         delattr(Fixed, name)
 
 
-def test_other_attributes_of_a_class_may_be_set() -> None:
+def test_entity_other_attributes_of_a_class_may_be_set() -> None:
     """What the library does not read is the user's."""
 
     class Free(Entity):
@@ -274,7 +274,7 @@ def test_other_attributes_of_a_class_may_be_set() -> None:
 # -- instances -------------------------------------------------------------------------------------------------------
 
 
-def test_from_js_sets_every_member() -> None:
+def test_entity_from_js_sets_every_member() -> None:
     """All members are set, declared or not, nested objects as instances, and absent ones have defaults."""
     value = Article.from_js({"id": 1, "author": {"id": "a", "name": "Ada"}, "more": [1]})
     assert value.to_dict()["id"] == 1
@@ -290,7 +290,7 @@ def test_from_js_sets_every_member() -> None:
     }
 
 
-def test_instances_of_the_store_are_read_only() -> None:
+def test_entity_instances_of_the_store_are_read_only() -> None:
     """Neither members nor the containers in them can be changed, with and without relations."""
     for value in (
         read({"id": "1", "tags": ["a"], "more": {"x": [1]}}),
@@ -305,7 +305,7 @@ def test_instances_of_the_store_are_read_only() -> None:
             setattr(value, "id", "2")  # noqa: B010  # type checkers refuse it as well
 
 
-def test_changing_what_to_dict_gave_changes_no_entity() -> None:
+def test_entity_changing_what_to_dict_gave_changes_no_entity() -> None:
     """`to_dict()` gives a dict of one's own."""
     value = read({"id": "1"})
     mine = value.to_dict()
@@ -313,7 +313,7 @@ def test_changing_what_to_dict_gave_changes_no_entity() -> None:
     assert value.title == ""
 
 
-def test_replace_keeps_the_instance_that_the_store_has() -> None:
+def test_entity_replace_keeps_the_instance_that_the_store_has() -> None:
     """A changed copy is a value of one's own; the store goes on with its instance."""
     desk = Desk()
     before = desk.answer(get, {"id": "1", "title": "A", "author": {"id": "a"}}, {"id": "1"})
@@ -323,7 +323,7 @@ def test_replace_keeps_the_instance_that_the_store_has() -> None:
     assert before.title == "A"
 
 
-def test_a_field_that_does_not_exist_names_the_nearest() -> None:
+def test_entity_field_that_does_not_exist_names_the_nearest() -> None:
     """The message names entity and nearest field, undeclared members included."""
     value = read({"id": "1", "subtitle": "x"})
     with pytest.raises(AttributeError, match=r"^Article has no field 'titel'; did you mean 'title'\?$"):
@@ -332,7 +332,7 @@ def test_a_field_that_does_not_exist_names_the_nearest() -> None:
         getattr(value, "subtitel")  # noqa: B009
 
 
-def test_a_cached_property_is_no_member() -> None:
+def test_entity_cached_property_is_no_member() -> None:
     """What it computed shows neither in `to_dict()` nor in the text, and does not change equality."""
     from functools import cached_property
 
@@ -356,7 +356,7 @@ def test_a_cached_property_is_no_member() -> None:
 # -- equality and hash -----------------------------------------------------------------------------------------------
 
 
-def test_entities_compare_by_class_pk_and_fields() -> None:
+def test_entity_entities_compare_by_class_pk_and_fields() -> None:
     """Equal fields of the same class are equal, whichever store they are from."""
 
     class Special(Author):
@@ -370,7 +370,7 @@ def test_entities_compare_by_class_pk_and_fields() -> None:
     assert Author(id="1") != "1"
 
 
-def test_nested_entities_compare_by_class_and_pk_alone() -> None:
+def test_entity_nested_entities_compare_by_class_and_pk_alone() -> None:
     """A nested entity with other fields is the same for its container."""
     one = read({"id": "1", "author": {"id": "a", "name": "Ada"}})
     two = read({"id": "1", "author": {"id": "a", "name": "Other"}})
@@ -380,7 +380,7 @@ def test_nested_entities_compare_by_class_and_pk_alone() -> None:
     assert one != three
 
 
-def test_comparing_does_not_recurse_through_rings() -> None:
+def test_entity_comparing_does_not_recurse_through_rings() -> None:
     """Two rings of entities can be compared and shown."""
     ring = {"id": "1", "friend": {"id": "2", "friend": "1"}}
     one, two = read(ring), read(ring)
@@ -388,7 +388,7 @@ def test_comparing_does_not_recurse_through_rings() -> None:
     assert repr(one) == "Article(id='1', title='', tags=[], author=None, friend=<Article 2>)"
 
 
-def test_entities_hash_by_class_and_pk() -> None:
+def test_entity_entities_hash_by_class_and_pk() -> None:
     """Other fields do not count for the hash; without a primary key there is none."""
     one, two = read({"id": "1", "title": "A"}), read({"id": "1", "title": "B"})
     assert hash(one) == hash(two)
@@ -398,7 +398,7 @@ def test_entities_hash_by_class_and_pk() -> None:
         hash(Author())
 
 
-def test_a_number_and_its_text_are_one_primary_key() -> None:
+def test_entity_number_and_its_text_are_one_primary_key() -> None:
     """The hash follows the primary key, not the JSON type of the field."""
     assert hash(Author.from_js({"id": 1})) == hash(Author.from_js({"id": "1"}))
 
@@ -406,7 +406,7 @@ def test_a_number_and_its_text_are_one_primary_key() -> None:
 # -- copies ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_ring_pickles() -> None:
+def test_entity_ring_pickles() -> None:
     """A ring of entities is a ring of the same shape afterwards."""
     one = read({"id": "1", "tags": ["x"], "friend": {"id": "2", "friend": "1"}, "author": {"id": "a", "name": "Ada"}})
     again = pickle.loads(pickle.dumps(one))
@@ -418,7 +418,7 @@ def test_a_ring_pickles() -> None:
     assert hash(again) == hash(one)
 
 
-def test_a_deep_copy_of_a_result_is_a_list_of_the_same_entities() -> None:
+def test_entity_deep_copy_of_a_result_is_a_list_of_the_same_entities() -> None:
     """Entities cannot change, so a deep copy shares them; the list around them is one's own."""
     desk = Desk()
     desk.answer(get_list, [{"id": "1"}, {"id": "2"}])
@@ -429,7 +429,7 @@ def test_a_deep_copy_of_a_result_is_a_list_of_the_same_entities() -> None:
     assert len(found) == 2
 
 
-def test_match_statements_see_fields_of_entities() -> None:
+def test_entity_match_statements_see_fields_of_entities() -> None:
     """Keyword patterns match by attribute, nested ones too."""
     match read({"id": "1", "title": "A", "author": {"id": "a", "name": "Ada"}}):
         case Article(title="A", author=Author(name=name)):
@@ -450,7 +450,7 @@ class Post(Entity):
 post: Any = RestEndpoint(path="/posts/:id", schema=Post)
 
 
-def test_a_required_relation_that_is_missing_raises_when_it_is_read() -> None:
+def test_entity_required_relation_that_is_missing_raises_when_it_is_read() -> None:
     """Absent from the record, or not in the store: a MissingFieldError with entity, pk and field; the entity stays."""
     desk = Desk()
     absent = desk.answer(post, {"id": "1", "title": "x"}, {"id": "1"})
@@ -472,7 +472,7 @@ class Stop(Entity):
     opened: datetime.datetime = field(required=True, wire="openedAt")
 
 
-def test_a_required_field_says_what_would_bring_it() -> None:
+def test_entity_required_field_says_what_would_contain_it() -> None:
     """The error names entity, field and its name in JSON; a reference says what it refers to."""
     desk = Desk()
     stop = desk.answer(RestEndpoint(path="/stops/:id", schema=Stop), {"id": 1, "name": "x"}, {"id": 1})
@@ -488,7 +488,7 @@ def test_a_required_field_says_what_would_bring_it() -> None:
 
 
 @pytest.mark.parametrize("uses", [1, 40])
-def test_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
+def test_entity_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
     """`repr`, equality, `to_dict` and a pattern leave an absent field out, in lists of any length."""
     desk = Desk()
     stops = desk.answer(RestEndpoint(path="/stops", schema=[Stop]), [{"id": n, "name": "x"} for n in range(uses)])
@@ -506,7 +506,7 @@ def test_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
                 raise AssertionError("it is a stop")
 
 
-def test_a_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
+def test_entity_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
     """It is a required member in the sense of the containers' table."""
     desk = Desk()
     desk.answer(post, {"id": "1", "title": "x", "author": {"id": "a"}}, {"id": "1"})
@@ -514,7 +514,7 @@ def test_a_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
     assert not desk.read(post, {"id": "1"}).found
 
 
-def test_a_required_relation_that_is_null_is_none() -> None:
+def test_entity_required_relation_that_is_null_is_none() -> None:
     """An explicit null of the server is handed out as None."""
     assert Desk().answer(post, {"id": "1", "title": "x", "author": None}, {"id": "1"}).author is None
 
@@ -546,7 +546,7 @@ PART = {
 }
 
 
-def test_tables_hold_wire_form_and_instances_python_form() -> None:
+def test_entity_tables_hold_wire_form_and_instances_python_form() -> None:
     """JSON names and values are stored as they came; names and values of Python exist on instances alone."""
     desk = Desk()
     value = desk.answer(part, PART, {"partNo": "p1"})
@@ -562,7 +562,7 @@ def test_tables_hold_wire_form_and_instances_python_form() -> None:
     assert list(value.to_dict()) == ["part_no", "made_by", "made_at", "size", "sizes", "twin"]
 
 
-def test_arguments_are_in_wire_form() -> None:
+def test_entity_arguments_are_in_wire_form() -> None:
     """A primary key or an indexed field in arguments has its JSON name; path parameters may have the field's own."""
     desk = Desk()
     value = desk.answer(part, PART, {"partNo": "p1"})
@@ -572,7 +572,7 @@ def test_arguments_are_in_wire_form() -> None:
     assert desk.get(Part, {"made_by": "acme"}) is None
 
 
-def test_a_body_becomes_wire_form_once() -> None:
+def test_entity_body_becomes_wire_form_once() -> None:
     """Names go through `wire`, values through `encode`, nested objects and relations too; wire form passes."""
     body = {
         "part_no": "p1",
@@ -595,7 +595,7 @@ def test_a_body_becomes_wire_form_once() -> None:
     assert to_wire([body], [Part]) == [wire]
 
 
-def test_an_entity_in_a_body_hands_over_what_was_set() -> None:
+def test_entity_in_a_body_hands_over_what_was_set() -> None:
     """An instance gives its stored members without defaults, so that none is written as data."""
     desk = Desk()
     value = desk.answer(part, {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}, {"partNo": "p1"})
@@ -604,7 +604,7 @@ def test_an_entity_in_a_body_hands_over_what_was_set() -> None:
     assert to_wire({"twin": value}, Part) == {"twinPart": {"partNo": "p1", "madeAt": "2026-11-21T10:00:00Z"}}
 
 
-def test_an_entity_given_as_a_value_is_stored_by_its_members() -> None:
+def test_entity_given_as_a_value_is_stored_by_its_members() -> None:
     """`set_response` with instances is the same as with the dicts of what was set, and it finds them."""
     desk = Desk()
     desk.answer(part, PART, {"partNo": "p1"})
@@ -614,7 +614,7 @@ def test_an_entity_given_as_a_value_is_stored_by_its_members() -> None:
     assert desk.pks("Part") == ["p1", "p2", "p9"] or desk.pks("Part") == ["p2", "p1", "p9"]
 
 
-def test_every_hook_sees_wire_form() -> None:
+def test_entity_every_hook_sees_wire_form() -> None:
     """`process`, `validate`, `merge` and `should_update` get JSON names and JSON values."""
     seen: list[tuple[str, Mapping[str, Any]]] = []
 
@@ -650,7 +650,7 @@ def test_every_hook_sees_wire_form() -> None:
     assert all(dict(record) == {"id": "1", "madeAt": "2026-11-21T10:00:00Z"} for _, record in seen)
 
 
-def test_a_value_that_does_not_decode_names_the_entity() -> None:
+def test_entity_value_that_does_not_decode_names_the_entity() -> None:
     """The fetch raises ProcessingError with class, pk, field and value; reads find nothing usable, and ask."""
     desk = Desk()
     with pytest.raises(ProcessingError, match="field 'made_at' of Part 'p1' does not decode: 'soon'"):
@@ -662,7 +662,7 @@ def test_a_value_that_does_not_decode_names_the_entity() -> None:
 
 
 @pytest.mark.parametrize("uses", [1, 40])
-def test_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_entity_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pytest.LogCaptureFixture) -> None:
     """The others of the list are there, in the fetch and in reads; the log says it once for each field of the class."""
 
     class Slot(Entity):
@@ -685,7 +685,7 @@ def test_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pytest.Log
     assert desk.data(slot, {"id": 0}).at == datetime.date(2026, 11, 22)
 
 
-def test_a_local_class_converts_what_its_module_names() -> None:
+def test_entity_local_class_converts_what_its_module_names() -> None:
     """A class made in a function finds the types of its module."""
 
     class Local(Entity):
@@ -699,13 +699,13 @@ def test_a_local_class_converts_what_its_module_names() -> None:
 # -- validate_required -----------------------------------------------------------------------------------------------
 
 
-def test_validate_required_reports_the_first_absent_field() -> None:
+def test_entity_validate_required_reports_the_first_absent_field() -> None:
     """Fields are looked at in order; present ones count also when they are null."""
     assert validate_required({"a": None, "b": 1}, {"a": "", "b": ""}) is None
     assert validate_required({"b": 1}, {"a": "", "b": "", "c": ""}) == "missing required field 'a'"
 
 
-def test_a_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> None:
+def test_entity_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> None:
     """Which imports a module has does not change how its entities are keyed."""
     scope: dict[str, Any] = {"Entity": Entity}
     source = "class Page(Entity):\n    slug: str = ''\n    def pk(self): return self.slug\n"
@@ -714,7 +714,7 @@ def test_a_pk_that_only_returns_a_field_keys_by_that_field_in_any_module() -> No
     assert scope["Page"].__model__.pk({}, None, None, ()) is None
 
 
-def test_read_only_of_an_entity_names_fields() -> None:
+def test_entity_read_only_of_an_entity_names_fields() -> None:
     """A name in the class keyword `read_only` that is no field is a TypeError when the class is made."""
     with pytest.raises(TypeError, match="Page: 'sulg' of read_only is no field of it"):
 

@@ -45,7 +45,7 @@ get: Any = RestEndpoint(path="/events/:id", schema=Event)
         ("usual", "2020-01-31T12:00:00Z", NOON),
     ],
 )
-def test_a_datetime_is_read_in_its_format(name: str, wire: Any, moment: datetime.datetime) -> None:
+def test_fields_datetime_is_read_in_its_format(name: str, wire: Any, moment: datetime.datetime) -> None:
     """Seconds and milliseconds since 1970 as a number or a text that is one, and the text of RFC 2822."""
     event = Desk().answer(get, {"id": 1, name: wire}, {"id": 1})
     found = getattr(event, {"sentAt": "sent"}.get(name, name))
@@ -64,7 +64,7 @@ def test_a_datetime_is_read_in_its_format(name: str, wire: Any, moment: datetime
         ({"at": 5}, {"at": 5}),
     ],
 )
-def test_a_datetime_is_sent_in_its_format(member: dict[str, Any], encoded: dict[str, Any]) -> None:
+def test_fields_datetime_is_sent_in_its_format(member: dict[str, Any], encoded: dict[str, Any]) -> None:
     """A whole number, of seconds one with a fraction where there is one; what is in wire form already passes."""
     found = Event.__model__.encoded(member)
     assert found == encoded
@@ -72,13 +72,13 @@ def test_a_datetime_is_sent_in_its_format(member: dict[str, Any], encoded: dict[
 
 
 @pytest.mark.parametrize("value", ["soon", "", True, [], {"a": 1}, "NaN", "Infinity", "1e400", 10**30])
-def test_what_is_no_moment_does_not_decode(value: Any) -> None:
+def test_fields_what_is_no_datetime_does_not_decode(value: Any) -> None:
     """A value that is no finite number of the calendar is an error that names the field."""
     with pytest.raises(ProcessingError, match="field 'at' of Event '1' does not decode"):
         Event.from_js({"id": 1, "at": value})
 
 
-def test_a_format_is_one_of_datetimes() -> None:
+def test_fields_format_is_one_of_datetimes() -> None:
     """Another word, and a field that holds no datetime, are mistakes."""
     with pytest.raises(ValueError, match="format=.iso. of a field: datetimes have the formats rfc3339, unix, unix_ms"):
         field(format="iso")  # type: ignore[call-overload]  # that is what is refused
@@ -110,7 +110,7 @@ class Account(
     name: str = ""
 
 
-def test_what_is_write_only_is_sent_and_never_read() -> None:
+def test_fields_what_is_write_only_is_sent_and_never_read() -> None:
     """Bodies hold it under its name in JSON; an instance has no such attribute, whatever the server answers."""
     body = {"name": "Ada", "password": "a", "pass_phrase": "b", "until": NOON, "home": {"zip_code": "1"}}
     assert Account.__model__.encoded(body) == {
@@ -131,7 +131,7 @@ def test_what_is_write_only_is_sent_and_never_read() -> None:
     assert Account.from_js({"id": 1, "password": "a"}).to_dict() == {"id": 1, "name": ""}
 
 
-def test_what_is_write_only_is_no_field() -> None:
+def test_fields_what_is_write_only_is_no_field() -> None:
     """One name is not both, and what is declared is a field."""
     with pytest.raises(TypeError, match="Both: 'name' of write_only is a field as well"):
 
@@ -154,7 +154,7 @@ class Issue(Entity, pk=["owner", "number"]):
     title: str = ""
 
 
-def test_a_field_may_come_from_the_path() -> None:
+def test_field_may_come_from_the_path() -> None:
     """Where a record lacks it, it has the value of the path parameter, in lists too: one number is two issues."""
     one: Any = RestEndpoint(path="/repos/:owner/issues/:number", schema=Issue)
     every: Any = RestEndpoint(path="/repos/:owner/issues", schema=[Issue])
@@ -166,7 +166,7 @@ def test_a_field_may_come_from_the_path() -> None:
     assert desk.answer(one, {"number": 1, "owner": "zoe", "title": "Z"}, {"owner": "eve", "number": 1}).owner == "zoe"
 
 
-def test_what_comes_from_the_path_is_never_sent() -> None:
+def test_fields_what_comes_from_the_path_is_never_sent() -> None:
     """Not by a body that has it, and not by an instance."""
     update: Any = RestEndpoint(path="/repos/:owner/issues/:number", method="PUT", schema=Issue)
     params = {"owner": "ada", "number": 1}
@@ -197,7 +197,7 @@ class Service(Entity, pk="spec.first_name"):
     spec: Any = field(default=None, schema=schema.Object({"first_name": None}, {"first_name": "firstName"}))
 
 
-def test_a_primary_key_may_stand_in_an_object() -> None:
+def test_fields_primary_key_may_stand_in_an_object() -> None:
     """One field, or several, through classes and through objects without a class, under their names in JSON."""
     desk = Desk()
     pods: Any = RestEndpoint(path="/pods", schema=[Pod])
@@ -218,7 +218,7 @@ class Settings(Entity, pk=[]):
     theme: str = ""
 
 
-def test_an_empty_key_is_that_of_the_only_record() -> None:
+def test_fields_empty_key_is_that_of_the_only_record() -> None:
     """Whatever was asked, there is one copy, which answers calls without arguments."""
     one: Any = RestEndpoint(path="/settings", schema=Settings)
     me: Any = RestEndpoint(path="/me", schema={"settings": Settings})
@@ -235,7 +235,7 @@ class Line(Entity, pk_optional=True):
     item: Issue | None = field(default=None, schema=Issue)
 
 
-def test_a_record_without_key_may_be_an_instance_that_no_table_knows() -> None:
+def test_fields_record_without_key_may_be_an_instance_that_no_table_knows() -> None:
     """With `pk_optional` it stays where it stands; one with a key is stored, and what is nested in either."""
     lines: Any = RestEndpoint(path="/lines", schema={"lines": [Line], "best": Line})
     desk = Desk()
@@ -253,7 +253,7 @@ def test_a_record_without_key_may_be_an_instance_that_no_table_knows() -> None:
     assert desk.store.state["entities"]["Issue"].keys() == {'["ada","1"]'}
 
 
-def test_a_record_of_a_class_in_a_body_has_its_names_in_json() -> None:
+def test_fields_record_of_a_class_in_a_body_has_its_names_in_json() -> None:
     """A member of a body that is of a record class is sent under the names of the class."""
     body = schema.Object({"home": Address})
     assert to_wire({"home": {"zip_code": "1"}}, body) == {"home": {"zipCode": "1"}}

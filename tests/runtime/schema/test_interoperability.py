@@ -81,14 +81,14 @@ def stored(value: Any = WIRE, cls: Any = Article) -> Any:
 # -- plain data and JSON ---------------------------------------------------------------------------------------------
 
 
-def test_to_dict_is_shallow_unless_it_is_asked_to_be_deep() -> None:
+def test_interoperability_to_dict_is_shallow_unless_it_is_requested_to_be_deep() -> None:
     """Nested entities stay what they are, and read-only lists stay read-only."""
     article = stored()
     assert article.to_dict()["author"] is article.author
     assert article.to_dict()["tags"] is article.tags
 
 
-def test_a_deep_dict_is_plain_all_the_way_down() -> None:
+def test_interoperability_deep_dict_is_plain_all_the_way_down() -> None:
     """Python names and values; where data leads back to itself, the inner entity is its primary key alone."""
     article = stored()
     found = article.to_dict(deep=True)
@@ -111,7 +111,7 @@ def test_a_deep_dict_is_plain_all_the_way_down() -> None:
     assert type(found["extra"]) is dict
 
 
-def test_a_wire_dict_has_the_names_and_values_of_json() -> None:
+def test_interoperability_wire_dict_has_the_names_and_values_of_json() -> None:
     """Shallow, nested entities stay; deep, nothing but JSON is left."""
     article = stored()
     shallow = article.to_dict(wire=True)
@@ -122,7 +122,7 @@ def test_a_wire_dict_has_the_names_and_values_of_json() -> None:
     assert json.loads(json.dumps(deep)) == deep
 
 
-def test_json_text_and_back() -> None:
+def test_interoperability_json_text_and_back() -> None:
     """`from_json` reads what `to_json` writes, and the two are equal; no store knows of the new one."""
     article = stored()
     again: Any = Article.from_json(article.to_json())
@@ -131,7 +131,7 @@ def test_json_text_and_back() -> None:
     assert Article.from_json(article.to_json().encode()) == article
 
 
-def test_json_text_can_be_laid_out_and_have_python_names() -> None:
+def test_interoperability_json_text_can_be_laid_out_and_have_python_names() -> None:
     """`indent` is that of json.dumps, `wire=False` gives Python names, of nested objects too."""
     article = stored()
     assert article.to_json(indent=2) == json.dumps(json.loads(article.to_json()), indent=2)
@@ -140,13 +140,13 @@ def test_json_text_can_be_laid_out_and_have_python_names() -> None:
     assert names["author"]["home"] == {"city": "London", "zip_code": "SW1"}
 
 
-def test_text_that_is_no_ascii_stays_readable_in_json() -> None:
+def test_interoperability_text_that_is_no_ascii_stays_readable_in_json() -> None:
     """Letters are written as they are, a lone surrogate escaped."""
     assert "Käse" in stored({**WIRE, "title": "Käse"}).to_json(indent=1)
     assert "\\ud800" in stored({**WIRE, "title": "\ud800"}).to_json(indent=1)
 
 
-def test_json_leaves_out_what_is_lacking_and_has_no_default() -> None:
+def test_interoperability_json_leaves_out_what_is_missing_and_has_no_default() -> None:
     """A required field that no answer had is left out, one with a default is not."""
     article = stored({"id": 1})
     assert json.loads(article.to_json()) == {
@@ -159,14 +159,14 @@ def test_json_leaves_out_what_is_lacking_and_has_no_default() -> None:
     }
 
 
-def test_an_entity_that_is_not_known_is_its_primary_key_in_json() -> None:
+def test_interoperability_entity_that_is_not_known_is_its_primary_key_in_json() -> None:
     """Rather than null, which would say that there is none."""
     article = stored({"id": 1, "author": 7})
     assert article.author is None
     assert json.loads(article.to_json())["author"] == 7
 
 
-def test_a_list_is_written_as_it_is_shown() -> None:
+def test_interoperability_list_is_written_as_it_is_shown() -> None:
     """What is not known, or was deleted, is in neither; the foreign keys are all there."""
     found = stored({"id": 3, "articles": [{"id": 1, "body": "b"}, 5]}, Author)
     assert [one.id for one in found.articles] == [1]
@@ -174,7 +174,7 @@ def test_a_list_is_written_as_it_is_shown() -> None:
     assert foreign_key(found, "articles") == [1, 5]
 
 
-def test_an_instance_of_ones_own_is_written_like_one_of_the_store() -> None:
+def test_interoperability_instance_of_your_own_is_written_like_one_of_the_store() -> None:
     """Values are encoded, nested ones too."""
     mine = Article(id=1, title="T", created_at=MORNING, body="b", author=Author(id=3, home=Place(zip_code="1")))
     found = mine.to_dict(deep=True, wire=True)
@@ -192,13 +192,13 @@ def test_an_instance_of_ones_own_is_written_like_one_of_the_store() -> None:
         ("{", "Expecting property name|JSON"),
     ],
 )
-def test_from_json_refuses_what_is_no_such_object(text: str, message: str) -> None:
+def test_interoperability_from_json_rejects_what_is_no_such_object(text: str, message: str) -> None:
     """The text of the error says what was found."""
     with pytest.raises(ValueError, match=message):
         Leaf.from_json(text)
 
 
-def test_a_value_without_json_form_says_so() -> None:
+def test_interoperability_value_without_json_form_is_reported() -> None:
     """NaN has none."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         stored({**WIRE, "extra": float("nan")}).to_json()
@@ -207,7 +207,7 @@ def test_a_value_without_json_form_says_so() -> None:
 # -- printers, match, copies -----------------------------------------------------------------------------------------
 
 
-def test_rich_shows_fields_in_order_and_entities_by_key() -> None:
+def test_interoperability_rich_shows_fields_in_order_and_entities_by_key() -> None:
     """Plain nested objects are gone into, entities are not."""
     console = Console(file=io.StringIO(), width=60)
     console.print(stored())
@@ -217,7 +217,7 @@ def test_rich_shows_fields_in_order_and_entities_by_key() -> None:
     assert list(dict(stored().__rich_repr__())) == list(stored().to_dict())
 
 
-def test_ipython_shows_fields_in_order_and_entities_by_key() -> None:
+def test_interoperability_ipython_shows_fields_in_order_and_entities_by_key() -> None:
     """Long ones on lines of their own."""
     lines = pretty(stored()).splitlines()
     assert lines[0] == "Article(id=1,"
@@ -227,7 +227,7 @@ def test_ipython_shows_fields_in_order_and_entities_by_key() -> None:
     )
 
 
-def test_match_goes_by_keyword_alone() -> None:
+def test_interoperability_match_goes_by_keyword_alone() -> None:
     """A positional pattern would mean something else as soon as a field came in between."""
     match stored():
         case Article(title="T", author=Author(name=name)):
@@ -237,7 +237,7 @@ def test_match_goes_by_keyword_alone() -> None:
     assert Article.__match_args__ == ()
 
 
-def test_replace_is_the_protocol_of_copy() -> None:
+def test_interoperability_replace_is_the_protocol_of_copy() -> None:
     """`copy.replace` (from Python 3.13 on) and `__replace__` do as `.replace`."""
     article = stored()
     assert article.__replace__(title="U") == article.replace(title="U")
@@ -245,7 +245,7 @@ def test_replace_is_the_protocol_of_copy() -> None:
         assert copy.replace(article, title="U").title == "U"
 
 
-def test_a_pickle_knows_no_store_and_has_what_it_refers_to() -> None:
+def test_interoperability_pickle_knows_no_store_and_has_what_it_refers_to() -> None:
     """Circles close again; a copy is the instance itself."""
     article = stored()
     again = pickle.loads(pickle.dumps(article))
@@ -260,7 +260,7 @@ def test_a_pickle_knows_no_store_and_has_what_it_refers_to() -> None:
 adapter: TypeAdapter[Article] = TypeAdapter(Article)
 
 
-def test_pydantic_takes_instances_as_they_are() -> None:
+def test_interoperability_pydantic_takes_instances_as_they_are() -> None:
     """Identity is kept, in fields, lists and unions of models too."""
 
     class Page(BaseModel):
@@ -275,7 +275,7 @@ def test_pydantic_takes_instances_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["createdAt", "created_at"])
-def test_pydantic_takes_dicts_by_both_names(name: str) -> None:
+def test_interoperability_pydantic_takes_dicts_by_both_names(name: str) -> None:
     """Unknown members are ignored, nested dicts become instances, and what comes is read-only."""
     found = adapter.validate_python(
         {"id": "1", name: "2026-11-22T07:30:00Z", "body": "b", "author": {"id": 3}, "tags": ["x"], "more": 1}
@@ -287,20 +287,20 @@ def test_pydantic_takes_dicts_by_both_names(name: str) -> None:
         found.tags.append("y")
 
 
-def test_pydantic_reads_moments_without_a_zone_as_answers_are_read() -> None:
+def test_interoperability_pydantic_reads_datetimes_without_a_zone_as_answers_are_read() -> None:
     """They are UTC."""
     found = adapter.validate_json('{"createdAt": "2026-11-22T07:30:00", "body": ""}')
     assert found.created_at == MORNING
 
 
-def test_pydantic_says_which_member_does_not_fit() -> None:
+def test_interoperability_pydantic_says_which_member_does_not_fit() -> None:
     """The error has the member's place, and the class's name."""
     with pytest.raises(ValidationError, match="Article") as caught:
         adapter.validate_python({"id": "x", "author": {"id": "y"}})
     assert {error["loc"] for error in caught.value.errors()} == {("id",), ("body",), ("author", "id")}
 
 
-def test_pydantic_refuses_to_make_an_abstract_entity() -> None:
+def test_interoperability_pydantic_rejects_to_make_an_abstract_entity() -> None:
     """An instance of a subclass passes."""
 
     class Shape(Entity, abstract=True):
@@ -316,7 +316,7 @@ def test_pydantic_refuses_to_make_an_abstract_entity() -> None:
         shapes.validate_python({"id": 1})
 
 
-def test_pydantic_writes_json_names_by_alias() -> None:
+def test_interoperability_pydantic_writes_json_names_by_alias() -> None:
     """By default it writes Python names, as of all models; what is lacking and has no default is left out."""
     article = stored({"id": 1, "createdAt": "2026-11-22T07:30:00Z"})
     assert adapter.dump_python(article, by_alias=True, mode="json") == {
@@ -332,7 +332,7 @@ def test_pydantic_writes_json_names_by_alias() -> None:
     assert adapter.dump_python(stored(), exclude={"author": {"articles", "home"}})["author"] == {"id": 3, "name": "Ada"}
 
 
-def test_a_default_that_was_read_is_still_unset() -> None:
+def test_interoperability_default_that_was_read_is_still_unset() -> None:
     """Reading changes nothing of what is written."""
 
     class Made(Entity):
@@ -347,7 +347,7 @@ def test_a_default_that_was_read_is_still_unset() -> None:
     assert kinds.dump_python(Made(id=1), exclude_unset=True) == {"id": 1}
 
 
-def test_pydantic_ends_where_data_leads_back_to_itself() -> None:
+def test_interoperability_pydantic_ends_where_data_leads_back_to_itself() -> None:
     """The inner entity is its primary key's fields; the same entity beside another is whole."""
     article = stored()
     written = adapter.dump_python(article)
@@ -357,7 +357,7 @@ def test_pydantic_ends_where_data_leads_back_to_itself() -> None:
     assert TypeAdapter(Author).dump_python(article.author)["articles"][0]["author"] == {"id": 3}
 
 
-def test_pydantic_writes_the_kind_that_a_value_is_of() -> None:
+def test_interoperability_pydantic_writes_the_kind_that_a_value_is_of() -> None:
     """Of a union each kind gets its own fields, also where a required one is lacking."""
     article = stored({"id": 1, "author": {"id": 3}})
     either: TypeAdapter[Author | Article | None] = TypeAdapter(Author | Article | None)
@@ -368,7 +368,7 @@ def test_pydantic_writes_the_kind_that_a_value_is_of() -> None:
         assert either.dump_json(None) == b"null"
 
 
-def test_pydantic_writes_entities_where_no_type_is_told() -> None:
+def test_interoperability_pydantic_writes_entities_where_no_type_is_reported() -> None:
     """In a sequence that is no list of its own (the lists of a client are typed so), in `Any`, in a map."""
 
     class Page(BaseModel):
@@ -388,7 +388,7 @@ def test_pydantic_writes_entities_where_no_type_is_told() -> None:
     assert written["items"][1]["author"]["articles"][0]["author"] == {"id": 3}
 
 
-def test_nothing_looks_like_a_pydantic_model_where_pydantic_is_not() -> None:
+def test_interoperability_nothing_looks_like_a_pydantic_model_where_pydantic_is_not() -> None:
     """Other libraries ask for its marks."""
     code = (
         "import restencil; A = type('A', (restencil.Entity,), {'__annotations__': {'id': int}, 'id': 0});"
@@ -398,14 +398,14 @@ def test_nothing_looks_like_a_pydantic_model_where_pydantic_is_not() -> None:
     assert done.stdout.strip() == "False False"
 
 
-def test_an_undeclared_member_called_like_a_method_is_written() -> None:
+def test_interoperability_undeclared_member_called_like_a_method_is_written() -> None:
     """It can be reached by `to_dict` and JSON alone."""
     found = stored({"id": 1, "replace": [1]}, Leaf)
     assert found.to_dict()["replace"] == [1]
     assert json.loads(found.to_json()) == {"id": 1, "leafSize": 0, "replace": [1]}
 
 
-def test_a_cached_property_is_not_written() -> None:
+def test_interoperability_cached_property_is_not_written() -> None:
     """It is no member of the record."""
 
     class Shouting(Entity):
@@ -423,14 +423,14 @@ def test_a_cached_property_is_not_written() -> None:
     assert mine.to_json() == '{"id":1}'
 
 
-def test_a_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
+def test_interoperability_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
     """The server decides what it sends; pydantic warns of it as of every model."""
     with pytest.warns(UserWarning, match="Expected `int`"):
         assert TypeAdapter(Leaf).dump_python(stored({"id": 1, "leafSize": "big"}, Leaf))["size"] == "big"
 
 
 @pytest.mark.parametrize("mode", ["validation", "serialization"])
-def test_a_class_in_a_circle_is_a_named_definition(mode: Literal["validation", "serialization"]) -> None:
+def test_interoperability_class_in_a_circle_is_a_named_definition(mode: Literal["validation", "serialization"]) -> None:
     """Both directions have one JSON schema, with JSON names, defaults and the class's documentation."""
     found = adapter.json_schema(mode=mode)
     author, article = found["$defs"]["Author"], found["$defs"]["Article"]
@@ -441,7 +441,7 @@ def test_a_class_in_a_circle_is_a_named_definition(mode: Literal["validation", "
     assert (article["required"], article["properties"]["title"]["default"]) == (["body"], "untitled")
 
 
-def test_validated_values_belong_to_no_store() -> None:
+def test_interoperability_validated_values_belong_to_no_store() -> None:
     """They are written by `set`, like any other instance of one's own."""
     controller = Controller()
     made = adapter.validate_python({"id": 9, "body": "b"})
@@ -450,7 +450,7 @@ def test_validated_values_belong_to_no_store() -> None:
     assert controller.get(Article, id=9) == made
 
 
-def test_importing_the_library_imports_none_of_them() -> None:
+def test_interoperability_importing_the_library_imports_none_of_them() -> None:
     """Nor does a class that is made; asking for the core schema imports `pydantic_core` alone."""
     code = (
         "import restencil, sys; A = type('A', (restencil.Entity,), {'__annotations__': {'id': int}, 'id': 0});"
@@ -489,7 +489,7 @@ def application() -> FastAPI:
     return app
 
 
-def test_fastapi_answers_with_entities() -> None:
+def test_fastapi_responds_with_entities() -> None:
     """`response_model` and return types give JSON names, nested entities whole, and nothing undeclared."""
     client = TestClient(application())
     author = {
@@ -512,7 +512,7 @@ def test_fastapi_answers_with_entities() -> None:
     assert client.get("/articles").json() == [expected]
 
 
-def test_fastapi_documents_a_generated_class() -> None:
+def test_interoperability_fastapi_documents_a_generated_class() -> None:
     """The OpenAPI document names each class, resolves what is imported for type checkers alone, and has enums."""
     document = application().openapi()
     answer = document["paths"]["/articles/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
@@ -584,7 +584,7 @@ def test_fastapi_documents_a_generated_class() -> None:
     }
 
 
-def test_fastapi_takes_an_entity_as_body_where_it_is_told_so() -> None:
+def test_interoperability_fastapi_takes_an_entity_as_body_where_it_is_reported_so() -> None:
     """As of every class that is no model: `Annotated[User, Body()]`."""
     app = FastAPI()
 
@@ -600,7 +600,7 @@ def test_fastapi_takes_an_entity_as_body_where_it_is_told_so() -> None:
     assert {tuple(error["loc"]) for error in refused.json()["detail"]} == {("body", "id"), ("body", "joinedAt")}
 
 
-def test_a_required_field_that_is_lacking_still_raises_when_it_is_read() -> None:
+def test_interoperability_required_field_that_is_missing_still_raises_when_it_is_read() -> None:
     """Leaving it out is for output alone."""
     with pytest.raises(MissingFieldError):
         _ = stored({"id": 1}).body

@@ -88,7 +88,7 @@ def made(base: type[Any], **members: Any) -> type[Any]:
 # -- conversions -----------------------------------------------------------------------------------------------------
 
 
-def test_types_convert_by_themselves() -> None:
+def test_records_types_convert_by_themselves() -> None:
     """JSON values become what the field's type says, in lists and dicts as well; unions of two types stay JSON."""
     value = Everything.from_js(WIRE)
     status: Status = value.status
@@ -106,12 +106,12 @@ def test_types_convert_by_themselves() -> None:
     assert value.either == "2026-01-02"
 
 
-def test_a_type_that_exists_for_type_checkers_alone_does_not_convert() -> None:
+def test_records_type_that_exists_for_type_checkers_alone_does_not_convert() -> None:
     """A name under `if TYPE_CHECKING:` means that JSON values are handed out as they are."""
     assert Everything.from_js(WIRE).to_dict()["unknown"] == "1/3"
 
 
-def test_conversions_go_back() -> None:
+def test_records_conversions_go_back() -> None:
     """`to_wire` gives the JSON form again, with the JSON names."""
     value = Everything.from_js(WIRE)
     rebuilt = Everything(**{name: getattr(value, name) for name in WIRE})
@@ -119,26 +119,26 @@ def test_conversions_go_back() -> None:
     assert wire == WIRE
 
 
-def test_what_is_in_wire_form_passes_unchanged() -> None:
+def test_records_what_is_in_wire_form_passes_unchanged() -> None:
     """A body that has JSON names and JSON values already is left as it is."""
     assert to_wire(WIRE, Everything) == WIRE
 
 
-def test_a_naive_time_is_utc() -> None:
+def test_records_naive_time_is_utc() -> None:
     """A datetime without an offset is read and written as UTC."""
     value = Everything.from_js({"when": "2026-11-21T10:00:00"})
     assert value.when == datetime.datetime(2026, 11, 21, 10, tzinfo=datetime.UTC)
     assert to_wire({"when": datetime.datetime(2026, 11, 21, 10)}) == {"when": "2026-11-21T10:00:00Z"}  # noqa: DTZ001
 
 
-def test_conversions_are_never_called_on_null_or_a_default() -> None:
+def test_records_conversions_are_never_called_on_null_or_a_default() -> None:
     """An explicit null stays None, and an absent member has the default as it stands in the class."""
     value = Everything.from_js({"when": None})
     assert value.when is None
     assert value.status is Status.DRAFT
 
 
-def test_a_value_that_the_enum_does_not_know_is_handed_out_as_it_came() -> None:
+def test_records_value_that_the_enum_does_not_know_is_handed_out_unchanged() -> None:
     """New values of the server break no read."""
     assert Everything.from_js({"status": "gone"}).to_dict()["status"] == "gone"
 
@@ -158,14 +158,14 @@ def test_a_value_that_the_enum_does_not_know_is_handed_out_as_it_came() -> None:
         ("days", ["x"]),
     ],
 )
-def test_a_value_that_does_not_decode_is_named(member: str, value: Any) -> None:
+def test_records_value_that_does_not_decode_is_named(member: str, value: Any) -> None:
     """The error names class, field and value."""
     with pytest.raises(ProcessingError) as caught:
         Everything.from_js({member: value})
     assert str(caught.value).startswith(f"field {member!r} of Everything does not decode: {value!r} (")
 
 
-def test_decode_and_encode_of_a_field() -> None:
+def test_records_decode_and_encode_of_a_field() -> None:
     """A field's own functions go before what its type says; each direction may be given alone."""
 
     class Job(Record):
@@ -184,7 +184,7 @@ def test_decode_and_encode_of_a_field() -> None:
     assert wire == {"seconds": 5.0, "day": "02.01.2026"}
 
 
-def test_what_a_decode_function_gives_is_read_only() -> None:
+def test_records_what_a_decode_function_gives_is_read_only() -> None:
     """A list that a conversion made is shared by all readers like any other."""
 
     class Tagged(Record):
@@ -194,7 +194,7 @@ def test_what_a_decode_function_gives_is_read_only() -> None:
         Tagged.from_js({"tags": "a,b"}).tags.append("c")
 
 
-def test_mappings_of_the_class_decode_too() -> None:
+def test_records_mappings_of_the_class_decode_too() -> None:
     """`wire`, `decode` and `encode` may stand on the class, as attributes or keywords."""
 
     class Job(Record):
@@ -207,7 +207,7 @@ def test_mappings_of_the_class_decode_too() -> None:
     assert to_wire({"run_at": 4}, Job) == {"runAt": 2}
 
 
-def test_a_field_called_like_its_type_converts() -> None:
+def test_records_field_called_like_its_type_converts() -> None:
     """The type is what the module means by the name, not the field."""
 
     class Entry(Record):
@@ -219,7 +219,7 @@ def test_a_field_called_like_its_type_converts() -> None:
     assert entry.decimal == decimal.Decimal("1.5")
 
 
-def test_an_inherited_field_keeps_the_type_that_its_own_module_means() -> None:
+def test_records_inherited_field_keeps_the_type_that_its_own_module_means() -> None:
     """The annotation of an inherited field is looked up where the field was declared."""
     module = type(sys)("declares_a_status")
     module.__dict__["__name__"] = "declares_a_status"
@@ -245,7 +245,7 @@ def test_an_inherited_field_keeps_the_type_that_its_own_module_means() -> None:
         del sys.modules["declares_a_status"]
 
 
-def test_annotations_without_the_future_import_convert() -> None:
+def test_records_annotations_without_the_future_import_convert() -> None:
     """Types that are objects already, and texts inside of them, are understood."""
     module = type(sys)("plain_annotations")
     sys.modules["plain_annotations"] = module
@@ -271,21 +271,21 @@ def test_annotations_without_the_future_import_convert() -> None:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def test_undeclared_members_are_kept() -> None:
+def test_records_undeclared_members_are_kept() -> None:
     """A member without a field is an attribute, and in `to_dict()`."""
     value = Money.from_js({"amount": 1, "note": "x"})
     assert getattr(value, "note") == "x"  # noqa: B009  # no type checker knows it
     assert value.to_dict() == {"amount": 1, "currency": "EUR", "note": "x"}
 
 
-def test_an_undeclared_member_named_like_a_member_of_the_class_is_in_to_dict_alone() -> None:
+def test_records_undeclared_member_named_like_a_member_of_the_class_is_in_to_dict_alone() -> None:
     """Python has one namespace for both; the class's member stays what it is."""
     value = Money.from_js({"replace": 1, "from_js": 2, "_record": 3})
     assert callable(value.replace)
     assert value.to_dict() == {"amount": 0, "currency": "EUR", "replace": 1, "from_js": 2, "_record": 3}
 
 
-def test_a_field_that_does_not_exist_names_the_nearest() -> None:
+def test_records_field_that_does_not_exist_names_the_nearest() -> None:
     """Reading it is an AttributeError with the nearest name."""
     with pytest.raises(AttributeError, match=r"^Money has no field 'curency'; did you mean 'currency'\?$"):
         getattr(Money(), "curency")  # noqa: B009
@@ -293,7 +293,7 @@ def test_a_field_that_does_not_exist_names_the_nearest() -> None:
         getattr(Money(), "zzz")  # noqa: B009
 
 
-def test_an_attribute_error_inside_a_property_is_shown_as_it_is() -> None:
+def test_records_attribute_error_inside_a_property_is_shown_as_it_is() -> None:
     """What a property raises itself is not hidden behind a guess about the property's name."""
 
     class Odd(Record):
@@ -307,19 +307,19 @@ def test_an_attribute_error_inside_a_property_is_shown_as_it_is() -> None:
         Odd().shown  # noqa: B018
 
 
-def test_a_field_named_like_a_method_is_refused() -> None:
+def test_records_field_named_like_a_method_is_rejected() -> None:
     """The error gives the name with an underscore and the way to keep the JSON name."""
     with pytest.raises(TypeError, match=r"call it 'replace_' and say field\(wire='replace'\)"):
         made(Record, replace=(str, ""))
 
 
-def test_two_fields_of_one_json_name_are_refused() -> None:
+def test_records_two_fields_of_one_json_name_are_rejected() -> None:
     """One JSON member cannot be two fields, whichever way the names meet."""
     with pytest.raises(TypeError, match="two fields of Made have one name in JSON: 'b'"):
         made(Record, a=(str, field(default="", wire="b")), b=(str, ""))
 
 
-def test_wire_names_only_fields() -> None:
+def test_records_wire_names_only_fields() -> None:
     """A name in `wire` that is no field is a mistake."""
     with pytest.raises(TypeError, match=r"Made\.wire renames 'title', which is no field of it"):
         made(Record, wire={"title": "Title"})
@@ -335,13 +335,13 @@ def test_wire_names_only_fields() -> None:
         ("decode", len, "expected a mapping from field names"),
     ],
 )
-def test_a_setting_of_a_wrong_kind_is_refused(word: str, value: Any, text: str) -> None:
+def test_records_setting_of_a_wrong_kind_is_rejected(word: str, value: Any, text: str) -> None:
     """Settings are checked when the class is made, so that a method of such a name shows at once."""
     with pytest.raises(TypeError, match=text):
         made(Entity, **{word: value})
 
 
-def test_class_variables_are_no_fields() -> None:
+def test_records_class_variables_are_no_fields() -> None:
     """`ClassVar` annotations are left out, also behind a prefix; a type whose name begins alike is a field."""
 
     class ClassVariant(Record):
@@ -358,7 +358,7 @@ def test_class_variables_are_no_fields() -> None:
 # -- instances -------------------------------------------------------------------------------------------------------
 
 
-def test_instances_are_read_only() -> None:
+def test_records_instances_are_read_only() -> None:
     """Setting and deleting raise AttributeError and point at `replace`."""
     value = Money.from_js({"amount": 1})
     changes: list[Callable[[], object]] = [
@@ -372,7 +372,7 @@ def test_instances_are_read_only() -> None:
             change()
 
 
-def test_containers_in_instances_are_read_only() -> None:
+def test_records_containers_in_instances_are_read_only() -> None:
     """Lists and dicts in fields and undeclared members cannot be changed, however they got there."""
     built = Everything.from_js({"plain": [1], "more": {"a": [1]}})
     made = Everything(plain=[1])
@@ -383,14 +383,14 @@ def test_containers_in_instances_are_read_only() -> None:
     assert isinstance(Everything().plain, ReadOnlyList)
 
 
-def test_from_js_takes_nothing_or_a_mapping() -> None:
+def test_records_from_js_takes_nothing_or_a_mapping() -> None:
     """Without members all fields have their defaults; only absent members get them."""
     assert Money.from_js() == Money()
     assert Money.from_js({"currencyCode": None}).to_dict() == {"amount": 0, "currency": None}
     assert Money.from_dict({"amount": 2}).amount == 2
 
 
-def test_keywords_must_be_fields() -> None:
+def test_records_keywords_must_be_fields() -> None:
     """An unknown keyword is a TypeError that names the nearest field."""
     with pytest.raises(TypeError, match="Made has no field 'ammount'; did you mean 'amount'?"):
         made(Record, amount=(int, 0))(ammount=1)
@@ -398,7 +398,7 @@ def test_keywords_must_be_fields() -> None:
         Money().replace(ammount=1)
 
 
-def test_replace_gives_a_changed_copy() -> None:
+def test_records_replace_gives_a_changed_copy() -> None:
     """The copy has the new values and all others; `copy.replace` of newer Pythons does the same."""
     before = Money.from_js({"amount": 1, "note": "x"})
     after = before.replace(currency="USD")
@@ -409,7 +409,7 @@ def test_replace_gives_a_changed_copy() -> None:
     assert before.__replace__(currency="USD") == after
 
 
-def test_a_default_factory_runs_once_for_each_instance() -> None:
+def test_records_default_factory_runs_once_for_each_instance() -> None:
     """The same instance gives the same object again, another instance one of its own."""
     numbers = itertools.count()
 
@@ -422,7 +422,7 @@ def test_a_default_factory_runs_once_for_each_instance() -> None:
     assert to_wire(second) == {}
 
 
-def test_a_default_that_can_change_is_not_shared() -> None:
+def test_records_default_that_can_change_is_not_shared() -> None:
     """Each instance has a default of its own where it is neither a list nor a dict nor immutable."""
 
     class Bag(Record):
@@ -434,7 +434,7 @@ def test_a_default_that_can_change_is_not_shared() -> None:
     assert two.items == set()
 
 
-def test_a_required_field_must_be_given() -> None:
+def test_records_required_field_must_be_given() -> None:
     """A keyword form without it is a TypeError; reading it where the record lacks it is a MissingFieldError."""
 
     class Job(Record):
@@ -449,7 +449,7 @@ def test_a_required_field_must_be_given() -> None:
     assert job.to_dict() == {} and repr(job) == "Job()" and job == Job.from_js({}) and job != Job(name="a")
 
 
-def test_field_refuses_contradictions() -> None:
+def test_records_field_rejects_contradictions() -> None:
     """Two kinds of default, or a default for a required field, are mistakes."""
     with pytest.raises(TypeError, match="default or default_factory, not both"):
         field(default=1, default_factory=int)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
@@ -470,14 +470,14 @@ def test_records_compare_by_class_and_members() -> None:
         hash(Money())
 
 
-def test_repr_shows_members_shortly() -> None:
+def test_records_repr_shows_members_shortly() -> None:
     """Long lists are cut, nested records are named."""
     value = Everything.from_js({"plain": list(range(9)), "cost": {"amount": 1}})
     assert "plain=[0, 1, 2, 3, 4, … 4 more]" in repr(value)
     assert "cost=<Money>" in repr(value)
 
 
-def test_copies_are_the_instance_itself() -> None:
+def test_records_copies_are_the_instance_itself() -> None:
     """What cannot change need not be copied."""
     value = Money.from_js({"amount": 1})
     assert copy.copy(value) is value
@@ -494,7 +494,7 @@ def test_records_pickle() -> None:
     assert isinstance(again.plain, ReadOnlyList)
 
 
-def test_match_statements_see_fields() -> None:
+def test_records_match_statements_see_fields() -> None:
     """A class pattern with keywords matches by attribute."""
     match Money.from_js({"amount": 5}):
         case Money(currency="EUR", amount=amount):
@@ -503,7 +503,7 @@ def test_match_statements_see_fields() -> None:
             pytest.fail("no match")
 
 
-def test_dir_lists_the_fields() -> None:
+def test_records_dir_lists_the_fields() -> None:
     """Completion in an interpreter finds fields that have no value on the class."""
 
     class Job(Record):
@@ -512,7 +512,7 @@ def test_dir_lists_the_fields() -> None:
     assert "name" in dir(Job.from_js({}))
 
 
-def test_a_subclass_adds_and_overrides_fields() -> None:
+def test_records_subclass_adds_and_overrides_fields() -> None:
     """Fields are inherited in order; a subclass may fix one to a literal, and keeps JSON names."""
 
     class Base(Record, wire={"made_at": "madeAt"}):
@@ -532,7 +532,7 @@ def test_a_subclass_adds_and_overrides_fields() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_odd_numbers_stay_what_they_are(number: float) -> None:
+def test_records_odd_numbers_stay_what_they_are(number: float) -> None:
     """Numbers that JSON does not have pass through a record unchanged."""
     assert repr(Everything.from_js({"plain": [number]}).plain) == repr([number])
 
@@ -550,7 +550,7 @@ class Row(Record):
     named: Mapping[str, Fraction] = field(schema=schema.Lazy(lambda: schema.Values(Item)), default={})
 
 
-def test_an_entity_in_a_plain_record_is_of_its_class() -> None:
+def test_records_entity_in_a_plain_record_is_of_its_class() -> None:
     """It is a value of its own there, decoded by its class, also where that is said by a schema alone."""
     row: Any = Row.from_js(
         {"item": {"id": 1, "price": "1.50"}, "more": [{"id": 2, "price": "2"}], "named": {"a": {"id": 3}}}

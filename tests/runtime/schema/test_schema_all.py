@@ -37,13 +37,13 @@ def ids(found: Any) -> list[Any]:
     return [item.id for item in found]
 
 
-def test_no_table_yet_means_invalid() -> None:
+def test_all_no_table_yet_means_invalid() -> None:
     """A read must fetch, and nothing says when the answer would expire."""
     reading = Desk().read(everyone)
     assert (reading.data, reading.expiry_status, reading.expires_at) == (None, ExpiryStatus.Invalid, float("inf"))
 
 
-def test_nothing_is_stored_under_the_key() -> None:
+def test_all_nothing_is_stored_under_the_key() -> None:
     """Items go to their table, and each read looks there."""
     desk = Desk()
     desk.answer(everyone, [{"id": 1}])
@@ -52,7 +52,7 @@ def test_nothing_is_stored_under_the_key() -> None:
     assert ids(desk.data(everyone)) == [1]
 
 
-def test_entities_of_any_endpoint_are_in_it_in_order_of_arrival() -> None:
+def test_all_entities_of_any_endpoint_are_in_it_in_order_of_arrival() -> None:
     """Insertion order counts, not the text of the primary key."""
     desk = Desk()
     desk.answer(one, {"id": "b"}, {"id": "b"})
@@ -61,7 +61,7 @@ def test_entities_of_any_endpoint_are_in_it_in_order_of_arrival() -> None:
     assert ids(desk.data(everyone)) == ["b", 10, 2]
 
 
-def test_a_delete_shows_at_once_and_an_empty_table_is_an_empty_list() -> None:
+def test_all_delete_shows_at_once_and_an_empty_table_is_an_empty_list() -> None:
     """Invalid entities are dropped; a table whose entities are all gone is known to be empty."""
     desk = Desk()
     desk.answer(everyone, [{"id": 1}])
@@ -70,7 +70,7 @@ def test_a_delete_shows_at_once_and_an_empty_table_is_an_empty_list() -> None:
     assert (reading.data, reading.expiry_status) == ([], ExpiryStatus.Valid)
 
 
-def test_an_empty_answer_is_an_answer() -> None:
+def test_all_empty_response_is_a_response() -> None:
     """After it the list is known and empty."""
     desk = Desk()
     assert desk.answer(everyone, []) == []
@@ -78,7 +78,7 @@ def test_an_empty_answer_is_an_answer() -> None:
     assert (reading.data, reading.expiry_status) == ([], ExpiryStatus.Valid)
 
 
-def test_a_mapping_reads_table_by_table() -> None:
+def test_all_mapping_reads_table_by_table() -> None:
     """In the order of the mapping, each table in order of arrival; one existing table is enough."""
     desk = Desk()
     desk.answer(RestEndpoint(path="/links", schema=[Link]), [{"id": 1}])
@@ -87,7 +87,7 @@ def test_a_mapping_reads_table_by_table() -> None:
     assert [(type(item), item.id) for item in desk.data(feed)] == [(Post, 1), (Link, 1), (Link, 2)]
 
 
-def test_an_item_without_mapping_entry_is_in_the_value_of_the_fetch_alone() -> None:
+def test_all_item_without_mapping_entry_is_in_the_value_of_the_fetch_alone() -> None:
     """It appears unchanged and in place, is not stored, and later reads do not have it."""
     desk = Desk()
     value = desk.answer(feed, [{"id": 1, "type": "post"}, {"id": 5, "type": "zz"}, {"id": 2, "type": "link"}])
@@ -96,7 +96,7 @@ def test_an_item_without_mapping_entry_is_in_the_value_of_the_fetch_alone() -> N
     assert ids(desk.data(feed)) == [1, 2]
 
 
-def test_a_selector_function_chooses() -> None:
+def test_all_selector_function_chooses() -> None:
     """The attribute may be a function of value, parent and key."""
     shape = schema.All({"p": Post, "l": Link}, lambda value, parent, key: value["type"][0])
     desk = Desk()
@@ -104,7 +104,7 @@ def test_a_selector_function_chooses() -> None:
     assert ids(desk.get(shape)) == [1]
 
 
-def test_null_items_and_a_dict_of_items() -> None:
+def test_all_null_items_and_a_dict_of_items() -> None:
     """Null items are never stored; a dict counts as the list of its values."""
     desk = Desk()
     desk.answer(everyone, [None, {"id": 1}])
@@ -112,7 +112,7 @@ def test_null_items_and_a_dict_of_items() -> None:
     assert ids(desk.data(everyone)) == [1, 2]
 
 
-def test_a_mapping_needs_an_attribute() -> None:
+def test_all_mapping_needs_an_attribute() -> None:
     """A mapping without it, or it without a mapping, is a construction error."""
     with pytest.raises(TypeError, match="All: a mapping needs schema_attribute"):
         schema.All({"post": Post})
@@ -120,7 +120,7 @@ def test_a_mapping_needs_an_attribute() -> None:
         schema.All(Post, "type")
 
 
-def test_define_merges_mappings() -> None:
+def test_all_define_merges_mappings() -> None:
     """A mapping is merged in, the later one wins, and reads follow at once."""
     shape = schema.All({"post": Post}, "type")
     endpoint: Any = RestEndpoint(path="/feed", schema=shape)
@@ -133,7 +133,7 @@ def test_define_merges_mappings() -> None:
     assert ids(desk.data(endpoint)) == [2]
 
 
-def test_define_replaces_a_single_entity_and_refuses_to_mix() -> None:
+def test_all_define_replaces_a_single_entity_and_rejects_to_mix() -> None:
     """A single entity takes the place of the former; one form never meets the other."""
     shape = schema.All(Post)
     desk = Desk()
@@ -149,7 +149,7 @@ def test_define_replaces_a_single_entity_and_refuses_to_mix() -> None:
         schema.All({"post": Post}, "type").define(Post)
 
 
-def test_as_a_member_of_an_object_it_is_found_at_each_read() -> None:
+def test_all_as_a_member_of_an_object_it_is_found_at_each_read() -> None:
     """Whatever its response had; each read has the full list, the value of the fetch what the response had."""
     endpoint: Any = RestEndpoint(path="/search", schema={"results": schema.All(User), "total": 0})
     desk = Desk()
@@ -163,7 +163,7 @@ def test_as_a_member_of_an_object_it_is_found_at_each_read() -> None:
     assert ids(found["results"]) == [9, 1]
 
 
-def test_what_is_stored_of_a_member_is_a_list_to_everyone() -> None:
+def test_all_what_is_stored_of_a_member_is_a_list_to_everyone() -> None:
     """To `store.state`, to a schema that is no `All` under the same key, and to functions of `update`."""
     everything: Any = RestEndpoint(path="/search", schema={"results": schema.All(User), "total": 0})
     plain: Any = RestEndpoint(path="/search", schema={"results": [User]})
@@ -189,7 +189,7 @@ def test_what_is_stored_of_a_member_is_a_list_to_everyone() -> None:
     assert ids(desk.data(everything)["results"]) == [9, 1, 2, 3]
 
 
-def test_an_absent_or_null_member_stays_what_it_is() -> None:
+def test_all_absent_or_null_member_stays_what_it_is() -> None:
     """Where the response had no list, there is none."""
     endpoint: Any = RestEndpoint(path="/search", schema={"results": schema.All(User)})
     desk = Desk()
@@ -199,7 +199,7 @@ def test_an_absent_or_null_member_stays_what_it_is() -> None:
     assert desk.data(endpoint) == {}
 
 
-def test_the_age_of_what_was_fetched_is_its_own_and_of_what_was_not_the_oldest_entitys() -> None:
+def test_all_age_of_what_was_fetched_is_its_own_and_of_what_was_not_the_oldest_entitys() -> None:
     """Answered from the table alone it takes the time of its oldest entity."""
     desk = Desk()
     desk.answer(one, {"id": 1}, {"id": 1})
@@ -211,7 +211,7 @@ def test_the_age_of_what_was_fetched_is_its_own_and_of_what_was_not_the_oldest_e
     assert desk.read(everyone).expires_at == 63_000
 
 
-def test_only_what_is_usable_is_in_it() -> None:
+def test_all_only_what_is_usable_is_in_it() -> None:
     """Records that a class finds invalid are not shown to it."""
 
     class Named(Entity, key="User"):
@@ -228,7 +228,7 @@ def test_only_what_is_usable_is_in_it() -> None:
     assert ids(desk.get(schema.All(User))) == [1, 2]
 
 
-def test_a_type_of_the_mapping_that_comes_later_joins() -> None:
+def test_all_type_of_the_mapping_that_comes_later_joins() -> None:
     """A list of all depends on every table of its mapping, also on those that do not exist yet."""
     desk = Desk()
     desk.answer(RestEndpoint(path="/posts/:id", schema=Post), {"id": 1}, {"id": 1})
@@ -237,7 +237,7 @@ def test_a_type_of_the_mapping_that_comes_later_joins() -> None:
     assert ids(desk.get(MIXED)) == [1, 2]
 
 
-def test_a_table_that_two_types_share_is_listed_once() -> None:
+def test_all_table_that_two_types_share_is_listed_once() -> None:
     """Each record is one item, of the type that its attribute names, else of the first one on the table."""
 
     class Short(Entity, key="Note"):
@@ -257,7 +257,7 @@ def test_a_table_that_two_types_share_is_listed_once() -> None:
     assert [type(item) for item in desk.get(notes)] == [Long, Short, Long]
 
 
-def test_define_merges_into_the_mapping_of_a_union() -> None:
+def test_all_define_merges_into_the_mapping_of_a_union() -> None:
     """A union inside is as if its mapping had been given; the union itself stays as it is."""
     union = schema.Union({"post": Post}, "type")
     shape = schema.All(union)
@@ -269,7 +269,7 @@ def test_define_merges_into_the_mapping_of_a_union() -> None:
     assert list(union.raw) == ["post"]
 
 
-def test_a_pending_empty_list_makes_the_table_known_while_it_is_pending() -> None:
+def test_all_pending_empty_list_makes_the_table_known_while_it_is_pending() -> None:
     """An optimistic answer without items is an answer for as long as it stands in for the real one."""
     create: Any = RestEndpoint(
         path="/users", method="POST", schema=schema.All(User), get_optimistic_response=lambda snapshot, body: []

@@ -81,7 +81,7 @@ def ids(found: Any) -> list[Any]:
         (({"a": "ä"},), '{"a":"ä"}'),
     ],
 )
-def test_the_primary_key_is_the_json_of_the_arguments(args: tuple[Any, ...], pk: str) -> None:
+def test_collection_primary_key_is_the_json_of_the_arguments(args: tuple[Any, ...], pk: str) -> None:
     """Compact, keys sorted, scalars as texts, lists as they stand in a search, null dropped, other values kept."""
     endpoint: Any = RestEndpoint(path="/todos", schema=TODOS, key=lambda *args: "todos")
     desk = Desk()
@@ -89,7 +89,7 @@ def test_the_primary_key_is_the_json_of_the_arguments(args: tuple[Any, ...], pk:
     assert desk.pks("[Todo]") == [pk]
 
 
-def test_the_table_is_named_after_what_is_collected() -> None:
+def test_collection_table_is_named_after_what_is_collected() -> None:
     """`[Key]` for lists, `{Key}` for maps, several types joined in mapping order."""
     mixed_map = schema.Collection(schema.Values({"post": Post, "link": Link}, "type"))
     mixed = schema.Collection(schema.Array({"link": Link, "post": Post}, "type"))
@@ -105,7 +105,7 @@ def test_collections_over_one_entity_share_their_lists() -> None:
     assert desk.data(other, {"group": "x"}) is desk.data(get_list, {"group": "x"})
 
 
-def test_args_key_may_be_given() -> None:
+def test_collection_args_key_may_be_given() -> None:
     """It gets all arguments; what it returns is the identity."""
     collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
     desk = Desk()
@@ -122,7 +122,7 @@ class User(Entity):
 users: Any = RestEndpoint(path="/users", schema=[User])
 
 
-def test_a_nested_collection_is_the_list_of_its_endpoint() -> None:
+def test_nested_collection_is_the_list_of_its_endpoint() -> None:
     """When `nest_key` and the arguments give equal identities, it is one list, identical on reading."""
     desk = Desk()
     desk.answer(users, [{"id": 7, "todos": [{"id": 1}]}, {"id": 8, "todos": []}])
@@ -134,7 +134,7 @@ def test_a_nested_collection_is_the_list_of_its_endpoint() -> None:
     assert ids(desk.data(users)[1].todos) == []
 
 
-def test_nest_key_gets_the_processed_record_of_the_enclosing_entity() -> None:
+def test_collection_nest_key_gets_the_processed_record_of_the_enclosing_entity() -> None:
     """Also from inside an object of that entity, with the entity's field as key."""
     seen: list[tuple[Any, str | None]] = []
 
@@ -170,7 +170,7 @@ def test_nested_collections_that_fall_together_are_logged(caplog: pytest.LogCapt
     assert "the collection [Todo] {} is nested in several entities of one response and has no nest_key" in caplog.text
 
 
-def test_only_lists_and_maps_are_collected() -> None:
+def test_collection_only_lists_and_maps_are_collected() -> None:
     """Anything else is refused at once; what has no primary key when it is used."""
     for wrong in (Todo, {"a": Todo}, None, "x"):
         with pytest.raises(TypeError, match=r"write Collection\(\[S\]\)"):
@@ -183,7 +183,7 @@ def test_only_lists_and_maps_are_collected() -> None:
 # -- plain operations ------------------------------------------------------------------------------------------------
 
 
-def test_a_refetch_replaces_the_list() -> None:
+def test_collection_refetch_replaces_the_list() -> None:
     """What was appended before is gone; meta is that of the answer."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}, {"id": 2}])
@@ -193,7 +193,7 @@ def test_a_refetch_replaces_the_list() -> None:
     assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
 
 
-def test_an_older_list_does_not_replace_a_newer_one() -> None:
+def test_collection_older_list_does_not_replace_a_newer_one() -> None:
     """The list whose request started later stays, with its times; the older response's entities are merged."""
     desk = Desk()
     desk.now = 2_000
@@ -204,7 +204,7 @@ def test_an_older_list_does_not_replace_a_newer_one() -> None:
     assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
 
 
-def test_a_list_is_answered_from_tables_by_its_arguments() -> None:
+def test_collection_list_gets_a_response_from_tables_by_its_arguments() -> None:
     """A list that came nested, or through another endpoint, needs no request."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}], {"group": "x"})
@@ -213,7 +213,7 @@ def test_a_list_is_answered_from_tables_by_its_arguments() -> None:
     assert desk.read(listed(path="/other"), {"group": "y"}).expiry_status is ExpiryStatus.InvalidIfStale
 
 
-def test_missing_invalid_and_null_items() -> None:
+def test_collection_missing_invalid_and_null_items() -> None:
     """Null items are not stored; missing and deleted ones are not shown."""
     desk = Desk()
     value = desk.answer(get_list, [{"id": 1}, None, "nobody", {"id": 2}])
@@ -224,7 +224,7 @@ def test_missing_invalid_and_null_items() -> None:
 
 
 @pytest.mark.parametrize("answer", ["x", 5])
-def test_what_is_no_list_is_an_error(answer: Any) -> None:
+def test_collection_what_is_no_list_is_an_error(answer: Any) -> None:
     """A wrapper that holds something else than a list where a Collection stands stays what it is."""
     wrapped = listed({"todos": TODOS})
     desk = Desk()
@@ -243,7 +243,7 @@ def test_what_is_no_list_is_an_error(answer: Any) -> None:
         (TODOS.add_with(lambda existing, new: [*new, *existing[:1]]), ["9", "1"]),
     ],
 )
-def test_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
+def test_collection_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
     """At the end, at the start, or as one's own function says; the result is the list of new primary keys."""
     endpoint = adding(adder)
     desk = Desk()
@@ -254,7 +254,7 @@ def test_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
     assert value is desk.get(Todo, "9")
 
 
-def test_assign_adds_entries_and_new_ones_win() -> None:
+def test_collection_assign_adds_entries_and_new_ones_win() -> None:
     """The stored map is merged with the answer's, which is also the result."""
     todo_map = listed(MAP)
     assign = adding(MAP.assign)
@@ -268,7 +268,7 @@ def test_assign_adds_entries_and_new_ones_win() -> None:
     assert {name: todo.id for name, todo in desk.data(todo_map).items()} == {"a": 3, "b": 2}
 
 
-def test_an_entry_may_be_called_like_a_part_of_a_reference() -> None:
+def test_collection_entry_may_be_called_like_a_part_of_a_reference() -> None:
     """The keys of a map are free."""
     assign = adding(MAP.assign)
     desk = Desk()
@@ -276,7 +276,7 @@ def test_an_entry_may_be_called_like_a_part_of_a_reference() -> None:
     assert {name: todo.id for name, todo in desk.data(assign, {}).items()} == {"schema": 1, "id": 2}
 
 
-def test_several_items_at_once() -> None:
+def test_collection_several_items_at_once() -> None:
     """A list as answer adds all of it in its order, and gives a list."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}])
@@ -285,7 +285,7 @@ def test_several_items_at_once() -> None:
     assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
 
 
-def test_an_item_that_is_there_is_not_added_twice() -> None:
+def test_collection_item_that_is_there_is_not_added_twice() -> None:
     """By push and unshift alike; polymorphic items are compared by value, unknown ones too."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}, {"id": 2}])
@@ -324,7 +324,7 @@ def grown(*more: int) -> Desk:
     return desk
 
 
-def test_what_was_read_before_an_addition_stays_as_it_was() -> None:
+def test_collection_what_was_read_before_an_addition_stays_as_it_was() -> None:
     """Neither what was handed out changes nor what a snapshot shows, however often something is added."""
     desk = grown()
     desk.answer(listed(schema.Array(Todo), "/others"), [{"id": 3}, {"id": 4}])  # the snapshots know them, too
@@ -343,7 +343,7 @@ def test_what_was_read_before_an_addition_stays_as_it_was() -> None:
     assert ids(desk.data(get_list)) == [0, 1, 2, 3, 4, 5]
 
 
-def test_an_answer_that_fails_adds_nothing() -> None:
+def test_collection_response_that_fails_adds_nothing() -> None:
     """And the next one adds what it would have added anyway."""
     desk = grown()
     with pytest.raises(ProcessingError):
@@ -353,7 +353,7 @@ def test_an_answer_that_fails_adds_nothing() -> None:
     assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
 
 
-def test_one_answer_may_add_at_both_ends() -> None:
+def test_collection_one_response_may_add_at_both_ends() -> None:
     """Whatever comes first; what both add is added once."""
     desk = grown()
     desk.answer(twice, {"last": [{"id": 3}, {"id": 4}], "first": [{"id": 0}, {"id": 3}]}, {})
@@ -362,7 +362,7 @@ def test_one_answer_may_add_at_both_ends() -> None:
     assert desk.table("[Todo]") == {"{}": ["0", "1", "2", "3", "4", "5"]}
 
 
-def test_a_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
+def test_collection_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
     """The view shows what another answer adds meanwhile, and after each of the two has ended."""
     desk = grown()
     hoped = push.extend(get_optimistic_response=lambda snapshot, *args: {"id": 2})
@@ -377,7 +377,7 @@ def test_a_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
     assert ids(desk.data(get_list)) == [1, 2, 3, 4, 5]
 
 
-def test_a_list_can_be_replaced_and_taken_from_between_additions() -> None:
+def test_collection_list_can_be_replaced_and_taken_from_between_additions() -> None:
     """What it holds is known anew each time."""
     desk = grown(3)
     desk.answer(adding(TODOS.remove), {"id": 2}, {})
@@ -389,7 +389,7 @@ def test_a_list_can_be_replaced_and_taken_from_between_additions() -> None:
     assert desk.table("[Todo]") == {"{}": ["3", "4", "1"]}
 
 
-def test_end_and_start_do_not_depend_on_time() -> None:
+def test_collection_end_and_start_do_not_depend_on_time() -> None:
     """An item pushed before the list was fetched, and answered after it, goes to the end."""
     desk = Desk()
     desk.now = 2_000
@@ -399,7 +399,7 @@ def test_end_and_start_do_not_depend_on_time() -> None:
     assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
 
 
-def test_adding_refreshes_the_collection_and_not_the_list_endpoint() -> None:
+def test_collection_adding_refreshes_the_collection_and_not_the_list_endpoint() -> None:
     """The collection's times are the addition's; the endpoint's own result keeps its age."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}])
@@ -418,7 +418,7 @@ def test_collections_that_are_not_stored_are_not_made() -> None:
     assert ids(desk.data(push, {})) == [1]
 
 
-def test_an_answer_without_a_primary_key_is_an_error() -> None:
+def test_collection_response_without_a_primary_key_is_an_error() -> None:
     """In an adder as well: a placeholder stands for what is only expected."""
     desk = Desk()
     desk.answer(get_list, [])
@@ -428,14 +428,14 @@ def test_an_answer_without_a_primary_key_is_an_error() -> None:
     assert desk.table("[Todo]") == {"{}": []}
 
 
-def test_an_adder_is_never_answered_from_tables() -> None:
+def test_collection_adder_is_never_answered_from_tables() -> None:
     """Its endpoint has no data before it was answered."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}], {})
     assert not desk.read(push, {}).found
 
 
-def test_a_merge_of_ones_own_gets_copies() -> None:
+def test_collection_merge_of_your_own_gets_copies() -> None:
     """A function that edits what it gets changes nothing that is stored or was handed out."""
 
     def meddling(existing: list[Any], new: list[Any]) -> list[Any]:
@@ -455,7 +455,7 @@ def test_a_merge_of_ones_own_gets_copies() -> None:
     assert desk.result(endpoint, {}) == ["2"]
 
 
-def test_adders_that_do_not_fit_are_refused() -> None:
+def test_collection_adders_that_do_not_fit_are_rejected() -> None:
     """`assign` of a list, `push` and `unshift` of a map raise ValueError and name what fits."""
     for collection, word, fits in (
         (TODOS, "assign", "push or unshift"),
@@ -484,7 +484,7 @@ def _stored(desk: Desk) -> dict[str, list[str]]:
     return desk.table("[Todo]")
 
 
-def test_the_worked_example_of_the_filter() -> None:
+def test_collection_worked_example_of_the_filter() -> None:
     """Members given in parameters or body match, ordering names do not count, what is given nowhere does not match."""
     desk = Desk()
     _stored(desk)
@@ -498,7 +498,7 @@ def test_the_worked_example_of_the_filter() -> None:
     }
 
 
-def test_values_are_compared_by_their_text() -> None:
+def test_collection_values_are_compared_by_their_text() -> None:
     """A number or boolean in a body matches the text in a collection's identity."""
     desk = Desk()
     desk.answer(get_list, [], {"n": 5, "done": True})
@@ -516,7 +516,7 @@ def test_values_are_compared_by_their_text() -> None:
         ({"a": (1, Shade.DARK)}, {"a": [1, "dark"]}),
     ],
 )
-def test_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any) -> None:
+def test_collection_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: Any) -> None:
     """The identity and the filter convert alike, so an addition reaches the list that has its argument."""
     lists: Any = RestEndpoint(path="/l", schema=schema.Collection([Todo]), search_to_string=lambda params: "x")
     desk = Desk()
@@ -527,7 +527,7 @@ def test_values_of_other_types_match_by_what_they_are_in_json(value: Any, text: 
     assert len(desk.data(lists, {"s": text})) == 3
 
 
-def test_a_single_argument_is_the_body() -> None:
+def test_collection_single_argument_is_the_body() -> None:
     """Without parameters the body alone decides."""
     desk = Desk()
     _stored(desk)
@@ -554,7 +554,7 @@ class Unpaged(schema.Collection):
         ),
     ],
 )
-def test_which_arguments_do_not_filter(collection: Any) -> None:
+def test_collection_which_arguments_do_not_filter(collection: Any) -> None:
     """By a subclass, a function, names or an expression; it goes before a filter that is given as well."""
     desk = Desk()
     for args in ({"page": 1}, {"orderBy": "x"}):
@@ -564,7 +564,7 @@ def test_which_arguments_do_not_filter(collection: Any) -> None:
 
 
 @pytest.mark.parametrize("on_adder", [True, False])
-def test_a_filter_of_ones_own_decides_alone(on_adder: bool) -> None:
+def test_collection_filter_of_your_own_decides_alone(on_adder: bool) -> None:
     """It is made from the arguments and gets the identity of each stored collection."""
 
     def make(*args: Any) -> Callable[[Mapping[str, Any]], bool]:
@@ -581,7 +581,7 @@ def test_a_filter_of_ones_own_decides_alone(on_adder: bool) -> None:
 # -- remove, move ----------------------------------------------------------------------------------------------------
 
 
-def test_remove_takes_items_out_of_matching_collections() -> None:
+def test_collection_remove_takes_items_out_of_matching_collections() -> None:
     """The entity stays; maps lose the entries that refer to it; polymorphic items are compared by value."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}, {"id": 2}], {"group": "x"})
@@ -598,7 +598,7 @@ def test_remove_takes_items_out_of_matching_collections() -> None:
     assert desk.table("[Link;Post]") == {"{}": [{"id": "1", "schema": "link"}]}
 
 
-def test_move_compares_before_and_after() -> None:
+def test_collection_move_compares_before_and_after() -> None:
     """The item leaves lists that matched only before and joins those that match only after."""
     move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
     desk = Desk()
@@ -614,7 +614,7 @@ def test_move_compares_before_and_after() -> None:
     }
 
 
-def test_move_believes_the_answer_before_the_arguments() -> None:
+def test_collection_move_believes_the_response_before_the_arguments() -> None:
     """A list that the call names takes in nothing of which the answer says that it is elsewhere, changed or not."""
     move: Any = RestEndpoint(path="/todos/:id", method="PATCH", schema=TODOS.move)
     desk = Desk()
@@ -624,7 +624,7 @@ def test_move_believes_the_answer_before_the_arguments() -> None:
     assert desk.table("[Todo]") == {'{"group":"x"}': ["x"], '{"group":"y"}': ["y"]}
 
 
-def test_move_of_polymorphic_items_and_with_a_merge_of_ones_own() -> None:
+def test_collection_move_of_polymorphic_items_and_with_a_merge_of_your_own() -> None:
     """The kind of the item tells which record is compared; `move_with` says where it goes."""
     feed = listed(FEED, "/feed")
     move: Any = RestEndpoint(
@@ -647,7 +647,7 @@ wrapped = listed({"results": TODOS, "next": ""})
 page = wrapped.paginated("cursor")
 
 
-def test_the_worked_example_of_pages() -> None:
+def test_collection_worked_example_of_pages() -> None:
     """Items that are new go to the end; other members of the wrapper are replaced; the key is the list's."""
     desk = Desk()
     desk.answer(wrapped, {"results": [{"id": 1}], "next": "p2"}, {})
@@ -661,14 +661,14 @@ def test_the_worked_example_of_pages() -> None:
     assert ids(desk.data(wrapped, {})["results"]) == [1, 2]
 
 
-def test_a_page_without_a_list_becomes_the_list() -> None:
+def test_collection_page_without_a_list_becomes_the_list() -> None:
     """The first page that comes is the list so far."""
     desk = Desk()
     desk.answer(page, {"results": [{"id": 2}], "next": "p3"}, {"cursor": "p2", "group": "x"})
     assert desk.table("[Todo]") == {'{"group":"x"}': ["2"]}
 
 
-def test_pages_go_to_the_end_in_order_of_arrival() -> None:
+def test_collection_pages_go_to_the_end_in_order_of_arrival() -> None:
     """Whatever their times: a page that was overtaken by the next one comes after it."""
     desk = Desk()
     desk.now = 9_000
@@ -678,7 +678,7 @@ def test_pages_go_to_the_end_in_order_of_arrival() -> None:
     assert desk.table("[Todo]") == {"{}": ["1", "3", "2"]}
 
 
-def test_a_refetch_discards_pages() -> None:
+def test_collection_refetch_discards_pages() -> None:
     """The list endpoint's own answer replaces what was appended."""
     desk = Desk()
     desk.answer(wrapped, {"results": [{"id": 1}]}, {})
@@ -688,7 +688,7 @@ def test_a_refetch_discards_pages() -> None:
     assert desk.table("[Todo]") == {"{}": ["1"]}
 
 
-def test_a_page_that_adds_nothing_changes_no_identity() -> None:
+def test_collection_page_that_adds_nothing_changes_no_identity() -> None:
     """Items that are all there leave the list the object that it was."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1}, {"id": 2}], {})
@@ -697,7 +697,7 @@ def test_a_page_that_adds_nothing_changes_no_identity() -> None:
     assert desk.data(get_list, {}) is before
 
 
-def test_polymorphic_items_and_maps_have_pages_too() -> None:
+def test_collection_polymorphic_items_and_maps_have_pages_too() -> None:
     """Polymorphic items are compared by value; the entries of a page of a map win."""
     feed = listed(FEED, "/feed")
     desk = Desk()
@@ -710,7 +710,7 @@ def test_polymorphic_items_and_maps_have_pages_too() -> None:
     assert desk.table("{Todo}")["{}"] == {"a": "1", "b": "3", "c": "4"}
 
 
-def test_pages_of_a_list_with_keys_of_its_own() -> None:
+def test_collection_pages_of_a_list_with_keys_of_its_own() -> None:
     """`args_key` and the function form of `paginated` decide which list a page belongs to."""
     collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
     paged = listed(collection).paginated(lambda params: [{"group": params["group"]}])
@@ -720,7 +720,7 @@ def test_pages_of_a_list_with_keys_of_its_own() -> None:
     assert desk.table("[Todo]") == {'{"g":"x"}': ["1", "2"]}
 
 
-def test_pages_need_a_collection() -> None:
+def test_collection_pages_need_a_collection() -> None:
     """A list that is not stored as one cannot be appended to."""
     with pytest.raises(ValueError, match="Missing Collection"):
         listed([Todo]).paginated("cursor")

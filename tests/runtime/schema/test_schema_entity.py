@@ -37,7 +37,7 @@ purge: Any = RestEndpoint(path="/users/:id", method="DELETE", schema=schema.Inva
 # -- into tables -----------------------------------------------------------------------------------------------------
 
 
-def test_the_worked_example_of_the_whole_loop() -> None:
+def test_entity_worked_example_of_the_whole_loop() -> None:
     """Nested entities are stored once, later occurrences merged over earlier ones, JSON types stay in records."""
     author = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
     desk = Desk()
@@ -75,7 +75,7 @@ def test_the_worked_example_of_the_whole_loop() -> None:
         ([{"id": "1"}, {}, {}, {"id": "4th"}], "expected one object for Article, found a list that begins with"),
     ],
 )
-def test_an_unusable_response_is_a_processing_error(response: Any, text: str) -> None:
+def test_entity_unusable_response_is_a_processing_error(response: Any, text: str) -> None:
     """The error has status 400 and names entity and value, for a list its first three items, and the key."""
     desk = Desk()
     with pytest.raises(ProcessingError) as caught:
@@ -89,14 +89,14 @@ def test_an_unusable_response_is_a_processing_error(response: Any, text: str) ->
     assert desk.table("Article") == {}
 
 
-def test_the_value_of_a_scalar_is_a_reference() -> None:
+def test_entity_value_of_a_scalar_is_a_reference() -> None:
     """A text or number where an entity stands is a primary key; falsy ones stay as they are."""
     desk = Desk()
     desk.answer(get, {"id": "1", "slug": "a", "author": 7, "editor": 0}, {"id": "1"})
     assert desk.table("Article")["1"] == {"id": "1", "slug": "a", "author": "7", "editor": 0}
 
 
-def test_process_makes_the_record() -> None:
+def test_entity_process_makes_the_record() -> None:
     """What `process` returns is stored; it gets input, parent, key and the endpoint's arguments."""
     seen: list[tuple[Any, str | None, tuple[Any, ...]]] = []
 
@@ -127,7 +127,7 @@ def test_process_makes_the_record() -> None:
     assert seen[1] == ({"id": "j"}, None, (args,))
 
 
-def test_process_may_make_nested_records() -> None:
+def test_entity_process_may_make_nested_records() -> None:
     """Records that `process` makes are told apart from each other, though they live only as long as the response."""
 
     class Flat(Entity, schema={"owner": User}):
@@ -144,7 +144,7 @@ def test_process_may_make_nested_records() -> None:
     assert desk.table("User")["u"] == {"id": "u", **{f"part{n}": n for n in range(20)}}
 
 
-def test_process_may_invalidate() -> None:
+def test_entity_process_may_invalidate() -> None:
     """`None` from `process` invalidates the entity of that primary key, which is the result."""
 
     class Doc(Entity):
@@ -162,7 +162,7 @@ def test_process_may_invalidate() -> None:
     assert desk.result(docs) == ["1", "2"]
 
 
-def test_validate_rejects_a_response_as_a_whole() -> None:
+def test_entity_validate_rejects_a_response_as_a_whole() -> None:
     """A text from `validate` fails the response: nothing of it is written."""
 
     class Strict(Entity, schema={"owner": User}):
@@ -181,7 +181,7 @@ def test_validate_rejects_a_response_as_a_whole() -> None:
     assert desk.store.state["entities"] == {}
 
 
-def test_an_object_that_is_met_again_is_not_followed_again() -> None:
+def test_entity_object_that_is_met_again_is_not_followed_again() -> None:
     """A response whose objects form a ring ends, and each entity is stored."""
 
     class Person(Entity, schema={"friend": schema.Lazy(lambda: Person)}):
@@ -198,14 +198,14 @@ def test_an_object_that_is_met_again_is_not_followed_again() -> None:
     assert value.friend.friend is value
 
 
-def test_only_fields_that_are_there_are_normalized() -> None:
+def test_entity_only_fields_that_are_there_are_normalized() -> None:
     """A relation that the response lacks is not written."""
     desk = Desk()
     desk.answer(get, {"id": "1", "slug": "a"}, {"id": "1"})
     assert desk.table("Article")["1"] == {"id": "1", "slug": "a"}
 
 
-def test_nothing_is_stored_as_an_abstract_entity() -> None:
+def test_entity_nothing_is_stored_as_an_abstract_entity() -> None:
     """A response for a schema that was declared abstract is refused with the way out."""
 
     class Base(Entity, abstract=True):
@@ -223,26 +223,26 @@ def _article(desk: Desk, **members: Any) -> Any:
     return desk.data(get, {"id": "1"})
 
 
-def test_a_missing_relation_is_none_and_the_entity_usable() -> None:
+def test_entity_missing_relation_is_none_and_the_entity_usable() -> None:
     """Whatever the default, a reference to an entity that is not there is None."""
     value = _article(Desk(), author="nobody", editor="nobody")
     assert (value.author, value.editor) == (None, None)
 
 
-def test_a_null_relation_is_none() -> None:
+def test_entity_null_relation_is_none() -> None:
     """An explicit null is None, whatever the default."""
     value = _article(Desk(), author=None, editor=None)
     assert (value.author, value.editor) == (None, None)
 
 
-def test_an_absent_relation_has_its_default() -> None:
+def test_entity_absent_relation_has_its_default() -> None:
     """What the record lacks is not touched."""
     value = _article(Desk())
     assert isinstance(value.author, User)
     assert value.editor is None
 
 
-def test_an_invalid_relation_counts_by_its_default() -> None:
+def test_entity_invalid_relation_counts_by_its_default() -> None:
     """Behind an optional default it is None; behind a required one the containing entity is invalid."""
     desk = Desk()
     desk.answer(users, [{"id": "u1"}, {"id": "u2"}])
@@ -259,7 +259,7 @@ def test_an_invalid_relation_counts_by_its_default() -> None:
     ("default", "needed"),
     [(None, False), (False, False), (0, False), (0.0, False), ("", False), ([], True), ({}, True), (User(), True)],
 )
-def test_which_defaults_make_a_relation_required(default: Any, needed: bool) -> None:
+def test_entity_which_defaults_make_a_relation_required(default: Any, needed: bool) -> None:
     """Everything except None, False, 0 and "": an empty list or dict counts as required; no default as optional."""
     kind: Any = type(Entity)
     holder = kind(
@@ -280,7 +280,7 @@ def test_which_defaults_make_a_relation_required(default: Any, needed: bool) -> 
     assert desk.read(endpoint, {"id": "1"}).found is not needed
 
 
-def test_a_relation_without_a_field_is_optional() -> None:
+def test_entity_relation_without_a_field_is_optional() -> None:
     """A relation of an undeclared member is followed and never makes its entity invalid."""
 
     class Loose(Entity, schema={"owner": User}):
@@ -294,7 +294,7 @@ def test_a_relation_without_a_field_is_optional() -> None:
     assert desk.data(endpoint, {"id": "1"}).owner is None
 
 
-def test_conversions_are_not_called_on_defaults_or_null() -> None:
+def test_entity_conversions_are_not_called_on_defaults_or_null() -> None:
     """A conversion in the schema of an entity sees what the server sent, nothing else."""
     called: list[Any] = []
 
@@ -311,7 +311,7 @@ def test_conversions_are_not_called_on_defaults_or_null() -> None:
     assert desk.table("Timed")["1"]["at"] == "abc"
 
 
-def test_validate_hides_what_is_stored_and_unusable() -> None:
+def test_entity_validate_hides_what_is_stored_and_unusable() -> None:
     """On reading, a text from `validate` makes the stored record invalid; `create_if_valid` may be overridden too."""
 
     class Picky(Entity, key="Picky"):
@@ -329,7 +329,7 @@ def test_validate_hides_what_is_stored_and_unusable() -> None:
     assert desk.read(endpoint, {"id": "1"}).expiry_status is ExpiryStatus.Invalid
 
 
-def test_an_overridden_from_js_builds_what_is_handed_out() -> None:
+def test_entity_overridden_from_js_builds_what_is_handed_out() -> None:
     """The hook sees the record in wire form; relations are filled in afterwards."""
 
     class Shouting(Entity, schema={"owner": User}):
@@ -351,7 +351,7 @@ def test_an_overridden_from_js_builds_what_is_handed_out() -> None:
 # -- by arguments ----------------------------------------------------------------------------------------------------
 
 
-def test_an_entity_that_came_in_a_list_answers_its_own_endpoint() -> None:
+def test_entity_that_came_in_a_list_answers_its_own_endpoint() -> None:
     """The primary key of the arguments is looked up in the table; the age is the entity's."""
     desk = Desk()
     desk.answer(get_list, [{"id": "1", "slug": "a"}])
@@ -380,14 +380,14 @@ def test_an_entity_that_came_in_a_list_answers_its_own_endpoint() -> None:
         (([1],), False),
     ],
 )
-def test_how_arguments_lead_to_an_entity(args: tuple[Any, ...], found: bool) -> None:
+def test_entity_how_arguments_lead_to_an_entity(args: tuple[Any, ...], found: bool) -> None:
     """A text or number, the primary key of a mapping, or else its first indexed member."""
     desk = Desk()
     desk.answer(get_list, [{"id": "1", "slug": "a", "title": "x"}])
     assert (desk.get(Article, *args) is not None) is found
 
 
-def test_a_pk_that_needs_no_member_answers_an_empty_mapping() -> None:
+def test_entity_pk_that_needs_no_member_answers_an_empty_mapping() -> None:
     """A single entity of its kind is found by `{}`, not by nothing."""
 
     class Me(Entity):
@@ -404,7 +404,7 @@ def test_a_pk_that_needs_no_member_answers_an_empty_mapping() -> None:
 
 
 @pytest.mark.parametrize("error", [AttributeError, KeyError, TypeError])
-def test_a_pk_that_raises_finds_nothing(error: type[Exception]) -> None:
+def test_entity_pk_that_raises_finds_nothing(error: type[Exception]) -> None:
     """Attribute, key and type errors of `pk` count as no primary key where arguments are looked at."""
 
     class Odd(Entity):
@@ -420,7 +420,7 @@ def test_a_pk_that_raises_finds_nothing(error: type[Exception]) -> None:
     assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.InvalidIfStale)
 
 
-def test_an_invalid_entity_is_found_and_unusable() -> None:
+def test_invalid_entity_is_found_and_unusable() -> None:
     """An invalidated entity is a candidate: the read is invalid, not missing."""
     desk = Desk()
     desk.answer(users, [{"id": "1"}])
@@ -450,7 +450,7 @@ summaries: Any = RestEndpoint(path="/pages", schema=[ArticleSummary])
 full: Any = RestEndpoint(path="/pages/:id", schema=FullArticle)
 
 
-def test_the_worked_example_of_partial_entities() -> None:
+def test_entity_worked_example_of_partial_entities() -> None:
     """The detail read is invalid until the detail came; then both classes see the same merged record."""
     desk = Desk()
     desk.answer(summaries, [{"id": "5", "title": "T"}])
@@ -466,7 +466,7 @@ def test_the_worked_example_of_partial_entities() -> None:
         desk.answer(full, {"id": "5", "title": "T3"}, {"id": "5"})
 
 
-def test_each_class_of_a_table_has_instances_of_its_own() -> None:
+def test_entity_each_class_of_a_table_has_instances_of_its_own() -> None:
     """Records that could be handed out as they lie are built anew for the other class, and follow each change."""
 
     class Left(Entity, key="Both"):
@@ -498,7 +498,7 @@ def _index(desk: Desk) -> dict[str, str]:
     return found
 
 
-def test_an_index_follows_the_value_of_its_record() -> None:
+def test_entity_index_follows_the_value_of_its_record() -> None:
     """The entry of the former value goes, the new one comes, and entries of other records stay."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1, "slug": "x"}, {"id": 2, "slug": "a"}])
@@ -508,7 +508,7 @@ def test_an_index_follows_the_value_of_its_record() -> None:
     assert desk.data(by_slug, {"slug": "a"}) is None
 
 
-def test_an_index_entry_goes_where_a_deleted_record_comes_back_without_the_field() -> None:
+def test_entity_index_entry_goes_where_a_deleted_record_comes_back_without_the_field() -> None:
     """A deleted record keeps its entries; one that is written again has those of its own fields alone."""
 
     class Person(Entity, indexes=("mail",)):
@@ -527,14 +527,14 @@ def test_an_index_entry_goes_where_a_deleted_record_comes_back_without_the_field
     assert not desk.read(person, {"mail": "a"}).found
 
 
-def test_an_index_follows_a_record_that_comes_twice_in_a_response() -> None:
+def test_entity_index_follows_a_record_that_comes_twice_in_a_response() -> None:
     """Only the last value of the pass leads to the record."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 1, "slug": "b"}])
     assert _index(desk) == {"b": "1"}
 
 
-def test_an_entry_that_another_record_took_stays_with_it() -> None:
+def test_entity_entry_that_another_record_took_stays_with_it() -> None:
     """When two records swap their values, each is found under its new one."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 2, "slug": "b"}])
@@ -542,7 +542,7 @@ def test_an_entry_that_another_record_took_stays_with_it() -> None:
     assert _index(desk) == {"a": "2", "b": "1"}
 
 
-def test_a_deleted_entity_keeps_its_entries() -> None:
+def test_deleted_entity_keeps_its_entries() -> None:
     """A lookup leads to its primary key, and so to an invalid result."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1, "slug": "a"}])
@@ -551,7 +551,7 @@ def test_a_deleted_entity_keeps_its_entries() -> None:
     assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
 
 
-def test_a_record_that_came_back_under_another_value_is_not_found_by_the_old_one() -> None:
+def test_entity_record_that_came_back_under_another_value_is_not_found_by_the_old_one() -> None:
     """The entry that a deleted entity kept does not lead to a record that says otherwise."""
     desk = Desk()
     desk.answer(get_list, [{"id": 1, "slug": "a"}])
@@ -561,7 +561,7 @@ def test_a_record_that_came_back_under_another_value_is_not_found_by_the_old_one
     assert desk.data(by_slug, {"slug": "b"}).id == 1
 
 
-def test_an_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_entity_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Such a record gets no entry."""
     with caplog.at_level(logging.WARNING, "restencil"):
         desk = Desk()
@@ -570,7 +570,7 @@ def test_an_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCaptureFixt
     assert _index(desk) == {}
 
 
-def test_numbers_and_their_texts_are_one_index_entry() -> None:
+def test_entity_numbers_and_their_strings_are_one_index_entry() -> None:
     """Values are indexed and looked up by the text that they have in a URL."""
 
     class Coded(Entity, indexes=("code",)):

@@ -33,7 +33,7 @@ def desk() -> Desk:
     return made
 
 
-def test_the_worked_example(desk: Desk) -> None:
+def test_invalidate_worked_example(desk: Desk) -> None:
     """The entry becomes INVALID, the list keeps its primary keys, and readers skip the invalid one."""
     desk.answer(Articles.delete, {"id": 1}, {"id": 1})
     assert desk.result(Articles.delete, {"id": 1}) == "1"
@@ -43,7 +43,7 @@ def test_the_worked_example(desk: Desk) -> None:
     assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
 
 
-def test_the_time_of_a_removal_is_its_actions(desk: Desk) -> None:
+def test_invalidate_time_of_a_removal_is_its_actions(desk: Desk) -> None:
     """The entity's meta is that of the delete."""
     desk.now = 5_000
     desk.answer(Articles.delete, {"id": 1}, {"id": 1}, started=4_000)
@@ -51,14 +51,14 @@ def test_the_time_of_a_removal_is_its_actions(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("answer", ["1", 1, {"id": "1", "title": "x"}])
-def test_a_text_or_number_is_the_primary_key(desk: Desk, answer: Any) -> None:
+def test_invalidate_string_or_number_is_the_primary_key(desk: Desk, answer: Any) -> None:
     """A server may answer with the primary key itself, or with the object."""
     desk.answer(Articles.delete, answer, {"id": 1})
     assert [article.id for article in desk.data(Articles.get_list)] == [2]
     assert desk.result(Articles.delete, {"id": 1}) == "1"
 
 
-def test_the_value_of_a_fetch(desk: Desk) -> None:
+def test_invalidate_value_of_a_fetch(desk: Desk) -> None:
     """The entity as it was known, whatever the answer; by hand what `Invalidate` got, None for a bare key."""
     value = desk.answer(Articles.delete, {"id": 1, "title": "was"}, {"id": 1})
     assert (type(value), value.id, value.title) == (Article, 1, "")
@@ -68,7 +68,7 @@ def test_the_value_of_a_fetch(desk: Desk) -> None:
     assert desk.answer(remove, "2") is None
 
 
-def test_an_unusable_pk_is_an_error(desk: Desk) -> None:
+def test_invalidate_unusable_pk_is_an_error(desk: Desk) -> None:
     """An object without the primary key, or a value that is none, is a processing error."""
     with pytest.raises(ProcessingError, match="an Article in the response has no usable primary key"):
         desk.answer(remove, {"title": "x"})
@@ -79,13 +79,13 @@ def test_an_unusable_pk_is_an_error(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("answer", [{"title": "x"}, "", None, True, [{"id": 2}], [], "deleted"])
-def test_delete_needs_no_pk_in_the_answer(desk: Desk, answer: Any) -> None:
+def test_invalidate_delete_needs_no_pk_in_the_response(desk: Desk, answer: Any) -> None:
     """It succeeded, whatever its body: the URL parameters tell which entity is gone."""
     desk.answer(Articles.delete, answer, {"id": 1})
     assert [article.id for article in desk.data(Articles.get_list)] == [2]
 
 
-def test_a_list_needs_a_list_of_invalidations(desk: Desk) -> None:
+def test_invalidate_list_needs_a_list_of_invalidations(desk: Desk) -> None:
     """`Invalidate(S)` refuses a list and names the way; `[Invalidate(S)]` removes several."""
     with pytest.raises(ProcessingError, match=r"for several write \[Invalidate\(Article\)\]"):
         desk.answer(remove, [{"id": 1}])
@@ -93,7 +93,7 @@ def test_a_list_needs_a_list_of_invalidations(desk: Desk) -> None:
     assert desk.data(Articles.get_list) == []
 
 
-def test_nothing_wins_over_a_removal(desk: Desk) -> None:
+def test_invalidate_nothing_wins_over_a_removal(desk: Desk) -> None:
     """It is stored whatever the age of the record, and whatever the same response says before it."""
     both: Any = RestEndpoint(
         path="/both", method="POST", schema={"kept": [Article], "gone": [schema.Invalidate(Article)]}
@@ -106,13 +106,13 @@ def test_nothing_wins_over_a_removal(desk: Desk) -> None:
     assert desk.data(Articles.get_list) == []
 
 
-def test_a_removal_is_never_answered_from_tables(desk: Desk) -> None:
+def test_invalidate_removal_is_never_answered_from_tables(desk: Desk) -> None:
     """Reading the endpoint of a removal that was not made finds nothing."""
     assert not desk.read(Articles.delete, {"id": 1}).found
 
 
 @pytest.mark.parametrize("attribute", ["type", lambda value, parent, key: value.get("type") or "link"])
-def test_a_mapping_selects_the_type(attribute: Any) -> None:
+def test_invalidate_mapping_selects_the_type(attribute: Any) -> None:
     """The entity of the kind that the item names goes; the result carries the kind."""
     shape = schema.Invalidate({"article": Article, "link": Link}, attribute)
     endpoint: Any = RestEndpoint(path="/gone", method="POST", schema=shape)
@@ -125,7 +125,7 @@ def test_a_mapping_selects_the_type(attribute: Any) -> None:
     assert (desk.get(Link, "1"), desk.get(Article, "1").id) == (None, 1)
 
 
-def test_a_hook_of_the_entity_is_applied() -> None:
+def test_invalidate_hook_of_the_entity_is_applied() -> None:
     """`process` runs before the primary key is looked for."""
 
     class Wrapped(Entity):
@@ -146,7 +146,7 @@ def test_a_hook_of_the_entity_is_applied() -> None:
 
 @pytest.mark.parametrize("answer", [None, "2", {"id": 2}])
 @pytest.mark.parametrize("attribute", ["type", lambda value, parent, key: value["type"].lower()])
-def test_an_answer_that_does_not_tell_the_type_removes_what_is_known(attribute: Any, answer: Any) -> None:
+def test_invalidate_response_that_does_not_report_the_type_removes_what_is_known(attribute: Any, answer: Any) -> None:
     """A `delete` of a polymorphic resource: the entity with that primary key goes, of whichever type it is."""
     feed: Any = create_resource(path="/feed/:id", schema=schema.Union({"article": Article, "link": Link}, attribute))
     desk = Desk()
@@ -159,7 +159,9 @@ def test_an_answer_that_does_not_tell_the_type_removes_what_is_known(attribute: 
     assert not desk.read(feed.get, {"id": 2}).found
 
 
-def test_what_no_table_holds_or_another_type_claims_removes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalidate_what_no_table_holds_or_another_type_claims_removes_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """An unknown primary key, or a type without a mapping entry, leaves the answer as it is; a warning tells."""
     shape = schema.Invalidate({"article": Article, "link": Link}, "type")
     endpoint: Any = RestEndpoint(path="/gone", method="POST", schema=shape)
@@ -172,7 +174,7 @@ def test_what_no_table_holds_or_another_type_claims_removes_nothing(caplog: pyte
     assert caplog.text.count("Invalidate: no schema for an item whose attribute 'type' is") == 4
 
 
-def test_the_value_of_several_removals(desk: Desk) -> None:
+def test_invalidate_value_of_several_removals(desk: Desk) -> None:
     """A list has an item for each of the answer: the entity built from an object, None for a bare primary key."""
     value = desk.answer(purge, ["1", {"id": 2, "title": "was"}])
     assert value[0] is None

@@ -27,7 +27,7 @@ mixed: Any = RestEndpoint(path="/mixed", schema=schema.Array({"link": Link, "pos
 gone: Any = RestEndpoint(path="/links/:id", method="DELETE", schema=schema.Invalidate(Link))
 
 
-def test_a_plain_list_keeps_null_and_an_array_leaves_it_out() -> None:
+def test_plain_list_keeps_null_and_an_array_leaves_it_out() -> None:
     """The stored `[S]` has its null items, on reading too; the stored `Array` has none."""
     desk = Desk()
     for endpoint, stored in ((plain, ["1", None, "2"]), (array, ["1", "2"])):
@@ -37,7 +37,7 @@ def test_a_plain_list_keeps_null_and_an_array_leaves_it_out() -> None:
 
 
 @pytest.mark.parametrize("endpoint", [plain, array])
-def test_missing_and_invalid_items_are_dropped_and_order_stays(endpoint: Any) -> None:
+def test_list_missing_and_invalid_items_are_dropped_and_order_stays(endpoint: Any) -> None:
     """A bare pk that the store does not hold, and a deleted entity, are not shown."""
     desk = Desk()
     desk.answer(endpoint, [{"id": 3}, "nobody", {"id": 1}, {"id": 2}])
@@ -46,7 +46,7 @@ def test_missing_and_invalid_items_are_dropped_and_order_stays(endpoint: Any) ->
     assert desk.result(endpoint) == ["3", "nobody", "1", "2"]
 
 
-def test_the_value_of_a_fetch_keeps_the_responses_shape() -> None:
+def test_list_value_of_a_fetch_keeps_the_responses_shape() -> None:
     """Also an `Array`'s null items are in the value; a bare pk that the store does not hold is left out."""
     desk = Desk()
     for endpoint in (plain, array):
@@ -55,14 +55,14 @@ def test_the_value_of_a_fetch_keeps_the_responses_shape() -> None:
         assert value[0] is value[2]
 
 
-def test_a_dict_stands_for_the_list_of_its_values() -> None:
+def test_list_dict_represents_the_list_of_its_values() -> None:
     """A server that answers with an object where a list was declared."""
     desk = Desk()
     desk.answer(plain, {"a": {"id": 1}, "b": {"id": 2}})
     assert desk.result(plain) == ["1", "2"]
 
 
-def test_a_list_of_several_schemas_is_refused() -> None:
+def test_list_of_several_schemas_is_rejected() -> None:
     """`[S, T]` is an error that names the way out when the endpoint or entity is made, however deep it is written."""
     shapes: list[Any] = [[Link, Post], [], {"items": [Link, Post]}, [[{"items": [Link, Post]}]]]
     for shape in shapes:
@@ -74,7 +74,7 @@ def test_a_list_of_several_schemas_is_refused() -> None:
             id: str = ""
 
 
-def test_a_list_is_never_answered_from_tables() -> None:
+def test_list_is_never_answered_from_tables() -> None:
     """A plain list that was not fetched is missing, however much the tables hold."""
     desk = Desk()
     desk.answer(plain, [{"id": 1}])
@@ -87,7 +87,7 @@ def test_a_list_is_never_answered_from_tables() -> None:
     )
 
 
-def test_what_is_no_list_is_handed_out_as_it_is_and_read_only() -> None:
+def test_list_what_is_no_list_is_handed_out_as_it_is_and_read_only() -> None:
     """A single object where nested data should be a list is kept."""
     endpoint: Any = RestEndpoint(path="/x", schema={"items": [Link], "one": Link})
     desk = Desk()
@@ -95,7 +95,7 @@ def test_what_is_no_list_is_handed_out_as_it_is_and_read_only() -> None:
     assert desk.data(endpoint) == {"items": 5, "one": desk.get(Link, "1")}
 
 
-def test_items_get_the_place_of_their_list() -> None:
+def test_list_items_get_the_place_of_their_list() -> None:
     """An item's parent and key are those of the list: the object that holds it, and its field."""
     seen: list[tuple[Any, str | None]] = []
 
@@ -113,7 +113,7 @@ def test_items_get_the_place_of_their_list() -> None:
     assert seen == [(response, "rows")]
 
 
-def test_an_array_of_several_kinds() -> None:
+def test_list_array_of_several_kinds() -> None:
     """Each item is stored with its kind; what has none is kept as it came."""
     desk = Desk()
     value = desk.answer(mixed, [{"id": 1, "type": "link"}, {"id": 1, "type": "post"}, {"id": 3, "type": "zz"}])
@@ -127,7 +127,7 @@ def test_an_array_of_several_kinds() -> None:
     assert value[2] == {"id": 3, "type": "zz"}
 
 
-def test_a_union_inside_is_hoisted() -> None:
+def test_list_union_inside_is_hoisted() -> None:
     """`[Union]` and `Array(Union)` store as if they had been given the mapping; a plain list keeps null."""
     union = schema.Union({"link": Link, "post": Post}, "type")
     response = [{"id": 1, "type": "link"}, {"id": 3, "type": "zz"}, None]
@@ -140,7 +140,7 @@ def test_a_union_inside_is_hoisted() -> None:
     assert desk.result(arrayed) == [{"id": "1", "schema": "link"}, {"id": 3, "type": "zz"}]
 
 
-def test_a_mapping_without_attribute_is_refused() -> None:
+def test_list_mapping_without_attribute_is_rejected() -> None:
     """What tells the kinds apart must be given, and goes with a mapping alone."""
     with pytest.raises(TypeError, match="Array: a mapping needs schema_attribute"):
         schema.Array({"link": Link})
@@ -157,7 +157,7 @@ def test_nested_lists() -> None:
     assert [[item.id for item in row] for row in desk.data(endpoint)] == [[1, 2], [], []]
 
 
-def test_what_is_handed_out_is_read_only() -> None:
+def test_list_what_is_handed_out_is_read_only() -> None:
     """Results of reads and values of fetches cannot be changed, and neither can raw items in them."""
     desk = Desk()
     value = desk.answer(mixed, [{"id": 3, "type": "zz", "tags": []}])

@@ -25,7 +25,7 @@ gone: Any = RestEndpoint(path="/users/:id", method="DELETE", schema=schema.Inval
 RESPONSE = {"owner": {"id": 1}, "members": [{"id": 1}, {"id": 2}], "total": 2, "next": "p2", "more": {"a": [1]}}
 
 
-def test_members_with_a_schema_are_normalized_and_others_kept() -> None:
+def test_object_members_with_a_schema_are_normalized_and_others_kept() -> None:
     """Plain values in the definition are documentation; undeclared members stay."""
     desk = Desk()
     value = desk.answer(team, RESPONSE)
@@ -35,20 +35,20 @@ def test_members_with_a_schema_are_normalized_and_others_kept() -> None:
     assert value["more"] == {"a": [1]}
 
 
-def test_absent_members_stay_absent() -> None:
+def test_object_absent_members_stay_absent() -> None:
     """Nothing is made up for what the response lacks."""
     desk = Desk()
     assert desk.answer(team, {"total": 1}) == desk.data(team) == {"total": 1}
 
 
-def test_a_missing_member_is_none_and_a_null_stays() -> None:
+def test_object_missing_member_is_none_and_a_null_stays() -> None:
     """A reference to an entity that is not there makes the member None."""
     desk = Desk()
     desk.answer(team, {"owner": "nobody", "members": None})
     assert desk.data(team) == {"owner": None, "members": None}
 
 
-def test_an_invalid_member_makes_the_whole_object_invalid() -> None:
+def test_object_invalid_member_makes_the_whole_object_invalid() -> None:
     """A deleted entity in a member that is one entity; a list merely loses it."""
     desk = Desk()
     desk.answer(team, RESPONSE)
@@ -59,7 +59,7 @@ def test_an_invalid_member_makes_the_whole_object_invalid() -> None:
     assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
 
 
-def test_an_object_inside_an_entity() -> None:
+def test_object_inside_an_entity() -> None:
     """The members of a nested object are followed; the parent of its entities is the object."""
     seen: list[tuple[Any, str | None]] = []
 
@@ -81,7 +81,7 @@ def test_an_object_inside_an_entity() -> None:
     assert seen == [({"leaf": {"id": 2}, "height": 3}, "leaf")]
 
 
-def test_define_merges_members_at_any_time() -> None:
+def test_object_define_merges_members_at_any_time() -> None:
     """Members that are defined later count for what was stored and read before."""
     shape = schema.Object({"owner": User})
     endpoint: Any = RestEndpoint(path="/later", schema=shape)
@@ -94,7 +94,7 @@ def test_define_merges_members_at_any_time() -> None:
     assert desk.table("User")["2"]["name"] == "Cy"
 
 
-def test_query_key_is_that_of_the_members() -> None:
+def test_object_query_key_is_that_of_the_members() -> None:
     """An object that was never fetched is answered when all its members are known; plain members show as declared."""
     shape = schema.Object({"owner": User, "all": schema.All(User), "total": 0})
     endpoint: Any = RestEndpoint(path="/:id/known", schema=shape)
@@ -109,7 +109,7 @@ def test_query_key_is_that_of_the_members() -> None:
     assert reading.expiry_status is ExpiryStatus.Valid
 
 
-def test_an_object_with_nothing_to_denormalize_is_its_stored_form() -> None:
+def test_object_with_nothing_to_denormalize_is_its_stored_form() -> None:
     """Without a schema in any member the answer is what was stored, and never fetched means invalid."""
     endpoint: Any = RestEndpoint(path="/plain", schema={"total": 0})
     desk = Desk()
@@ -121,7 +121,7 @@ def test_an_object_with_nothing_to_denormalize_is_its_stored_form() -> None:
 
 
 @pytest.mark.parametrize("members", [{"at": datetime.datetime.fromisoformat}, {}])
-def test_names_go_through_wire(members: dict[str, Any]) -> None:
+def test_object_names_go_through_wire(members: dict[str, Any]) -> None:
     """JSON names are stored, Python names handed out, by reads and fetches alike, with and without conversions."""
     shape = schema.Object({"total_count": 0, **members}, wire={"total_count": "totalCount"})
     endpoint: Any = RestEndpoint(path="/named", schema=shape)
@@ -132,7 +132,7 @@ def test_names_go_through_wire(members: dict[str, Any]) -> None:
     assert to_wire({"total_count": 4}, shape) == {"totalCount": 4}
 
 
-def test_what_is_no_object_is_handed_out_read_only() -> None:
+def test_object_what_is_no_object_is_handed_out_read_only() -> None:
     """A list where an object was declared is kept as it is, and cannot be changed by a reader."""
     desk = Desk()
     for found in (desk.answer(team, [{"id": 1}]), desk.data(team)):
@@ -143,7 +143,7 @@ def test_what_is_no_object_is_handed_out_read_only() -> None:
             found[0]["id"] = 2
 
 
-def test_what_is_handed_out_is_read_only() -> None:
+def test_object_what_is_handed_out_is_read_only() -> None:
     """The object, its lists and undeclared values cannot be changed."""
     desk = Desk()
     value = desk.answer(team, RESPONSE)

@@ -68,7 +68,7 @@ def read(one_of: Schema, value: Any) -> Any:
     return found
 
 
-def test_each_json_kind_has_its_type() -> None:
+def test_one_of_each_json_kind_has_its_type() -> None:
     """A boolean, a number, a text, a list and an object are each of the type that is written like them."""
     one_of = schema.OneOf([bool, int, str, [schema.codec(uuid.UUID)], Card])
     assert read(one_of, True) is True
@@ -97,14 +97,14 @@ def test_each_json_kind_has_its_type() -> None:
         ([schema.codec(datetime.datetime, format="unix"), str], 1580472000, NOON),
     ],
 )
-def test_of_several_scalars_the_first_that_decodes_counts(types: list[Any], value: Any, expected: Any) -> None:
+def test_one_of_of_several_scalars_the_first_that_decodes_counts(types: list[Any], value: Any, expected: Any) -> None:
     """`integer` needs an integral number; a constant itself; what is no datetime is the text behind it."""
     found = read(schema.OneOf(types), value)
     assert found == expected
     assert type(found) is type(expected)
 
 
-def test_what_is_none_of_the_types_stays_as_it_came() -> None:
+def test_one_of_what_is_none_of_the_types_stays_unchanged() -> None:
     """No read fails: not for another kind, not for a scalar that none decodes, not for an object of no class."""
     one_of = schema.OneOf([Card, Bank, datetime.date])
     odd: list[Any] = [5, "no date", [1, {"a": 2}], {"kind": "cheque"}, {}, {"kind": []}]
@@ -112,7 +112,7 @@ def test_what_is_none_of_the_types_stays_as_it_came() -> None:
         assert read(one_of, value) == value
 
 
-def test_objects_are_told_apart_by_their_constants_and_then_by_what_they_must_have() -> None:
+def test_one_of_objects_are_distinguished_by_their_constants_and_then_by_what_they_must_have() -> None:
     """The first all of whose constants agree; else the first that has all fields which may not be None."""
     one_of = schema.OneOf([Card, Bank, Cash])
     assert read(one_of, {"kind": "bank", "iban": "DE"}) == Bank(iban="DE", kind="bank")
@@ -122,7 +122,7 @@ def test_objects_are_told_apart_by_their_constants_and_then_by_what_they_must_ha
     assert read(one_of, {"kind": "x", "lastFour": "1"}) == {"kind": "x", "lastFour": "1"}
 
 
-def test_an_attribute_tells_through_values_then_constants_then_names() -> None:
+def test_one_of_attribute_reports_through_values_then_constants_then_names() -> None:
     """What it says counts alone, whatever fields there are."""
     named = schema.OneOf([Card, Bank], "kind", {"c": Card})
     assert isinstance(read(named, {"kind": "c", "iban": "x"}), Card)
@@ -133,12 +133,12 @@ def test_an_attribute_tells_through_values_then_constants_then_names() -> None:
     assert read(by_name, {"what": {}}) == {"what": {}}
 
 
-def test_the_only_object_needs_no_proof() -> None:
+def test_one_of_only_object_needs_no_proof() -> None:
     """By JSON kind alone: one object among scalars is that object, whatever it lacks."""
     assert isinstance(read(schema.OneOf([Card, str], "kind"), {}), Card)
 
 
-def test_objects_without_a_class_are_told_apart_too() -> None:
+def test_one_of_objects_without_a_class_are_distinguished_too() -> None:
     """An `Object` says which members are fixed and which it must have; names in JSON are mapped."""
     first = schema.Object({"kind": None, "first_name": None}, {"first_name": "firstName"}, constants={"kind": "a"})
     second = schema.Object({"at": schema.codec(datetime.date)}, required=["at"])
@@ -148,7 +148,7 @@ def test_objects_without_a_class_are_told_apart_too() -> None:
     assert read(one_of, {"free": 1}) == {"free": 1}
 
 
-def test_entities_are_taken_apart_and_shared() -> None:
+def test_one_of_entities_are_taken_apart_and_shared() -> None:
     """An entity in a union lies in its table: a change of it shows everywhere, and a bare value beside it stays."""
     get: Any = RestEndpoint(path="/payments/:id", schema=Payment)
     user: Any = RestEndpoint(path="/users/:id", schema=User)
@@ -163,7 +163,7 @@ def test_entities_are_taken_apart_and_shared() -> None:
     assert desk.data(get, {"id": 1}).target.name == "Eve"
 
 
-def test_one_entity_beside_objects_takes_a_bare_key() -> None:
+def test_one_entity_next_to_objects_takes_a_bare_key() -> None:
     """A text or number where only an entity could be one is its primary key."""
     endpoint: Any = RestEndpoint(path="/x", schema={"it": schema.OneOf([User, [int]])})
     user: Any = RestEndpoint(path="/users/:id", schema=User)
@@ -173,13 +173,13 @@ def test_one_entity_beside_objects_takes_a_bare_key() -> None:
     assert desk.data(endpoint)["it"] is ada
 
 
-def test_an_object_that_looks_like_a_reference_stays_an_object() -> None:
+def test_one_of_object_that_looks_like_a_reference_stays_an_object() -> None:
     """`{"id", "schema"}` of the server's own is not taken for the store's form of an entity."""
     one_of = schema.OneOf([User, Team, dict], "type")
     assert read(one_of, {"id": "1", "schema": "User"}) == {"id": "1", "schema": "User"}
 
 
-def test_a_whole_answer_may_be_of_several_types() -> None:
+def test_one_of_whole_response_may_be_of_several_types() -> None:
     """An endpoint's schema may be a union, also where the answer is a scalar; an entity answers from its table."""
     endpoint: Any = RestEndpoint(path="/things/:id", schema=schema.OneOf([User, Team, str]))
     desk = Desk()
@@ -190,7 +190,7 @@ def test_a_whole_answer_may_be_of_several_types() -> None:
     assert desk.data(endpoint, {"id": 3}) is team
 
 
-def test_a_plain_record_converts_what_may_be_several_types() -> None:
+def test_one_of_plain_record_converts_what_may_be_several_types() -> None:
     """Values without identity are read, built and sent alike, in lists too."""
     data = {"main": {"kind": "bank", "iban": "DE"}, "others": [MOMENT, {"kind": "card", "lastFour": "1"}]}
     wallet = Wallet.from_js(data)
@@ -201,7 +201,7 @@ def test_a_plain_record_converts_what_may_be_several_types() -> None:
     assert made.to_dict(wire=True, deep=True) == {"main": {"kind": "card", "lastFour": "9"}, "others": [MOMENT]}
 
 
-def test_bodies_are_sent_by_the_type_that_they_are_of() -> None:
+def test_one_of_bodies_are_sent_by_the_type_that_they_are_of() -> None:
     """A dict in Python names, an instance (with its constants), a scalar: each in wire form."""
     encoded = Payment.__model__.encoded
     assert encoded({"source": {"kind": "card", "last4": "1"}}) == {"source": {"kind": "card", "lastFour": "1"}}
@@ -211,7 +211,7 @@ def test_bodies_are_sent_by_the_type_that_they_are_of() -> None:
     assert encoded({"source": None}) == {"source": None}
 
 
-def test_an_instance_without_a_store_has_the_same_values() -> None:
+def test_one_of_instance_without_a_store_has_the_same_values() -> None:
     """`from_js` of an entity chooses as a read does."""
     payment = Payment.from_js(
         {"id": 1, "source": {"kind": "card", "lastFour": "1"}, "target": {"id": 2, "type": "team"}}
@@ -220,7 +220,7 @@ def test_an_instance_without_a_store_has_the_same_values() -> None:
     assert isinstance(payment.target, Team)
 
 
-def test_what_is_no_list_of_types_is_refused() -> None:
+def test_one_of_what_is_no_list_of_types_is_rejected() -> None:
     """The error says what was found and what to write."""
     with pytest.raises(TypeError, match=r"OneOf takes a list of types, such as \[Card, Bank, str\]; found "):
         schema.OneOf(Card)  # type: ignore[arg-type]  # that is what is refused
@@ -230,7 +230,7 @@ def test_what_is_no_list_of_types_is_refused() -> None:
         _ = schema.OneOf([Card, 5]).title
 
 
-def test_answers_are_checked_against_the_type_that_they_are_of() -> None:
+def test_one_of_answers_are_checked_against_the_type_that_they_are_of() -> None:
     """`validate="strict"` finds what is none of the types, and what does not fit in the one that it is."""
     from restencil import ProcessingError
 

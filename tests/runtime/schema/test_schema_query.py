@@ -43,7 +43,7 @@ def desk() -> Desk:
 # -- Query -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_function_sees_value_and_args(desk: Desk) -> None:
+def test_query_function_sees_value_and_args(desk: Desk) -> None:
     """What it makes of them is the value; it is read-only like all that is handed out."""
     found = desk.get(SORTED, {"limit": 1})
     assert [todo.id for todo in found] == [2]
@@ -51,7 +51,7 @@ def test_the_function_sees_value_and_args(desk: Desk) -> None:
         found.append(1)
 
 
-def test_the_same_arguments_give_the_identical_result(desk: Desk) -> None:
+def test_query_same_arguments_give_the_identical_result(desk: Desk) -> None:
     """Without a change the function does not run again; other arguments have a result of their own."""
     one = desk.get(SORTED, {"limit": 1})
     other = desk.get(SORTED, {"limit": 2})
@@ -60,7 +60,7 @@ def test_the_same_arguments_give_the_identical_result(desk: Desk) -> None:
     assert len(calls) == 2
 
 
-def test_a_change_computes_it_again(desk: Desk) -> None:
+def test_query_change_computes_it_again(desk: Desk) -> None:
     """What it depends on changed; what it does not depend on did not."""
     first = desk.get(SORTED)
     desk.answer(RestEndpoint(path="/x"), {"other": 1})
@@ -70,7 +70,7 @@ def test_a_change_computes_it_again(desk: Desk) -> None:
     assert [todo.id for todo in desk.get(SORTED)] == [1, 2]
 
 
-def test_missing_and_invalid_pass_through(desk: Desk) -> None:
+def test_query_missing_and_invalid_pass_through(desk: Desk) -> None:
     """The function does not run where there is nothing to run on."""
     empty = Desk()
     assert empty.get(SORTED) is None
@@ -80,7 +80,7 @@ def test_missing_and_invalid_pass_through(desk: Desk) -> None:
     assert calls == []
 
 
-def test_as_the_schema_of_an_endpoint(desk: Desk) -> None:
+def test_query_as_the_schema_of_an_endpoint(desk: Desk) -> None:
     """A client-side filter over a collection: normalized as the collection, read through the function."""
     open_todos = schema.Query(schema.Collection([Todo]), lambda found, *args: [todo for todo in found if not todo.done])
     endpoint: Any = RestEndpoint(path="/todos", schema=open_todos)
@@ -90,7 +90,7 @@ def test_as_the_schema_of_an_endpoint(desk: Desk) -> None:
     assert desk.data(endpoint) is desk.data(endpoint)
 
 
-def test_arguments_count_also_where_the_key_does_not_tell_them_apart(desk: Desk) -> None:
+def test_query_arguments_count_also_where_the_key_does_not_report_them_apart(desk: Desk) -> None:
     """An endpoint with a key of its own gives each arguments their result."""
     endpoint: Any = RestEndpoint(path="/todos", schema=SORTED, key=lambda *args: "todos")
     assert len(desk.data(endpoint, {"limit": 1})) == 1
@@ -98,7 +98,7 @@ def test_arguments_count_also_where_the_key_does_not_tell_them_apart(desk: Desk)
     assert len(desk.data(endpoint, {"limit": 1})) == 1
 
 
-def test_a_query_in_a_relation(desk: Desk) -> None:
+def test_query_in_a_relation(desk: Desk) -> None:
     """A field of an entity may be computed from what it refers to."""
     count = schema.Query([Todo], lambda found, *args: len(found))
 
@@ -125,7 +125,7 @@ class Event(Entity, schema={"at": datetime.datetime.fromisoformat, "codes": lamb
 event: Any = RestEndpoint(path="/events/:id", schema=Event)
 
 
-def test_a_callable_converts_on_reading_and_stores_raw() -> None:
+def test_query_callable_converts_on_reading_and_stores_raw() -> None:
     """A plain function may stand where a schema may; the table keeps what came."""
     desk = Desk()
     value = desk.answer(event, {"id": 1, "at": "2026-11-21T00:00:00+00:00", "codes": [5]}, {"id": 1})
@@ -137,7 +137,7 @@ def test_a_callable_converts_on_reading_and_stores_raw() -> None:
     assert desk.table("Event")["1"]["codes"] == [5]
 
 
-def test_a_conversion_that_fails_is_a_processing_error() -> None:
+def test_query_conversion_that_fails_is_a_processing_error() -> None:
     """The message names entity, pk, field and value; outside of entities the value and the conversion. Reads ask."""
     desk = Desk()
     desk.answer(RestEndpoint(path="/e", schema=[Event]), [])
@@ -150,7 +150,7 @@ def test_a_conversion_that_fails_is_a_processing_error() -> None:
     assert desk.data(loose) is None and desk.read(loose).suspends
 
 
-def test_a_conversion_counts_as_something_to_denormalize() -> None:
+def test_query_conversion_counts_as_something_to_denormalize() -> None:
     """An object with nothing but conversions is read through them, in reads and fetches alike."""
     loose: Any = RestEndpoint(path="/loose", schema={"at": datetime.date.fromisoformat})
     desk = Desk()
@@ -161,7 +161,7 @@ def test_a_conversion_counts_as_something_to_denormalize() -> None:
     assert desk.data(loose) == {"at": None}
 
 
-def test_codec_makes_a_schema_of_a_type() -> None:
+def test_query_codec_makes_a_schema_of_a_type() -> None:
     """`schema.codec(type)` is the conversion that fields of that type have."""
     endpoint: Any = RestEndpoint(path="/days", schema={"days": [schema.codec(datetime.date)]})
     assert Desk().answer(endpoint, {"days": ["2026-11-21"]}) == {"days": [datetime.date(2026, 11, 21)]}
@@ -172,7 +172,7 @@ def test_codec_makes_a_schema_of_a_type() -> None:
 # -- Lazy ------------------------------------------------------------------------------------------------------------
 
 
-def test_lazy_is_resolved_at_first_use_and_remembered() -> None:
+def test_query_lazy_is_resolved_at_first_use_and_remembered() -> None:
     """The function runs once, and not before the schema is needed."""
     resolved: list[int] = []
 
@@ -208,14 +208,14 @@ def test_lazy_is_resolved_at_first_use_and_remembered() -> None:
         (lambda lazy: schema.Lazy(lambda: lazy), {"id": 1}),
     ],
 )
-def test_lazy_stands_wherever_a_schema_may(make: Any, response: Any) -> None:
+def test_query_lazy_stands_wherever_a_schema_may(make: Any, response: Any) -> None:
     """Each kind of schema takes a deferred one, and writes the entity that it stands for."""
     desk = Desk()
     desk.answer(RestEndpoint(path="/x", schema=make(schema.Lazy(lambda: Todo))), response)
     assert desk.pks("Todo") == ["1"]
 
 
-def test_invalidate_takes_a_lazy_schema() -> None:
+def test_query_invalidate_takes_a_lazy_schema() -> None:
     """The removal of an entity that is declared later."""
     desk = Desk()
     desk.answer(Todos.get_list, [{"id": 1}])
@@ -241,7 +241,7 @@ LISTED: Any = schema.Object({"todos": schema.Collection([Todo]), "more": schema.
         (LISTED, {"todos": [{"id": 1}], "more": {"todos": [{"id": 1}]}}),
     ],
 )
-def test_a_schema_may_lead_back_to_itself_without_any_entity(shape: Any, response: Any) -> None:
+def test_schema_may_lead_back_to_itself_without_any_entity(shape: Any, response: Any) -> None:
     """It is named, stored, read and asked for by arguments like any other, also when it is compiled."""
     endpoint: Any = RestEndpoint(path="/recursive", schema=shape)
     desk = Desk()
@@ -254,7 +254,7 @@ def test_a_schema_may_lead_back_to_itself_without_any_entity(shape: Any, respons
         desk.reset()
 
 
-def test_pages_of_a_schema_that_leads_back_to_itself() -> None:
+def test_query_pages_of_a_schema_that_leads_back_to_itself() -> None:
     """Its collections are found and replaced as far as it is written out."""
     assert schema.find_collection(LISTED) is LISTED.members["todos"]
     assert schema.find_collection(TREE) is None
@@ -269,7 +269,7 @@ def test_pages_of_a_schema_that_leads_back_to_itself() -> None:
 
 
 @pytest.mark.parametrize("response", [None, "x", 5, True, 0.5])
-def test_a_response_with_a_schema_is_an_object_or_a_list(response: Any) -> None:
+def test_query_response_with_a_schema_is_an_object_or_a_list(response: Any) -> None:
     """Anything else is a processing error with status 400, recorded under the key for as long as errors live."""
     desk = Desk()
     with pytest.raises(ProcessingError, match="expected an object or a list, found") as caught:
@@ -281,7 +281,7 @@ def test_a_response_with_a_schema_is_an_object_or_a_list(response: Any) -> None:
 
 
 @pytest.mark.parametrize("response", [None, "x", 5, True, [1], {"a": [1]}, b"\x00"])
-def test_without_a_schema_everything_is_a_response(response: Any) -> None:
+def test_query_without_a_schema_everything_is_a_response(response: Any) -> None:
     """What came is stored, handed out as it is and read-only."""
     endpoint: Any = RestEndpoint(path="/any")
     desk = Desk()

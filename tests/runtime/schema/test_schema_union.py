@@ -31,7 +31,7 @@ feed: Any = RestEndpoint(path="/feed", schema=[UNION])
 gone: Any = RestEndpoint(path="/links/:id", method="DELETE", schema=schema.Invalidate(Link))
 
 
-def test_an_item_is_stored_with_its_kind() -> None:
+def test_union_item_is_stored_with_its_kind() -> None:
     """`{"id": pk, "schema": mapping key}`; reading gives an instance of the class."""
     desk = Desk()
     value = desk.answer(get, {"id": 1, "type": "post", "text": "x"}, {"id": 1})
@@ -40,7 +40,7 @@ def test_an_item_is_stored_with_its_kind() -> None:
     assert desk.data(get, {"id": 1}) is value
 
 
-def test_missing_and_invalid() -> None:
+def test_union_missing_and_invalid() -> None:
     """A missing entity is missing, an invalid one invalid, and a null inside of an object None."""
     holder: Any = RestEndpoint(path="/holder", schema={"item": UNION})
     desk = Desk()
@@ -51,7 +51,7 @@ def test_missing_and_invalid() -> None:
     assert desk.data(holder) == {"item": None}
 
 
-def test_an_item_without_mapping_entry_is_kept_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_union_item_without_mapping_entry_is_kept_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     """No entity is created; the log names attribute, value and the known kinds."""
     desk = Desk()
     with caplog.at_level(logging.WARNING, "restencil"):
@@ -63,7 +63,7 @@ def test_an_item_without_mapping_entry_is_kept_and_logged(caplog: pytest.LogCapt
     )
 
 
-def test_define_merges_kinds_at_any_time() -> None:
+def test_union_define_merges_kinds_at_any_time() -> None:
     """An item that was kept as it came is an entity as soon as its kind is defined, on reading already."""
     union = schema.Union({"link": Link}, "type")
     endpoint: Any = RestEndpoint(path="/later", schema=[union])
@@ -77,7 +77,7 @@ def test_define_merges_kinds_at_any_time() -> None:
     assert desk.table("Post") == {"1": {"id": 1, "type": "post", "text": "y"}}
 
 
-def test_an_unknown_item_that_looks_like_a_reference_is_kept() -> None:
+def test_union_unknown_item_that_looks_like_a_reference_is_kept() -> None:
     """An item with members named `id` and `schema` of its own is no reference of the store's."""
     desk = Desk()
     items = [{"id": 1, "schema": "other"}, {"id": 1, "schema": "link", "more": 1}, {"id": 1, "schema": ["x"]}]
@@ -85,7 +85,7 @@ def test_an_unknown_item_that_looks_like_a_reference_is_kept() -> None:
     assert desk.data(feed) == items
 
 
-def test_a_selector_function_gets_value_parent_and_key() -> None:
+def test_union_selector_function_gets_value_parent_and_key() -> None:
     """What it returns is looked up in the mapping."""
     seen: list[tuple[Any, Any, str | None]] = []
 
@@ -99,7 +99,7 @@ def test_a_selector_function_gets_value_parent_and_key() -> None:
     assert seen[0] == (response["item"], response, "item")
 
 
-def test_a_union_needs_mapping_and_attribute() -> None:
+def test_union_needs_mapping_and_attribute() -> None:
     """Anything else is a construction error."""
     wrong: list[tuple[Any, ...]] = [({"link": Link},), (Link, "type"), ({"link": Link}, None)]
     for arguments in wrong:
@@ -107,7 +107,7 @@ def test_a_union_needs_mapping_and_attribute() -> None:
             schema.Union(*arguments)
 
 
-def test_arguments_with_the_attribute_choose_the_kind() -> None:
+def test_union_arguments_with_the_attribute_choose_the_kind() -> None:
     """The selector is applied to the first argument; a known kind is looked up in its table alone."""
     desk = Desk()
     desk.answer(feed, [{"id": 1, "type": "link"}, {"id": 1, "type": "post"}, {"id": 2, "type": "post"}])
@@ -118,7 +118,7 @@ def test_arguments_with_the_attribute_choose_the_kind() -> None:
     assert desk.get(UNION, None) is None
 
 
-def test_arguments_without_the_attribute_try_each_kind_in_order() -> None:
+def test_union_arguments_without_the_attribute_try_each_kind_in_order() -> None:
     """The first table that has the primary key answers."""
     desk = Desk()
     desk.answer(feed, [{"id": 1, "type": "post"}, {"id": 2, "type": "post"}, {"id": 1, "type": "link"}])
@@ -128,7 +128,7 @@ def test_arguments_without_the_attribute_try_each_kind_in_order() -> None:
     assert desk.get(UNION, {"id": 3}) is None
 
 
-def test_a_value_that_is_no_object_is_kept_read_only() -> None:
+def test_union_value_that_is_no_object_is_kept_read_only() -> None:
     """A list or text where an item was expected stays what it is."""
     holder: Any = RestEndpoint(path="/holder", schema={"item": UNION, "other": UNION})
     desk = Desk()
@@ -138,7 +138,7 @@ def test_a_value_that_is_no_object_is_kept_read_only() -> None:
             found["item"].append(2)
 
 
-def test_a_union_in_an_entity() -> None:
+def test_union_in_an_entity() -> None:
     """A polymorphic relation follows the entity that it names."""
 
     class Share(Entity, schema={"of": UNION}):
@@ -162,7 +162,7 @@ class Photo(Entity, wire={"taken_at": "takenAt", "kind": "itemKind"}):
     taken_at: str = ""
 
 
-def test_a_body_of_a_union_is_brought_to_wire_form_by_the_entity_that_it_is_of() -> None:
+def test_union_body_of_a_union_is_received_to_wire_form_by_the_entity_that_it_is_of() -> None:
     """The names of a body are those of the entity that its attribute, in either form, tells."""
     items = RestEndpoint(path="/items", schema=schema.Collection([schema.Union({"photo": Photo}, "itemKind")]))
     wired = {"itemKind": "photo", "takenAt": "today"}
@@ -171,7 +171,7 @@ def test_a_body_of_a_union_is_brought_to_wire_form_by_the_entity_that_it_is_of()
     assert items.push.bind_args((), {"body": {"taken_at": "today"}})[1] == {"taken_at": "today"}
 
 
-def test_the_entries_of_an_assigned_map_are_brought_to_wire_form_under_their_own_keys() -> None:
+def test_union_entries_of_an_assigned_map_are_received_to_wire_form_under_their_own_keys() -> None:
     """The keys of a map are the user's own, its values have the names of their entity."""
     photos = RestEndpoint(path="/photos", schema=schema.Collection(schema.Values(Photo)))
     sent = photos.assign.bind_args((), {"body": {"taken_at": {"taken_at": "today"}}})[1]

@@ -24,7 +24,7 @@ mixed: Any = RestEndpoint(path="/mixed", schema=schema.Values({"todo": Todo, "no
 gone: Any = RestEndpoint(path="/todos/:id", method="DELETE", schema=schema.Invalidate(Todo))
 
 
-def test_normalized_forms() -> None:
+def test_values_normalized_forms() -> None:
     """Null entries are dropped, references stay, and items of several kinds carry theirs."""
     desk = Desk()
     desk.answer(todos, {"k1": {"id": 1}, "k2": None, "k3": "5"})
@@ -33,7 +33,7 @@ def test_normalized_forms() -> None:
     assert desk.result(mixed) == {"k1": {"id": "1", "schema": "todo"}, "k2": {"id": 9, "type": "zz"}}
 
 
-def test_missing_invalid_and_falsy_entries_are_dropped_on_reading() -> None:
+def test_values_missing_invalid_and_falsy_entries_are_dropped_on_reading() -> None:
     """What is not there, was deleted, or is 0, "" or False does not show."""
     desk = Desk()
     desk.answer(todos, {"a": {"id": 1}, "b": "nobody", "c": {"id": 2}, "d": 0, "e": "", "f": False})
@@ -41,7 +41,7 @@ def test_missing_invalid_and_falsy_entries_are_dropped_on_reading() -> None:
     assert {name: todo.id for name, todo in desk.data(todos).items()} == {"a": 1}
 
 
-def test_empty_containers_are_no_falsy_entries() -> None:
+def test_values_empty_containers_are_no_falsy_entries() -> None:
     """An entry that is an empty list or object is there."""
     lists: Any = RestEndpoint(path="/lists", schema=schema.Values([Todo]))
     objects: Any = RestEndpoint(path="/objects", schema=schema.Values(schema.Object({"todo": Todo})))
@@ -51,7 +51,7 @@ def test_empty_containers_are_no_falsy_entries() -> None:
     assert (desk.data(lists), desk.data(objects)) == ({"a": []}, {"a": {}})
 
 
-def test_the_place_of_an_entry() -> None:
+def test_values_place_of_an_entry() -> None:
     """An item's parent is the map, its key the entry's."""
     seen: list[tuple[Any, str | None]] = []
 
@@ -68,7 +68,7 @@ def test_the_place_of_an_entry() -> None:
     assert seen == [(response, "a"), (response, "b")]
 
 
-def test_the_kind_may_depend_on_the_key() -> None:
+def test_values_kind_may_depend_on_the_key() -> None:
     """A selector function gets value, parent and key."""
     shape = schema.Values({"todo": Todo, "note": Note}, lambda value, parent, key: str(key).partition("-")[0])
     endpoint: Any = RestEndpoint(path="/keyed", schema=shape)
@@ -76,21 +76,21 @@ def test_the_kind_may_depend_on_the_key() -> None:
     assert [type(item) for item in found.values()] == [Todo, Note]
 
 
-def test_a_map_is_never_answered_from_tables() -> None:
+def test_values_map_is_never_answered_from_tables() -> None:
     """A map that was not fetched is missing."""
     desk = Desk()
     desk.answer(mixed, {"k1": {"id": 1, "type": "todo"}})
     assert not desk.read(todos).found
 
 
-def test_the_value_of_a_fetch_keeps_null_entries() -> None:
+def test_value_of_a_fetch_keeps_null_entries() -> None:
     """The response's own shape, with the store's instances."""
     desk = Desk()
     value = desk.answer(todos, {"a": {"id": 1}, "b": None, "c": "1", "d": "nobody"})
     assert value == {"a": desk.get(Todo, "1"), "b": None, "c": desk.get(Todo, "1")}
 
 
-def test_what_is_handed_out_is_read_only() -> None:
+def test_values_what_is_handed_out_is_read_only() -> None:
     """Neither the map nor raw entries in it can be changed."""
     desk = Desk()
     for found in (desk.answer(mixed, {"a": {"type": "zz", "tags": []}}), desk.data(mixed)):
@@ -100,7 +100,7 @@ def test_what_is_handed_out_is_read_only() -> None:
             found["a"]["tags"].append(1)
 
 
-def test_a_mapping_without_attribute_is_refused() -> None:
+def test_values_mapping_without_attribute_is_rejected() -> None:
     """What tells the kinds apart must be given when the schema is made."""
     with pytest.raises(TypeError, match="Values: a mapping needs schema_attribute"):
         schema.Values({"todo": Todo})

@@ -104,7 +104,7 @@ def endpoint(of: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(("part", "text"), MISFITS, ids=lambda value: str(value)[:30])
-def test_a_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text: str) -> None:
+def test_validation_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text: str) -> None:
     """It names the JSON path, what was found and what is declared; without the option the answer is taken."""
     desk = Desk()
     with pytest.raises(ProcessingError) as caught:
@@ -127,7 +127,7 @@ def test_a_misfit_is_an_error_and_nothing_is_written(part: dict[str, Any], text:
         (schema.Query(schema.All(Item), lambda items: items), lambda item: [item], "$[0].name"),
     ],
 )
-def test_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str) -> None:
+def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str) -> None:
     """In lists, maps, objects, unions, and what is added to a list."""
     desk = Desk()
     asking = endpoint(of, validate="strict")
@@ -137,12 +137,12 @@ def test_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any, path: str
     assert f"{path} is 5" in str(caught.value)
 
 
-def test_what_is_absent_is_no_misfit() -> None:
+def test_validation_what_is_absent_is_no_misfit() -> None:
     """A summary fits."""
     assert Desk().answer(endpoint(Item, validate="strict"), {"id": 1}, {"id": 1}).name == ""
 
 
-def test_a_process_of_ones_own_makes_the_record() -> None:
+def test_validation_process_of_your_own_makes_the_record() -> None:
     """The record of an entity with `process` is not what the server sent."""
 
     class Made(Item):
@@ -153,7 +153,7 @@ def test_a_process_of_ones_own_makes_the_record() -> None:
     assert Desk().answer(endpoint(Made, validate="strict"), {"id": 1, "name": 5}, {"id": 1}).name == "5"
 
 
-def test_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
     """The answer is taken; another kind of misfit is another line."""
 
     class Warned(Entity):
@@ -173,7 +173,7 @@ def test_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_a_store_says_it_for_endpoints_that_do_not() -> None:
+def test_validation_store_says_it_for_endpoints_that_do_not() -> None:
     """An endpoint's own word goes before; words that mean nothing are refused."""
     desk = Desk(validate="strict")
     with pytest.raises(ProcessingError, match="expected a text"):

@@ -42,7 +42,7 @@ def clock() -> Iterator[FakeClock]:
     clock.close()
 
 
-def test_timers_fire_in_order_each_at_its_own_time(clock: FakeClock) -> None:
+def test_testing_timers_fire_in_order_each_at_its_own_time(clock: FakeClock) -> None:
     fired: list[tuple[str, float]] = []
     for name, delay in (("c", 30), ("a", 10), ("b", 10), ("late", 31)):
         clock.call_later(delay, lambda name=name: fired.append((name, clock())))  # type: ignore[misc]
@@ -54,13 +54,13 @@ def test_timers_fire_in_order_each_at_its_own_time(clock: FakeClock) -> None:
 
 
 @pytest.mark.parametrize("start", [0, 1, -5, float("nan")])
-def test_time_does_not_begin_before_what_is_stale(start: float) -> None:
+def test_testing_time_does_not_begin_before_what_is_stale(start: float) -> None:
     """A store at the time 0 would take what it never had for fresh."""
     with pytest.raises(ValueError, match="begins at 2 or later"):
         FakeClock(start)
 
 
-def test_threads_and_tasks_wait_in_one_time(clock: FakeClock) -> None:
+def test_testing_threads_and_tasks_wait_in_one_time(clock: FakeClock) -> None:
     order: list[tuple[str, float]] = []
 
     def thread() -> None:
@@ -81,7 +81,7 @@ def test_threads_and_tasks_wait_in_one_time(clock: FakeClock) -> None:
     assert {task.state for task in tasks} == {"resolved"}
 
 
-def test_run_jumps_to_what_is_due_and_gives_value_or_error(clock: FakeClock) -> None:
+def test_testing_run_jumps_to_what_is_due_and_gives_value_or_error(clock: FakeClock) -> None:
     async def later() -> str:
         await asyncio.sleep(3600)
         return "done"
@@ -96,7 +96,7 @@ def test_run_jumps_to_what_is_due_and_gives_value_or_error(clock: FakeClock) -> 
         clock.run(fail)
 
 
-def test_waiting_for_what_will_never_come_is_an_error_not_a_hang(clock: FakeClock) -> None:
+def test_testing_waiting_for_what_will_never_come_is_an_error_not_a_hang(clock: FakeClock) -> None:
     with pytest.raises(RuntimeError, match="waits for something that nothing will bring about"):
         clock.run(lambda: clock.wait(threading.Event()))
     assert not clock.wait(threading.Event(), 50)
@@ -104,7 +104,7 @@ def test_waiting_for_what_will_never_come_is_an_error_not_a_hang(clock: FakeCloc
 
 
 @pytest.mark.parametrize("method", ["advance", "settle", "run", "close"])
-def test_a_thread_of_the_clock_cannot_move_it_and_is_told_to_sleep(clock: FakeClock, method: str) -> None:
+def test_testing_thread_of_the_clock_cannot_move_it_and_is_reported_to_sleep(clock: FakeClock, method: str) -> None:
     """The clock would wait for the thread, and the thread for the clock."""
     moves: dict[str, Any] = {
         "advance": lambda: clock.advance(10),
@@ -118,14 +118,14 @@ def test_a_thread_of_the_clock_cannot_move_it_and_is_told_to_sleep(clock: FakeCl
     assert clock() == 1010
 
 
-def test_a_clock_may_be_moved_by_a_thread_of_another_clock(clock: FakeClock) -> None:
+def test_testing_clock_may_be_moved_by_a_thread_of_another_clock(clock: FakeClock) -> None:
     other = FakeClock(start=5)
     clock.run(lambda: other.advance(10))
     assert other() == 15
     other.close()
 
 
-def test_an_answer_that_moves_the_clock_fails_with_that_text(clock: FakeClock) -> None:
+def test_testing_response_that_moves_the_clock_fails_with_that_text(clock: FakeClock) -> None:
     """An answer is made in the thread that asks: in one of the clock, it takes its time by sleeping."""
 
     def respond(request: Any) -> Answer:
@@ -138,7 +138,7 @@ def test_an_answer_that_moves_the_clock_fails_with_that_text(clock: FakeClock) -
             clock.run(lambda: controller.fetch(Users.get, id="1"))
 
 
-def test_asyncio_timeouts_are_in_virtual_time(clock: FakeClock) -> None:
+def test_testing_asyncio_timeouts_are_in_virtual_time(clock: FakeClock) -> None:
     async def impatient() -> str:
         try:
             async with asyncio.timeout(10):
@@ -150,14 +150,14 @@ def test_asyncio_timeouts_are_in_virtual_time(clock: FakeClock) -> None:
     assert clock.run(impatient) == "gave up at 11000.0"
 
 
-def test_a_task_that_is_pending_has_no_result(clock: FakeClock) -> None:
+def test_testing_task_that_is_pending_has_no_result(clock: FakeClock) -> None:
     task = clock.start(lambda: clock.sleep(10))
     with pytest.raises(RuntimeError, match="advance the clock"):
         task.result()
     assert repr(task) == "<Task pending>"
 
 
-def test_closing_the_clock_ends_what_still_waits() -> None:
+def test_testing_closing_the_clock_ends_what_still_waits() -> None:
     clock = FakeClock()
     ended: list[str] = []
 
@@ -182,14 +182,14 @@ def test_closing_the_clock_ends_what_still_waits() -> None:
     assert threading.active_count() <= before
 
 
-def test_a_read_in_the_test_s_own_thread_takes_no_real_time(clock: FakeClock) -> None:
+def test_testing_read_in_the_test_s_own_thread_takes_no_real_time(clock: FakeClock) -> None:
     server = MockServer(clock, [Fixture(Users.get, ({"id": "1"},), {"id": "1", "name": "Ann"}, delay=5000)])
     with Controller(clock.store(), client=server.client(), base_url="http://mock") as controller:
         assert controller.read(Users.get, id="1").name == "Ann"
     assert clock() == 6000
 
 
-def test_fixtures_give_their_answers_in_turn_and_the_last_one_repeats(clock: FakeClock) -> None:
+def test_testing_fixtures_give_their_answers_in_turn_and_the_last_one_repeats(clock: FakeClock) -> None:
     server = MockServer(clock)
     server.on(Users.get, response={"id": "1", "name": "a"}, id="1")
     server.on(Users.get, response={"id": "1", "name": "b"}, id="1")
@@ -198,7 +198,7 @@ def test_fixtures_give_their_answers_in_turn_and_the_last_one_repeats(clock: Fak
     assert [(request.method, request.url) for request in server.requests] == [("GET", "http://mock/users/1")] * 3
 
 
-def test_fixtures_may_stand_for_any_arguments_be_functions_and_be_errors(clock: FakeClock) -> None:
+def test_testing_fixtures_may_represent_any_arguments_be_functions_and_be_errors(clock: FakeClock) -> None:
     server = MockServer(
         clock,
         [
@@ -224,7 +224,7 @@ def test_fixtures_may_stand_for_any_arguments_be_functions_and_be_errors(clock: 
     assert "no fixture for PUT" in caught.value.response.text
 
 
-def test_a_mock_server_works_in_real_time_as_well() -> None:
+def test_testing_mock_server_works_in_real_time_as_well() -> None:
     server = MockServer(fixtures=[Fixture(Users.get, None, {"id": "1"}, delay=1)])
     with Controller(client=server.client(), base_url="http://mock") as controller:
         assert controller.read(Users.get, id="1").id == "1"
@@ -238,7 +238,7 @@ def test_a_mock_server_works_in_real_time_as_well() -> None:
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_a_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: FakeClock, asynchronous: bool) -> None:
+def test_testing_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: FakeClock, asynchronous: bool) -> None:
     server = MockServer(clock, respond=lambda request: Answer(json={"id": "1", "name": "Ann"}, delay=50))
     controller: Any
     if asynchronous:
@@ -258,7 +258,7 @@ def test_a_request_that_can_be_aborted_is_in_virtual_time_as_well(clock: FakeClo
         task.result()
 
 
-def test_the_same_steps_give_the_same_order_every_time() -> None:
+def test_testing_same_steps_give_the_same_order_every_time() -> None:
     def history() -> list[str]:
         clock = FakeClock()
         server = MockServer(
@@ -281,7 +281,7 @@ def test_the_same_steps_give_the_same_order_every_time() -> None:
     assert len(first) == 9 and all(history() == first for _ in range(5))
 
 
-def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -> None:
+def test_testing_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -> None:
     (tmp_path / "test_user.py").write_text(textwrap.dedent("""
             import asyncio
             from restencil import Entity, create_resource
@@ -323,7 +323,7 @@ def test_the_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Path) -
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr
 
 
-def test_a_store_of_the_kit_refuses_what_does_not_fit(clock: FakeClock) -> None:
+def test_testing_store_of_the_kit_rejects_what_does_not_fit(clock: FakeClock) -> None:
     """A double that answers another kind than is declared is a mistake of the test; `validate="off"` takes it."""
 
     class Measured(Entity, key="MeasuredByTheKit"):
