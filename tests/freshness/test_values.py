@@ -244,3 +244,30 @@ def test_response_to_a_change_that_is_not_json_says_that_the_change_was_made() -
         with pytest.raises(Exception, match="change was made"):
             session.call("items.partial_update", id=1, body={"title": "x"})
         assert not session.is_fresh("items.get", {"id": 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "text"),
+    [
+        (
+            "notes.partial_update",
+            {"id": 1},
+            "endpoint 'Note.partial_update' needs body=…, which the call does not give",
+        ),
+        ("notes.search", {}, "endpoint 'Note.search' needs q=…, which the call does not give"),
+    ],
+)
+def test_call_without_a_required_argument_sends_nothing(call: str, arguments: dict[str, Any], text: str) -> None:
+    """A body or search parameter without a default is part of each call."""
+    spec = """
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, text: string}}
+    endpoints: {search: {path: /notes/search, search_params: {q: string}, schema: [Note]}}
+"""
+    with small(spec, lambda method, target, body: []) as session:
+        with pytest.raises(TypeError) as raised:
+            session.call(call, **arguments)
+        assert str(raised.value) == text
+        assert session.network.exchanges == []

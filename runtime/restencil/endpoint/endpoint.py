@@ -39,7 +39,9 @@ from .options import (
     keyword_defaults,
     known_keywords,
     refuse_keywords,
+    refuse_missing,
     refuse_reserved,
+    required_keywords,
     side_effect_of,
 )
 from .path import fields_of, names_entity, outer_params_of
@@ -198,6 +200,7 @@ class Endpoint(Generic[P, R]):
     _derived: dict[str, Any]
     _defaults: dict[str, Any]
     _keywords: frozenset[str] | None
+    _required: frozenset[str]
     _binds_more: bool
     """Whether there is more to binding arguments than their names and defaults."""
     _unset: ClassVar[dict[str, Any]] = UNSET
@@ -234,6 +237,7 @@ class Endpoint(Generic[P, R]):
                 members["first_page"] = defaults.pop(name)
         only_known = self.strict if self.strict_keywords is None else self.strict_keywords
         members["_keywords"] = known_keywords(self.signature) if only_known else None
+        members["_required"] = self._required_keywords(given, base) if self._keywords is not None else frozenset[str]()
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = _option_with_keywords(self, name, options[name])
@@ -254,6 +258,14 @@ class Endpoint(Generic[P, R]):
         self._resolve_name(options, base)
         check_shorthand(self.schema)
         check_options(self, http=False)
+
+    def _required_keywords(self, given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> frozenset[str]:
+        """The keywords that each call gives; parameters of paths and of headers have errors of their own."""
+        if base is not None and "signature" not in given:
+            required = base._required
+        else:
+            required = required_keywords(self.signature)
+        return required - (self.path_names or frozenset()) - {*(self.header_params or ())}
 
     def _resolve_name(self, options: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
         if options.get("name") is not None:
@@ -407,11 +419,13 @@ class Endpoint(Generic[P, R]):
 
         Keywords other than `body` are the first argument, None is absent; names are mapped by `wire`, and the defaults
         of a declared signature are filled in. Raises TypeError where both forms are mixed, and for a body where the
-        endpoint takes none; with `strict`, also for a keyword that the declared signature does not have. Warns
-        of an endpoint that is declared `deprecated`.
+        endpoint takes none; with `strict`, also for a keyword that the declared signature does not have, and for one
+        without a default that is not given. Warns of an endpoint that is declared `deprecated`.
         """
         if self._keywords is not None and not self._keywords.issuperset(kwargs):
             refuse_keywords(self.name, kwargs, self._keywords)
+        if not args and not self._required <= kwargs.keys():
+            refuse_missing(self.name, kwargs, self._required)
         if kwargs and not args and self.plan.keywords_are_params and "body" not in kwargs:
             for value in kwargs.values():
                 if type(value) not in _PLAIN:

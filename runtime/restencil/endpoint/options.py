@@ -395,6 +395,23 @@ def known_keywords(signature: Any) -> frozenset[str] | None:
     return frozenset(code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount])
 
 
+def required_keywords(signature: Any) -> frozenset[str]:
+    """The keywords without a default in the signature that an endpoint was declared with."""
+    code = getattr(signature, "__code__", None)
+    if code is None:
+        return frozenset()
+    names: tuple[str, ...] = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return frozenset(names) - (signature.__kwdefaults__ or {}).keys()
+
+
+def refuse_missing(name: str, given: Mapping[str, Any], required: frozenset[str]) -> None:
+    """Raises TypeError for keywords that an endpoint needs and a call does not give."""
+    missing = sorted(required - given.keys())
+    if missing:
+        needed = " and ".join(f"{keyword}=…" for keyword in missing)
+        raise TypeError(f"endpoint {name!r} needs {needed}, which the call does not give")
+
+
 def refuse_keywords(name: str, given: Mapping[str, Any], known: frozenset[str]) -> None:
     """Raises TypeError for a keyword that an endpoint does not have, with those that look like it."""
     unknown = next((keyword for keyword in given if keyword not in known), None)
