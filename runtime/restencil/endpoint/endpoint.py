@@ -237,7 +237,10 @@ class Endpoint(Generic[P, R]):
                 members["first_page"] = defaults.pop(name)
         only_known = self.strict if self.strict_keywords is None else self.strict_keywords
         members["_keywords"] = known_keywords(self.signature) if only_known else None
-        members["_required"] = self._required_keywords(given, base) if self._keywords is not None else frozenset[str]()
+        inherited = None if base is None or "signature" in given else base._required
+        required = required_keywords(self.signature) if inherited is None else inherited
+        of_place = {*(self.path_names or ()), *(self.header_params or ())}  # they have errors of their own
+        members["_required"] = required - of_place if self._keywords is not None else frozenset[str]()
         for name in ("key", "url"):
             if options.get(name) is not None:
                 members[name] = _option_with_keywords(self, name, options[name])
@@ -258,14 +261,6 @@ class Endpoint(Generic[P, R]):
         self._resolve_name(options, base)
         check_shorthand(self.schema)
         check_options(self, http=False)
-
-    def _required_keywords(self, given: Mapping[str, Any], base: Endpoint[..., Any] | None) -> frozenset[str]:
-        """The keywords that each call gives; parameters of paths and of headers have errors of their own."""
-        if base is not None and "signature" not in given:
-            required = base._required
-        else:
-            required = required_keywords(self.signature)
-        return required - (self.path_names or frozenset()) - {*(self.header_params or ())}
 
     def _resolve_name(self, options: Mapping[str, Any], base: Endpoint[..., Any] | None) -> None:
         if options.get("name") is not None:
