@@ -400,11 +400,6 @@ class Endpoint(Generic[P, R]):
         return None
 
     @property
-    def is_test_stable(self) -> bool:
-        """Whether `test_key` always says the same of a key, as the library's own does."""
-        return self.plan.is_test_stable
-
-    @property
     def has_body(self) -> bool:
         """Whether the last argument is a body."""
         return False

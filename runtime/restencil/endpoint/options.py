@@ -354,7 +354,6 @@ RESERVED: Final = frozenset(
         "extend",
         "get_page",
         "has_body",
-        "is_test_stable",
         "move",
         "paginated",
         "path_names",
