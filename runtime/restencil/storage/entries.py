@@ -1,4 +1,4 @@
-"""What the log says of a commit, as JSON and back; how much of it can be listed."""
+"""Encode the log entry of a commit as JSON and decode it; limit how much an entry lists."""
 
 from __future__ import annotations
 

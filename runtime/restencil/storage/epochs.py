@@ -1,4 +1,4 @@
-"""The folder of a namespace, and the files of its epochs: who may be in there, how they come and how they go.
+"""Create, open and delete the files of a namespace's epochs; check the permissions of its folder.
 
 A file is `<epoch>.db`; the highest is the current one, and a name never comes again. Once a file has its name, SQLite
 alone opens it: closing another descriptor of it would drop the locks of this process.

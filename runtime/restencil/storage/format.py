@@ -1,4 +1,4 @@
-"""A file of SQLite as a storage has it: its tables, the number of its format, and how each connection is set up."""
+"""Tables, format number and connection settings of a storage's SQLite file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys of a namespace on a server, and the texts that lie under them: a line of numbers, then JSON.
+"""Keys and values of a namespace on a server: each value is a line of numbers, then JSON.
 
 A key leads with what lies in one slot of a cluster, then the epoch, then what kind of thing it is of. So nothing of an
 epoch that is over can be met again.

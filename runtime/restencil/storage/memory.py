@@ -1,4 +1,4 @@
-"""A storage in plain dicts: the protocol by its rules, for tests, and what `Store.load` stands on."""
+"""An in-memory storage in plain dicts, for tests and for `Store.load`."""
 
 from __future__ import annotations
 

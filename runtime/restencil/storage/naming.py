@@ -1,4 +1,4 @@
-"""What a namespace is called: a hash of whose data it is and where it came from, so that neither can be read there."""
+"""Name a namespace by a hash of its principal and location, so that its name reveals neither."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file lets go of: what is long out of date, what was not used for long, and so much that the rest has room."""
+"""Delete expired rows, rows not used recently, and rows beyond the size limit from a SQLite file."""
 
 from __future__ import annotations
 
