@@ -23,7 +23,7 @@ def entry_to_json(entry: Entry) -> bytes:
     if entry.everything:
         return everything
     members: dict[str, Any] = moment
-    if entry.times is not None:  # what is infinite has no JSON form: null stands for what never ends
+    if entry.times is not None:  # JSON has no infinity: null means that a time never ends
         members["times"] = [None if time == inf else time for time in entry.times]
     for name in ("changed", "same", "gone", "keys", "same_keys"):
         value = getattr(entry, name)
@@ -61,7 +61,7 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
 
 
 def committed_at(text: Any) -> float | None:
-    """When an entry was made, in ms since 1970; None where that does not say."""
+    """Return when an entry was made, in ms since 1970; None if the entry has no time."""
     try:
         return float(decode_json(text)["at"])
     except (ValueError, TypeError, AttributeError, KeyError):

@@ -19,17 +19,17 @@ _HOUR: Final = 3_600
 
 
 def encoded(text: str) -> bytes:
-    """A text of any characters as bytes; `decoded` gives it back."""
+    """Encode a string of any characters as bytes; `decoded` reverses it."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def decoded(text: bytes | str) -> str:
-    """The text of bytes; clients that decode by themselves have done so."""
+    """Decode bytes to a string; a string that the client decoded is returned unchanged."""
     return text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
 
 
 def split_commits(joined: bytes, lengths: bytes) -> list[bytes]:
-    """The texts that were joined, by their lengths; an empty one stands for none."""
+    """Split joined commits by their lengths; an empty one means that there is none."""
     ends = [0, *accumulate(map(int, lengths.split()))]
     return [joined[start:end] for start, end in pairwise(ends)]
 
@@ -106,7 +106,7 @@ def row_text(row: StoredRow) -> bytes:
 def row_from_text(
     table: str, pk: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0
 ) -> StoredRow | None:
-    """The row of a text and of its mark; None for what is no row."""
+    """Decode a row from its stored string and stale mark; None if the string is no row."""
     try:
         rev, born, times, whole, shape, value = _read(text)
     except ValueError:
@@ -121,7 +121,7 @@ def result_text(result: StoredResult) -> bytes:
 
 
 def result_from_text(key: str, text: bytes, rev_of: Callable[[int], int] = int, stale: int = 0) -> StoredResult | None:
-    """The result of a text and of its mark; None for what is no result, or that of another key."""
+    """Decode a result from its stored string and stale mark; None if it is no result, or that of another key."""
     try:
         rev, invalidated, times, requested, shape, rest = _read(text)
     except ValueError:

@@ -231,7 +231,7 @@ class MemoryStorage:
             moved = _moved(space, batch)
             if moved is not None:
                 return Outcome(0, space.epoch, moved)
-            number = self._write(space, batch, now) if _says_anything(batch) else 0
+            number = self._write(space, batch, now) if _has_changes(batch) else 0
             if id and number:
                 space.commits[writer] = id, number
             for place in batch.used:
@@ -379,5 +379,5 @@ def _moved(space: _Namespace, batch: Batch) -> Loaded | None:
     return Loaded(space.epoch, space.number, rows, [], {}, tables) if rows or tables else None
 
 
-def _says_anything(batch: Batch) -> bool:
+def _has_changes(batch: Batch) -> bool:
     return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))
