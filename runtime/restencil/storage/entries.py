@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ..base.json_text import decode_json, encode_json
 from ..base.values import Meta, is_dict, is_list
-from .protocol import Entry, Mark
+from .protocol import Batch, Entry, Mark
 
 MOST_BYTES: Final = 256 * 1024
 """An entry of more bytes of JSON says that everything may have changed."""
@@ -58,6 +58,11 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
         )
     except (ValueError, TypeError, AttributeError):
         return Entry(number, writer, None, {}, {}, {}, [], [], True)
+
+
+def has_changes(batch: Batch) -> bool:
+    """Return whether a batch changes anything in a storage."""
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))
 
 
 def committed_at(text: Any) -> float | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageOff
-from .entries import entry_from_json, entry_to_json
+from .entries import entry_from_json, entry_to_json, has_changes
 from .protocol import (
     HOUR,
     TRIM_TIME,
@@ -231,7 +231,7 @@ class MemoryStorage:
             moved = _moved(space, batch)
             if moved is not None:
                 return Outcome(0, space.epoch, moved)
-            number = self._write(space, batch, now) if _has_changes(batch) else 0
+            number = self._write(space, batch, now) if has_changes(batch) else 0
             if id and number:
                 space.commits[writer] = id, number
             for place in batch.used:
@@ -377,7 +377,3 @@ def _moved(space: _Namespace, batch: Batch) -> Loaded | None:
         if (info := space.infos.get(table, _NOTHING)).version != version
     }
     return Loaded(space.epoch, space.number, rows, [], {}, tables) if rows or tables else None
-
-
-def _has_changes(batch: Batch) -> bool:
-    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))

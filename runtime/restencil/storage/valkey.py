@@ -27,7 +27,7 @@ from ..base.durations import bounded
 from ..base.errors import StorageDown, StorageError, StorageOff
 from ..base.values import described, is_dict, is_list
 from . import lua
-from .entries import entry_from_json, entry_to_json
+from .entries import entry_from_json, entry_to_json, has_changes
 from .keyspace import (
     Keys,
     decoded,
@@ -449,7 +449,7 @@ class ValkeyStorage:
         It is part `at` of the commit of this id.
         """
         keys, told, tables = _told_of(names, batch, self._split_commits)
-        entry = entry_to_json(batch.entry) if _has_changes(batch) else b""
+        entry = entry_to_json(batch.entry) if has_changes(batch) else b""
         writer = batch.entry.writer
         head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, at]
         places = [names.info, names.log, names.lists, names.results, names.writer(writer), names.marks, *keys]
@@ -838,10 +838,6 @@ def _kept(max_age: float) -> list[int]:
     return [int(max_age), int(longest), int(longest * 9 / 8)]
 
 
-def _has_changes(batch: Batch) -> bool:
-    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))
-
-
 def _absent(row: StoredRow) -> StoredRow:
     return row._replace(rev=0, born=0, shape="", value=None)
 
@@ -889,7 +885,7 @@ def _parts(batch: Batch) -> list[Batch]:
         early, last = [*early, last], nothing
     *later, results = _portions(batch.results) or [[]]
     parts += early + [nothing._replace(results=some) for some in later]
-    parts = [some for some in (*parts, last._replace(results=results)) if _has_changes(some)]
+    parts = [some for some in (*parts, last._replace(results=results)) if has_changes(some)]
     entry = batch.entry
     for at, some in enumerate(parts[:-1]):
         told = _entry_of(entry, some)
