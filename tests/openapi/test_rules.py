@@ -1447,3 +1447,15 @@ def test_a_count_is_a_read_beside_a_list_that_selects_by_the_same(path: str, sen
     (endpoint,) = (each["count_them"] for each in found if "count_them" in each)
     assert ("side_effect" in endpoint) is reads
     assert endpoint.get("options") == ({"data_expiry_length": 0} if reads else None)
+
+
+def test_a_key_below_several_kinds_of_parents_counts_per_parent() -> None:
+    """A property `color` of an issue is no property `color` of a comment, though both are one component."""
+    schema = record("key", "value", key="string", value="string")
+    paths = {"/app/properties/{propertyKey}": {"get": operation(ref("Property"))}}
+    for parent in ("issue", "comment"):
+        path = f"/{parent}s/{{{parent}Id}}/properties/{{propertyKey}}"
+        paths[path] = {"get": operation(ref("Property")), "put": operation(ref("Property"), body=ref("Property"))}
+    entities = whole(made(paths, {"Property": schema}))["entities"]
+    keys = [entity["pk"] for entity in entities.values()]
+    assert sorted(map(str, keys)) == ["['comment_id', 'key']", "['issue_id', 'key']", "key"]

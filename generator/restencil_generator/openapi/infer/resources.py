@@ -221,15 +221,27 @@ def _rank(candidate: _Candidate) -> tuple[object, ...]:
 
 
 def _one_key_each(candidates: list[_Candidate], shapes: Shapes) -> None:
-    """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first."""
+    """Gives all items of one component one key: that of the path whose parameter is named like it, `id` first.
+
+    Items under several kinds of parents, each with the same field below its parent, have keys of their own: properties
+    called `color` of an issue and of a comment are two records.
+    """
     groups: dict[Where, list[_Candidate]] = {}
     for candidate in candidates:
         groups.setdefault(shapes.of(candidate.one.part).at, []).append(candidate)
     for group in groups.values():
         best = min(group, key=_rank).own_key
-        if all(part.wires for part in best.parts):
-            for candidate in group:
-                candidate.key = best
+        if not all(part.wires for part in best.parts):
+            continue
+        scoped = [
+            each for each in group if each.own_key.parts != best.parts and each.own_key.parts[-1] == best.parts[-1]
+        ]
+        if len({each.place.owners for each in scoped}) > 1:
+            continue
+        if scoped and CHECK not in best.comment:
+            best = dataclasses.replace(best, comment=CHECK + best.comment)
+        for candidate in group:
+            candidate.key = best
 
 
 def _list_calls(paths: Mapping[str, dict[str, Call]], found: Route) -> dict[str, Call]:
