@@ -116,9 +116,9 @@ class Scene:
         self.controller.set_response(items.get, {"id": id, "text": f"{next(self._numbers)}"}, {"id": id})
 
     def work(self) -> None:
-        """What is done when an interrupt comes."""
+        """What is done when an interrupt comes; a commit that another one holds up is not waited for."""
         self.change()
-        self.store.flush(2_000)
+        self.store.flush(100)
         self.store.storage_stats()
 
     def check(self) -> None:
