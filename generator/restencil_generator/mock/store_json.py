@@ -47,10 +47,12 @@ class Intake:
         *,
         params: Mapping[str, str] | None = None,
         label: str | None = None,
+        may_exist: bool = False,
     ) -> Row:
         """A new row from a body. What the body lacks comes from `params`, the defaults, or is made up.
 
-        Raises `InvalidRecord` where the body does not say which entity of a union it is, or its pk is taken.
+        With `may_exist` a row that has the pk already takes the members of the body. Raises `InvalidRecord` where the
+        body does not say which entity of a union it is, or its pk is taken.
         """
         entity = self.tables.most_complete(self._choose(of, body))
         from_params = self._from_params(entity, params or {})
@@ -70,7 +72,11 @@ class Intake:
         if pk is None:
             names = ", ".join(entity.pk)
             raise InvalidRecord(f"a new {entity.name} needs the fields of its pk ({names}), not empty or null")
-        if self.tables.follow(Ref(entity.key, pk)) is not None:
+        found = self.tables.follow(Ref(entity.key, pk))
+        if found is not None and may_exist:
+            found.data.update(self._absorb_fields(entity, given))
+            return found
+        if found is not None:
             raise InvalidRecord(f"a record of {entity.name} with the pk {pk!r} exists already")
         scope = {
             name: text
@@ -143,7 +149,7 @@ class Intake:
         pk = self.tables.pk_of(entity, value)
         row = None if pk is None else self.tables.follow(Ref(entity.key, pk))
         if row is None:
-            row = self.create(d.EntityRef(entity.name), value)
+            row = self.create(d.EntityRef(entity.name), value, may_exist=True)  # of a pk that is made up
         else:
             row.data.update(self._absorb_fields(row.entity, value))
         return Ref(entity.key, self.tables.pk(row))

@@ -190,6 +190,25 @@ def test_mock_example_is_where_the_arguments_of_its_call_say() -> None:
     assert api.get("/repos/bo/issues") == []
 
 
+def test_mock_examples_may_show_one_record_twice_without_its_whole_key() -> None:
+    """A part of the key that only the path has is made up, and two examples of one name are one record."""
+    api = Api(parsed("""
+            restencil: 1
+            package: hub
+            resources:
+              teams:
+                path: /companies/:company/teams/:slug
+                schema:
+                  entity: Team
+                  pk: [company, slug]
+                  fields: {company: {type: string, param: company}, slug: string, title: string}
+                examples:
+                  get_list: {response: [{slug: red, title: One}, {slug: red, title: Two}]}
+            """))
+    (team,) = api.get("/companies/team-1/teams")
+    assert (team["slug"], team["title"]) == ("red", "Two")
+
+
 def test_mock_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     """By a `nest`, by the name of the owner's pk, or by the owner's name."""
     nested = WEATHER.replace(
