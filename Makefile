@@ -68,8 +68,12 @@ mypy: setup
 pyright: setup
 	$(PY) -m pyright
 
+# Interrupts at every instruction are tested in a process without other stores, whose threads would take part.
+ALONE := tests/storage/test_interrupted_commits.py
+
 tests: setup servers-python
-	$(TESTS) -q
+	$(TESTS) -q --ignore=$(ALONE)
+	$(PY) -m pytest -q -n 0 $(ALONE)
 
 # All tests, slow ones too: those over HTTP with both libraries, and those of the runtime over a storage once more.
 nightly: setup servers
