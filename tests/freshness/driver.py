@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -134,6 +135,22 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def settle(self) -> None:
+        """Does everything that is due now, in virtual time and in the threads that load for an event loop."""
+        self.advance(0)
+
+    def advance(self, milliseconds: float) -> None:
+        """Lets virtual time pass, and waits for the threads that load, which the clock knows nothing of."""
+        self.clock.advance(milliseconds)
+        loop: Any = self.clock.loop if self.world.asynchronous and self.world.sqlite else None
+        while loop is not None:
+            loading = [one for one in threading.enumerate() if one.name == "restencil-loads"]
+            if not loading and not loop._ready:  # what a thread that has ended left to be done
+                break
+            for thread in loading:
+                thread.join()
+            self.clock.settle()
+
     def sync(self) -> None:
         """Stores that share a storage hear what the others have written, which takes them 120 ms else."""
         if self.world.sqlite:
@@ -142,7 +159,7 @@ class Session:
             for store in self.stores.values():
                 tier: Any = store._tier  # nothing public looks at once
                 tier.look()
-            self.clock.settle()
+            self.settle()
 
     # calls
 
@@ -169,7 +186,7 @@ class Session:
                 operation.task = self.clock.start(self._work(target, step))
             else:  # nobody has to wait, so no thread is needed
                 self._do(self._work(target, step), operation.task)
-            self.clock.settle()
+            self.settle()
         finally:
             self.network.number = None
         return operation
@@ -218,7 +235,7 @@ class Session:
                         seen.append(value)  # noqa: PERF402 -- it grows while the read is open
 
             task = self.clock.start(take_values)
-        self.clock.settle()
+        self.settle()
         return task
 
     def asked(self, since: int) -> list[str]:
@@ -242,7 +259,7 @@ class Session:
         try:
             if deliver:
                 self.network.deliver(waiting[0])
-                self.clock.settle()
+                self.settle()
             else:
                 self.network.carry_out(waiting[0])
         finally:
@@ -414,7 +431,7 @@ class Run:
             case "watch":
                 self.watch(step)
             case "wait":
-                session.clock.advance(step.number * 1000)
+                session.advance(step.number * 1000)
             case "serve":
                 session.step_held(step.number, deliver=False)
             case "deliver":
@@ -438,7 +455,7 @@ class Run:
     def check_watched(self) -> None:
         """A live read that is open shows what the server would say, once nothing is under way."""
         session = self.session
-        session.clock.settle()
+        session.settle()
         for step, seen, task in self.watched:
             if task.done or session.network.under_way or session.truth(step.name, step.arguments) is None:
                 continue
@@ -589,7 +606,7 @@ class Run:
             if not self.session.world.sqlite or all(one.task.done for one in self.operations):
                 return
             self.session.sync()
-            self.session.clock.advance(100)
+            self.session.advance(100)
             self.collect()
 
     def settle(self, step: Step) -> None:
@@ -611,7 +628,7 @@ class Run:
         """Lets go of what still waits."""
         for exchange in [*self.session.network.under_way]:
             self.session.network.deliver(exchange)
-        self.session.clock.settle()
+        self.session.settle()
 
 
 def _entities(value: Any, seen: set[int]) -> Iterator[Any]:
