@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from tests.effort import examples
 from tests.freshness.driver import Session, run
-from tests.freshness.programs import World, parse
+from tests.freshness.programs import Step, World, parse
 from tests.freshness.run import random_program, shown, shrunk
 
 SHARED: Final = World(sqlite=True)
@@ -30,6 +30,25 @@ CASES: Final = {
         world sqlite, has_envelope, embeds_owner, has_etags
         other.users.get(id=2)
         items.partial_update(id=3, body={'state': 'open', 'owner': 2}) -> whole
+    """,
+    "another process reads and commits a record while a change of it is under way": """
+        world sqlite, has_envelope, needs=required
+        start 7: users.partial_update(id=1, body={'name': 'cy'}) -> whole
+        wait 20
+        start 31: other.users.by_name.fetch(name='ada')
+        deliver 31
+    """,
+    "another process commits a change while a read that came before it is under way": """
+        world sqlite
+        start 1: other.users.get(id=1)
+        serve 1
+        users.partial_update(id=1, body={'name': 'cy'}) -> whole
+        deliver 1
+    """,
+    "an event loop waits for a thread that asks the storage": """
+        world asynchronous, sqlite
+        items.get(id=5)
+        items.get_list(rank=1)
     """,
     "a page that was loaded from the storage, and an item beyond it that changes": """
         world sqlite
@@ -102,3 +121,32 @@ def test_read_after_a_change_is_fresh_for_others() -> None:
         session.sync()
         session.shut("")
         assert session.requests("items.get", id=1) == []
+
+
+def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both() -> None:
+    """The record is requested anew in either store, once, as nobody knows which of both the server carried out last."""
+    with Session(SHARED) as session:
+        change = Step("start", 1, "users.partial_update", {"id": 1, "body": {"name": "cy"}}, "whole", "")
+        session.begin(change)
+        session.call("users.get", "whole", "other", id=1)
+        session.sync()
+        session.step_held(1, deliver=True)
+        session.sync()
+        assert not session.is_fresh("users.get", {"id": 1})
+        assert not session.is_fresh("users.get", {"id": 1}, "other")
+        assert session.requests("users.get", id=1) == ["GET /users/1"]
+        session.sync()
+        assert session.requests("users.get", id=1) == []
+        assert session.call("users.get", "whole", "other", id=1).name == "cy"
+
+
+def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh() -> None:
+    """Two stores that ask for one record at once make nothing stale."""
+    with Session(SHARED) as session:
+        session.begin(Step("start", 1, "users.by_name", {"name": "ada"}, "", ""))
+        session.call("users.get", "whole", "other", id=1)
+        session.sync()
+        session.step_held(1, deliver=True)
+        session.sync()
+        assert session.is_fresh("users.by_name", {"name": "ada"})
+        assert session.is_fresh("users.get", {"id": 1}, "other")

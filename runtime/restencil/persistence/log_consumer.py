@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.errors import ResetError
 from ..base.logs import logger
 from ..base.values import UNDEFINED
+from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
 from ..cache.store_state import Transition
 from ..cache.tables import WHOLE
 from ..storage.protocol import MOST_PLACES
 from .hydration import Renewal
+from .row_codec import is_collection
 from .stale_marks import ANYTHING, stale_of
 from .storage_query import Asking, StorageQuery
 
@@ -226,6 +228,8 @@ class Changes:
         known, contents = self._connection.known, self._contents
         base = contents.base
         for entry in entries:
+            if not self._connection.is_own(entry):
+                self._note_overlaps(entry)
             if entry.stale and not self._connection.is_own(entry):
                 stale = stale_of(entry.stale, self._number_of_key, self._number_of_list)
                 base.marks.add(stale, contents.next_number())
@@ -233,6 +237,28 @@ class Changes:
                 contents.ready.clear()
                 self._store.changed()
             known.timeline.knows(entry.number, taken=True)
+
+    def _note_overlaps(self, entry: Entry) -> None:
+        """Notes the records of another store's commit as those of a response that overlaps with all requests under way.
+
+        When that store sent its request is not known. Only the commit of a change has a mark on a path.
+        """
+        contents = self._contents
+        under_way = [one.fetched_at for one in contents.in_flight.by_id.values()]
+        if not under_way:
+            return
+        cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE}
+        answered = Answered(
+            number=NEVER,
+            is_change=any(kind == "path" for kind, *_ in entry.stale),
+            asked="another process has sent it",
+            records=frozenset(cell for cell in cells if not is_collection(cell[0])),
+            tables=frozenset(),
+            lists={},
+            plain_lists=frozenset(),
+            key="",
+        )
+        contents.request_log.add(answered, contents.last_number, under_way)
 
     def _number_of_key(self, key: str) -> float:
         meta = self._contents.base.key_meta(key)
