@@ -77,6 +77,7 @@ class Search(
         },
         side_effect=False,
         body_in_key=True,
+        exact_filters=(),
         body=schema.Object({"state": None}),
     )
     def reviews(self, *, body: SearchReviewsBody) -> SearchReviewsResult:

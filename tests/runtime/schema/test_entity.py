@@ -718,5 +718,5 @@ def test_entity_read_only_of_an_entity_names_fields() -> None:
     """A name in the class keyword `read_only` that is no field is a TypeError when the class is made."""
     with pytest.raises(TypeError, match="Page: 'sulg' of read_only is no field of it"):
 
-        class Page(Entity, read_only=("sulg",)):
+        class Page(Entity, read_only=("sulg",)):  # pyright: ignore[reportUnusedClass] - making it is what fails
             slug: str = ""
