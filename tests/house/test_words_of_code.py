@@ -88,12 +88,11 @@ PHRASES: Final = {
 """Phrases that no docstring, comment or message contains, each with what to write instead. The table may only grow."""
 
 NOT_YET: Final[dict[str, int]] = {
-    "generator/restencil_generator/codegen": 58,
     "generator/restencil_generator/openapi": 1,
-    "generator/restencil_generator/output": 7,
-    "runtime/restencil/cache": 178,
-    "runtime/restencil/persistence": 119,
-    "runtime/restencil/schema": 90,
+    "generator/restencil_generator/output": 1,
+    "runtime/restencil/cache": 159,
+    "runtime/restencil/persistence": 116,
+    "runtime/restencil/schema": 86,
     "runtime/restencil/storage": 73,
 }
 """Folders that still contain so many banned words, below the source roots. The numbers may only shrink."""
