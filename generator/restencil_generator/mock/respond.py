@@ -191,8 +191,10 @@ class Shape:
         if isinstance(member.type, d.Const):
             return member.type.value
         fact = d.MISSING if page is None else page.fact(member.name)
-        if fact is not d.MISSING and (fact is not None or isinstance(member.type, d.Optional)):
-            return str(fact) if bare(member.type) == d.Scalar("string") and isinstance(fact, int) else fact
+        if bare(member.type) == d.Scalar("string") and isinstance(fact, int):
+            fact = str(fact)
+        if fact is not d.MISSING and fits(self.spec, member.type, fact, "response"):
+            return fact
         if example is not d.MISSING:
             return to_wire(self.spec, member.type, example)
         sent = self.call.body

@@ -209,6 +209,29 @@ def test_mock_examples_may_show_one_record_twice_without_its_whole_key() -> None
     assert (team["slug"], team["title"]) == ("red", "Two")
 
 
+def test_mock_page_member_that_is_an_object_has_the_cursor_inside() -> None:
+    """A member called `next_page` is what its type says, and null on the last page."""
+    tasks = ", ".join(f"{{id: {number}}}" for number in range(1, 16))
+    api = Api(parsed(f"""
+            restencil: 1
+            package: hub
+            objects: {{NextPage: {{offset: string, path: string?}}}}
+            resources:
+              tasks:
+                path: /tasks/:id
+                schema: {{entity: Task, fields: {{id: integer}}}}
+                pagination_field: offset
+                pagination: {{style: cursor, next: next_page.offset}}
+                endpoints:
+                  get_list: {{schema: {{data: {{collection: [Task]}}, next_page: NextPage?}}}}
+                examples: {{get_list: {{response: {{data: [{tasks}], next_page: {{offset: shown}}}}}}}}
+            """))
+    first = api.get("/tasks")
+    last = api.get(f"/tasks?offset={first['next_page']['offset']}")
+    assert [task["id"] for task in (*first["data"], *last["data"])] == [*range(1, 16)]
+    assert last["next_page"] is None
+
+
 def test_mock_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     """By a `nest`, by the name of the owner's pk, or by the owner's name."""
     nested = WEATHER.replace(
