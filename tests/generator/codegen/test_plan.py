@@ -99,7 +99,8 @@ def check_body(endpoint: Any, declared: d.Endpoint, spec: d.Spec) -> None:
         entries = declared.name == "assign" and isinstance(declared.body and declared.body.type, d.EntityRef)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            sent = endpoint.bind_args((), {"body": {"key": body} if entries else body})[-1]
+            needed = {one.python: "1" for one in declared.search_params if one.required}
+            sent = endpoint.bind_args((), {**needed, "body": {"key": body} if entries else body})[-1]
         assert list(sent["key"] if entries else sent) == [member.wire for member in members], endpoint.name
 
 
