@@ -258,7 +258,7 @@ class _Walk:
 
     def forget(self) -> None:
         """Forgets what was imported from the folder: it may be another file by now."""
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():  # at once: other threads may import
             if (getattr(module, "__file__", None) or "").startswith(str(self.folder)):
                 del sys.modules[name]
 
@@ -267,7 +267,7 @@ class _Walk:
         importlib.invalidate_caches()
         files = [path for place in (self.folder, self.folder / "src") for path in place.glob("*")]
         here = {path.stem for path in files if path.suffix == ".py" or (path / "__init__.py").exists()}
-        for name, module in list(sys.modules.items()):
+        for name, module in sys.modules.copy().items():  # at once: other threads may import
             own = (getattr(module, "__file__", None) or "").startswith(str(self.folder))
             if name.partition(".")[0] in here and not own:
                 self.aside[name] = sys.modules.pop(name)
