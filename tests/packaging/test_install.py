@@ -121,7 +121,7 @@ def test_the_sdist_holds_what_the_tests_need(built: tuple[Path, Path]) -> None:
         "Makefile",
         "pyproject.toml",
         "specs/blog.yaml",
-        "tests/house/test_house.py",
+        "tests/conventions/test_conventions.py",
     } <= names
 
 

@@ -1,4 +1,4 @@
-"""What the house promises its readers: no circles, one place for each package of others, classes of a size to read."""
+"""What the project promises its readers: no circles, one place for each package of others, classes not too large."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
+from tests.conventions.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
 
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.house.imports import ROOT
+from tests.conventions.imports import ROOT
 
 PAGES = ("docs/reference/semantics.md", "docs/explanation/promises.md")
 """The pages on which each rule is followed by a comment, `<!-- tests: FILE::TEST, … -->`, with files below `tests/`."""

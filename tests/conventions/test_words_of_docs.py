@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from tests.house.imports import ROOT
+from tests.conventions.imports import ROOT
 
 BANNED: Final = {
     "a text": "a string",

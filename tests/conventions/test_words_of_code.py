@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.house.imports import PACKAGES, ROOT, files_of, tree_of
+from tests.conventions.imports import PACKAGES, ROOT, files_of, tree_of
 
 BANNED: Final = {
     "aside": "before image, separate",

@@ -1,4 +1,5 @@
-"""The circles of files among imports: `python tests/house/imports.py` prints them, and exits with 1 where there is one.
+"""The circles of files among imports: `python tests/conventions/imports.py` prints them.
+
 
 The source is read, not run. Imports inside functions and under `if TYPE_CHECKING:` count like all others: who reads a
 file has to follow them too.

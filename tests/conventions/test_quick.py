@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.house.imports import PACKAGES, ROOT, files_of
+from tests.conventions.imports import PACKAGES, ROOT, files_of
 from tests.quick import TESTS_OF, selected_tests
 
 
@@ -24,5 +24,5 @@ def test_quick_named_tests_exist() -> None:
 def test_quick_runs_the_tests_of_the_innermost_folder() -> None:
     """A changed file runs the tests of its folder; a changed test runs itself; documentation runs nothing."""
     assert selected_tests(["runtime/restencil/schema/all.py"]) == ["tests/runtime/schema"]
-    assert selected_tests(["tests/house/test_quick.py"]) == ["tests/house/test_quick.py"]
+    assert selected_tests(["tests/conventions/test_quick.py"]) == ["tests/conventions/test_quick.py"]
     assert selected_tests(["README.md"]) == []
