@@ -418,16 +418,14 @@ def _text(value: str | None) -> str | None:
     return string(value) if value else None
 
 
-def error_table(errors: Mapping[str, d.Shape], scope: Scope, *, lazily: bool = False) -> str:
-    """The types of error bodies by status; with `lazily` imported when they are needed."""
+def error_table(errors: Mapping[str, d.Shape], scope: Scope) -> str:
+    """The types of error bodies by status, imported when they are needed.
 
-    def named(name: str) -> str:
-        if lazily:
-            return call(scope.schema("Lazy"), [string(f".{OBJECTS}:{name}"), "__name__"])
-        return scope.sibling(OBJECTS, name, real=True)
+    Several classes in one mapping are no literal for mypy, which joins their constructors.
+    """
 
     def types(shape: d.Shape) -> str:
-        found = list(map(named, shape))
+        found = [call(scope.schema("Lazy"), [string(f".{OBJECTS}:{name}"), "__name__"]) for name in shape]
         return scope.typing("Any") if not found else found[0] if len(found) == 1 else pair(found)
 
     return table({key if key.isdecimal() else string(key): types(shape) for key, shape in errors.items()})

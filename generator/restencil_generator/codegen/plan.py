@@ -247,7 +247,7 @@ class _Plan:
             "servers": servers_of(spec, scope),
             "url_prefixes": pair(map(string, own)) if own else None,
             "redirects": table({string("cross_origin_body"): "True"}) if spec.cross_origin_body else None,
-            "errors": error_table(spec.errors, scope, lazily=True) if spec.errors else None,
+            "errors": error_table(spec.errors, scope) if spec.errors else None,
             "error_classes": sibling_module(ERRORS) if spec.has_errors else None,
         }
         return {name: value for name, value in found.items() if value is not None}

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import restencil
 from restencil import schema
 
-from ._objects import Missing, OutOfStock, Period, PriceChanged, Problem
+from ._objects import Period
 
 if typing.TYPE_CHECKING:
     from ._enums import Region
@@ -65,7 +65,11 @@ class Offers(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     header_params={
         "scope": restencil.HeaderParam("X-Scope"),
         "rank": restencil.HeaderParam("X-Rank"),
@@ -240,9 +244,12 @@ class Offers(
         method="POST",
         path="/offers/:id/buy",
         errors={
-            404: Missing,
-            409: (OutOfStock, PriceChanged),
-            "4XX": Problem,
+            404: schema.Lazy("._objects:Missing", __name__),
+            409: (
+                schema.Lazy("._objects:OutOfStock", __name__),
+                schema.Lazy("._objects:PriceChanged", __name__),
+            ),
+            "4XX": schema.Lazy("._objects:Problem", __name__),
             "5XX": typing.Any,
         },
         body=schema.Object({"quantity": None, "price": schema.codec(decimal.Decimal)}),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import restencil
 from restencil import schema
 
-from ._objects import Bank, Card, Missing, Problem
+from ._objects import Bank, Card
 
 if typing.TYPE_CHECKING:
     from ._entities import Buyer, Team
@@ -93,7 +93,11 @@ class Payments(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     error_classes=f"{__package__}._errors",
     body=Payment,
     non_filter_argument_keys=("since",),

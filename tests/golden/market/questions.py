@@ -11,8 +11,7 @@ import typing
 from collections.abc import Sequence
 
 import restencil
-
-from ._objects import Missing, Problem
+from restencil import schema
 
 __all__ = ["Question", "QuestionBody", "Questions"]
 
@@ -39,7 +38,11 @@ class Questions(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     error_classes=f"{__package__}._errors",
     body=Question,
 ):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import restencil
 from restencil import schema
 
-from ._objects import Missing, Period, Problem
+from ._objects import Period
 
 if typing.TYPE_CHECKING:
     from ._objects import PeriodBody
@@ -69,7 +69,11 @@ class Reviews(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     content_type="application/vnd.market+json",
     wrap="review",
     unwrap="data.review",

@@ -9,8 +9,7 @@ import typing
 from collections.abc import Sequence
 
 import restencil
-
-from ._objects import Problem
+from restencil import schema
 
 __all__ = ["Seller", "SellerBody", "Sellers"]
 
@@ -36,7 +35,11 @@ class Sellers(
     freshness={"server": {"at_least": 5000, "at_most": 3_600_000}},
     concurrency="etag",
     strict=True,
-    errors={404: Problem, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Problem", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     error_classes=f"{__package__}._errors",
     body=Seller,
 ):

@@ -9,8 +9,9 @@ import typing
 from collections.abc import Sequence
 
 import restencil
+from restencil import schema
 
-from ._objects import Missing, Place, Problem
+from ._objects import Place
 
 if typing.TYPE_CHECKING:
     from ._objects import PlaceBody
@@ -38,7 +39,11 @@ class Shelves(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     path_params={"hall": "place.hall", "shelf": "place.number"},
     error_classes=f"{__package__}._errors",
     body=Shelf,

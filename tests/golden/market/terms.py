@@ -8,8 +8,7 @@ from __future__ import annotations
 import typing
 
 import restencil
-
-from ._objects import Missing, Problem
+from restencil import schema
 
 __all__ = ["Term", "TermBody", "Terms"]
 
@@ -32,7 +31,11 @@ class Terms(
     invalid_if_stale=True,
     needs="all",
     strict=True,
-    errors={404: Missing, "4XX": Problem, "5XX": typing.Any},
+    errors={
+        404: schema.Lazy("._objects:Missing", __name__),
+        "4XX": schema.Lazy("._objects:Problem", __name__),
+        "5XX": typing.Any,
+    },
     error_classes=f"{__package__}._errors",
     body=Term,
 ):
