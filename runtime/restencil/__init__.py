@@ -331,16 +331,16 @@ class _Storages:
     """What a store tells its storage, and asks it: the cache does not know the wing of storages."""
 
     def persistence_of(
-        self, store: Store, contents: StoreState, lookup: CacheReader, storage: StorageLike, /
+        self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: StorageLike, /
     ) -> PersistencePort:
         from .persistence.storage_persistence import persistence_of
 
-        return persistence_of(store, contents, lookup, storage)
+        return persistence_of(store, store_state, cache_reader, storage)
 
-    def dump(self, contents: StoreState, persistence: Any, /) -> bytes:
+    def dump(self, store_state: StoreState, persistence: Any, /) -> bytes:
         from .persistence.dump import dump
 
-        return dump(contents, persistence)
+        return dump(store_state, persistence)
 
     def storage_of(self, data: bytes | str, times: str, /) -> StorageLike:
         from .persistence.dump import storage_of

@@ -181,7 +181,7 @@ def stored(shape: str, file: str) -> Run:
     def turn() -> None:
         data, store = decode_json(ours.get(f"{PREFIX}/{shape}").content), Store()
         action = SetResponse(request, data, Meta(1, 2, 3), fetch_id=1)
-        store._contents.commit(reduce.set_response(store._lookup, action))
+        store._store_state.commit(reduce.set_response(store._cache_reader, action))
 
     return timed(turn)
 
@@ -254,7 +254,7 @@ def _held(count: int) -> Controller:
 
 
 def singles(count: int) -> Run:
-    tables = _held(count).store._contents.base  # the row is over insides
+    tables = _held(count).store._store_state.base  # the row is over insides
     pks = list(tables.entities["Event"])
     schema = schema_of(Event)
 

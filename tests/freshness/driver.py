@@ -157,7 +157,7 @@ class Session:
             for store in self.stores.values():
                 store.flush()
             for store in self.stores.values():
-                tier: Any = store._tier  # nothing public looks at once
+                tier: Any = store._persistence  # nothing public looks at once
                 tier.look()
             self.settle()
 

@@ -58,7 +58,7 @@ class Here:
 
     def turn(self) -> None:
         """A turn of the thread that looks at the log."""
-        tier: Any = self.store._tier
+        tier: Any = self.store._persistence
         tier.look()
 
     @property

@@ -140,7 +140,7 @@ class Process:
     def __init__(self, world: World, storage: Storage, bound: int | None) -> None:
         self._world = world
         self.store = Store(clock=world.clock, scheduler=world.clock, storage=storage, max_entities=bound)
-        self.persistence: Any = self.store._tier
+        self.persistence: Any = self.store._persistence
         self.failed: set[str] = set()
         """Keys under which it has an error of its own."""
         self.is_child = False
@@ -192,7 +192,7 @@ class Process:
     def shown(self, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:
         """What a read shows that may wait for the storage."""
         request = endpoint.request(args)
-        if self.store._tier is not None and not self.persistence.connection.storage.inline:
+        if self.store._persistence is not None and not self.persistence.connection.storage.inline:
             _drive(self.persistence.steps(request))
         return shown(self.store, endpoint, args)
 
@@ -272,7 +272,7 @@ class World:
     def close(self) -> None:
         """Lets everything go."""
         for process in self._all:
-            if process.store._tier is not None:
+            if process.store._persistence is not None:
                 process.kill()
         self.clock.close()
 
@@ -314,7 +314,7 @@ class World:
                 self._reset(process)
             case "evict":
                 self.had_evictions = True
-                base = process.store._contents.base
+                base = process.store._store_state.base
                 cells = [(table, pk) for table, rows in base.entities.items() for pk in rows]
                 process.store.apply(Collect(tuple(cells[:3]), tuple(base.results)[:2]))
             case "clock":
@@ -356,7 +356,7 @@ class World:
             if action.endpoint is ADD and (self.setting.write_behind or not self.setting.inline):
                 self.is_late = True  # the function runs on what this process knows
         if not process.waiting:
-            process.had_memory = bool(process.store._contents.base.entities)
+            process.had_memory = bool(process.store._store_state.base.entities)
         process.store.apply(action)
         self._moments[id(action)] = self.clock()
         if isinstance(action, ExpireAll):

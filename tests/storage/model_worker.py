@@ -35,7 +35,7 @@ def take(store: Store, seed: int, number: int) -> Any:
         case "find":
             found(store, what)
         case "evict":
-            base = store._contents.base
+            base = store._store_state.base
             cells = [(table, pk) for table, rows in list(base.entities.items()) for pk in list(rows)]
             store.apply(Collect(tuple(cells[:3]), tuple(base.results)[:2]))
         case "response" | "set" | "invalidate" | "invalidate_all" | "expire_all":
@@ -47,7 +47,7 @@ def take(store: Store, seed: int, number: int) -> Any:
 def picture(store: Store) -> dict[str, Any]:
     """All that is shown, after what lies far away was loaded."""
     seen: dict[str, Any] = {}
-    tier: Any = store._tier
+    tier: Any = store._persistence
     for endpoint, args in READS:
         steps, answer = tier.steps(endpoint.request(args)), None
         try:

@@ -48,7 +48,7 @@ class Other:
         self, *, listed: tuple[str, ...] = (), drop: tuple[Any, ...] = (), lacking: tuple[str, ...] = ()
     ) -> int:
         """Commits what changed; the number of the commit."""
-        base = self.store._contents.base
+        base = self.store._store_state.base
         rows: list[StoredRow] = []
         changed: dict[str, list[str]] = {}
         for table, cells in base.entities.items():
@@ -110,7 +110,7 @@ class Other:
         return self.shapes.written_by(node)[table]
 
     def _changed_results(self) -> tuple[list[StoredResult], list[str]]:
-        base = self.store._contents.base
+        base = self.store._store_state.base
         found: list[StoredResult] = []
         for key, meta in base.key_metas.items():
             result = base.results.get(key, UNDEFINED)

@@ -192,7 +192,7 @@ def test_a_bounded_store_reads_again_what_it_let_go_of(here: Here) -> None:
     for _ in range(2):
         for number in range(50):
             assert here.controller.read(Articles.get, id=str(number)).title == str(number)
-    held = sum(map(len, here.store._contents.base.entities.values()))
+    held = sum(map(len, here.store._store_state.base.entities.values()))
     assert held < 25 and here.asked == 0
     assert len(one(here.controller.cached(Articles.get_list))) == 50
 

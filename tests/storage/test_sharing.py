@@ -253,7 +253,7 @@ def test_a_clock_that_was_set_is_a_break(here: Here) -> None:
     """A step of the clock by more than a second doubts all; what is compared and the same is fresh again."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     found = here.controller.cached(Articles.get, id="1")
-    tier: Any = here.store._tier
+    tier: Any = here.store._persistence
     apart = tier.read_through.changes.clocks()
     tier.read_through.changes.clocks = lambda: apart + 999
     here.turn()

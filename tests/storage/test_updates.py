@@ -57,7 +57,7 @@ def test_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None
     here = Here(clock)
     _add(here, "b")
     assert here.controller.store.endpoint_meta(WORDS.key()) is None
-    assert here.store._contents.base.result(WORDS.key()) == ["b"]
+    assert here.store._store_state.base.result(WORDS.key()) == ["b"]
 
 
 def test_a_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:

@@ -17,20 +17,20 @@ class Dumpable(PersistentStoreMixin):
     """The members of a store that are about dumps of it."""
 
     lock: threading.RLock
-    _contents: StoreState
+    _store_state: StoreState
 
     def note_secret(self, name: str) -> None:
         """What bears this name is a secret, as the search parameter is in which a client sends its credential."""
         with self.lock:
-            self._contents.secrets.add(name)
-            if self._tier is not None:
-                self._tier.secret(name)
+            self._store_state.secrets.add(name)
+            if self._persistence is not None:
+                self._persistence.secret(name)
 
     def note_credential(self) -> None:
         """A client sends a credential, so that what it is answered may be for the eyes of some alone."""
         with self.lock:
-            if self._tier is not None:
-                self._tier.credential()
+            if self._persistence is not None:
+                self._persistence.credential()
 
     def dump(self) -> bytes:
         """What memory holds of what responses brought, as JSON: for fixtures, and for `Store.load`.
@@ -39,7 +39,7 @@ class Dumpable(PersistentStoreMixin):
         updates. The same state gives the same bytes.
         """
         with self.lock:
-            return provided().dump(self._contents, self._tier)
+            return provided().dump(self._store_state, self._persistence)
 
     @classmethod
     def load(cls, data: bytes | str, /, *, times: str = "kept", **options: Any) -> Self:

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from .tables import State
 
 
-def inspect_state(contents: StoreState) -> dict[str, Any]:
+def inspect_state(store_state: StoreState) -> dict[str, Any]:
     """A copy of all that readers see.
 
     `entities` are the records by table and primary key, `entities_meta` their times; `endpoints` are the normalized
     results by key, `meta` what else is recorded of keys; `indexes` lead by table, field and value to a primary key;
     `optimistic` are the pending actions; `last_reset` is a time (ms).
     """
-    contents.refresh()
-    top, base = contents.view, contents.base
+    store_state.refresh()
+    top, base = store_state.view, store_state.base
     above = _changes(top)
     tables = _each(base.entities, *(change.entities for change in above))
     keys = _each(base.results, *(change.results for change in above))
@@ -36,14 +36,14 @@ def inspect_state(contents: StoreState) -> dict[str, Any]:
         },
         "endpoints": {key: _copied(top.result(key)) for key in keys if top.result(key) is not UNDEFINED},
         "meta": {key: recorded.to_dict() for key in metas if (recorded := top.key_meta(key)) is not None},
-        "indexes": _indexes(contents, above),
-        "optimistic": contents.optimistic.actions,
-        "last_reset": contents.last_reset,
+        "indexes": _indexes(store_state, above),
+        "optimistic": store_state.optimistic.actions,
+        "last_reset": store_state.last_reset,
     }
 
 
-def _indexes(contents: StoreState, above: list[Change]) -> dict[str, dict[str, dict[str, str]]]:
-    top, base = contents.view, contents.base
+def _indexes(store_state: StoreState, above: list[Change]) -> dict[str, dict[str, dict[str, str]]]:
+    top, base = store_state.view, store_state.base
     indexes: dict[str, dict[str, dict[str, str]]] = {}
     own = [(table, name) for table, names in base.indexes.items() for name in names]
     for table, name in _each(own, *(change.indexes for change in above)):

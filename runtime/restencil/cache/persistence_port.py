@@ -212,11 +212,13 @@ class PersistencePort(Protocol):
 class Storages(Protocol):
     """What stores are given storages by: the cache does not know them."""
 
-    def persistence_of(self, store: Any, contents: Any, lookup: Any, storage: StorageLike, /) -> PersistencePort:
+    def persistence_of(
+        self, store: Any, store_state: Any, cache_reader: Any, storage: StorageLike, /
+    ) -> PersistencePort:
         """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
         ...
 
-    def dump(self, contents: Any, persistence: Any, /) -> bytes:
+    def dump(self, store_state: Any, persistence: Any, /) -> bytes:
         """What a store holds, as JSON."""
         ...
 
@@ -244,34 +246,34 @@ def provided() -> Storages:
 class PersistentStoreMixin:
     """The members of a store that are about the storage it stands on; without one they do nothing."""
 
-    _tier: PersistencePort | None = None
+    _persistence: PersistencePort | None = None
 
     @property
     def lasts(self) -> bool:
         """Whether it stands on a storage, so that a read may have to wait for what that has."""
-        return self._tier is not None
+        return self._persistence is not None
 
     def knowing(self, request: Request) -> Steps:
         """Steps: what a read touches is brought into memory from the storage, if there is one."""
-        persistence = self._tier
+        persistence = self._persistence
         if persistence is not None and not request.inactive:
             yield from persistence.steps(request)
 
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
         """Steps before a request is sent: True where another process was answered, so that it need not be."""
-        persistence = self._tier
+        persistence = self._persistence
         if persistence is None:
             return False
         return (yield from persistence.sharing(request, fetch_id, wanted))
 
     def shared(self, fetch_id: int) -> None:
         """The request was answered, or has failed, before which those steps were taken."""
-        if self._tier is not None:
-            self._tier.shared(fetch_id)
+        if self._persistence is not None:
+            self._persistence.shared(fetch_id)
 
     def origin(self, key: str) -> str | None:
         """Where the result under a key came from, in words; None where an answer brought it."""
-        return None if self._tier is None else self._tier.origin(key)
+        return None if self._persistence is None else self._persistence.origin(key)
 
     def flush(self, timeout: Duration = 5_000) -> bool:
         """Waits until all that was written before is in the storage; True at once where there is none.
@@ -279,23 +281,23 @@ class PersistentStoreMixin:
         False: not within `timeout` ms (or `"5s"`, or a timedelta), or the storage is not used. Raises ValueError for a
         timeout that is none.
         """
-        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._tier
+        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._persistence
         return True if persistence is None else persistence.flush(limit)
 
     def close(self, timeout: Duration = 1_000) -> None:
         """Flushes for `timeout` ms at most and lets go of the storage; the store goes on in memory."""
-        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._tier
+        limit, persistence = bounded(timeout, "timeout", 0, endless=True), self._persistence
         if persistence is not None:
             persistence.close(limit)
 
     async def aclose(self, timeout: Duration = 1_000) -> None:  # noqa: ASYNC109 - in ms, as everywhere
         """Lets go of the storage as `close` does, and waits for it in a thread."""
-        if self._tier is not None:
+        if self._persistence is not None:
             await asyncio.to_thread(self.close, timeout)
 
     def storage_stats(self) -> StorageStats:
         """Whether the storage is used, and what was done with it; no secrets."""
-        persistence = self._tier
+        persistence = self._persistence
         return StorageStats() if persistence is None else persistence.stats()
 
     def __enter__(self) -> Self:

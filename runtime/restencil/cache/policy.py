@@ -29,7 +29,7 @@ that fits holds.
 Who asks: `read` and paging do what the decision says, and look again after a wait; `fetch_if_stale` fetches on the two
 decisions that fetch; `live` does, too, but once for each reading, so that time alone does not start a fetch; `explain`
 tells the decision in words; `cached` and `state` never fetch, and show whatever is USABLE, stale or with an error.
-What lies ready (see `lookup`) is USABLE, not invalidated and without an error; the tables say GIVE for all of that
+What lies ready (see `reader`) is USABLE, not invalidated and without an error; the tables say GIVE for all of that
 while it is fresh, so `read` may hand it out without a reading.
 """
 

@@ -72,11 +72,11 @@ _OWN_PLACE: Final = (EntitySchema, Collection)
 class CacheReader:
     """Answers reads from what a store holds, under the store's lock."""
 
-    def __init__(self, contents: StoreState, lock: RLock) -> None:
-        self.contents = contents
+    def __init__(self, store_state: StoreState, lock: RLock) -> None:
+        self.store_state = store_state
         self.lock = lock
-        self._clock = contents.clock
-        self._ready = contents.ready
+        self._clock = store_state.clock
+        self._ready = store_state.ready
 
     # -- the view ------------------------------------------------------------------------------------------------------
 
@@ -84,32 +84,34 @@ class CacheReader:
         """What a reader of the endpoint finds now, in the view; it never fetches."""
         if request.inactive:
             return inactive()
-        contents = self.contents
+        store_state = self.store_state
         with self.lock:
-            contents.refresh()
+            store_state.refresh()
             return self._built_reading(request) or self._looked(request)
 
     def _built_reading(self, request: Request) -> Reading | None:
         """What a read finds that is built as it is handed out (locked); None where nothing is."""
-        contents = self.contents
-        found = self._found(request) if contents.shows_base else None
+        store_state = self.store_state
+        found = self._found(request) if store_state.shows_base else None
         if found is None or found[1] is None:
             return None
-        return _reading(request, contents.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock())
+        return _reading(
+            request, store_state.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock()
+        )
 
     def _looked(self, request: Request) -> Reading:
         """What a read finds that finds nothing built (locked)."""
-        contents = self.contents
-        if contents.persistence is not None:
-            is_known = contents.persistence.know(request)
-            contents.refresh()
+        store_state = self.store_state
+        if store_state.persistence is not None:
+            is_known = store_state.persistence.know(request)
+            store_state.refresh()
             if not is_known:
-                return self._unknown(contents.view, request)
+                return self._unknown(store_state.view, request)
             reading = self._built_reading(request)  # it may have come as what is handed out
             if reading is not None:
                 return reading
-        reader = reader_of(contents.view, request.args, contents.memo)
-        return self.reading_in(reader, request, uses=contents.retention.active)
+        reader = reader_of(store_state.view, request.args, store_state.memo)
+        return self.reading_in(reader, request, uses=store_state.retention.active)
 
     def cached(self, request: Request) -> Any:
         """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
@@ -119,18 +121,18 @@ class CacheReader:
             return ready[3]
         if request.inactive:
             return None
-        contents = self.contents
+        store_state = self.store_state
         with self.lock:
-            if contents.shows_base:
+            if store_state.shows_base:
                 if isinstance(request.rules.schema, _OWN_PLACE):
                     found = self._found(request)
                     if found is not None:
                         return found[0]
                 else:  # it is not found again at once, so it does not matter here when it turns stale
-                    built = _built(contents.base, contents.memo, request, contents.persistence)
+                    built = _built(store_state.base, store_state.memo, request, store_state.persistence)
                     if built is not None:
                         return built[0]
-            contents.refresh()
+            store_state.refresh()
             return self._looked(request).usable_data
 
     def fresh(self, request: Request) -> Any:
@@ -140,9 +142,9 @@ class CacheReader:
             return ready[3] if self._clock() <= ready[4] else None
         if request.inactive:
             return None
-        contents = self.contents
+        store_state = self.store_state
         with self.lock:
-            found = self._found(request) if contents.shows_base else None
+            found = self._found(request) if store_state.shows_base else None
             if found is not None and found[1] is not None and self._clock() <= found[1].expires_at:
                 return found[0]
         return None
@@ -150,17 +152,17 @@ class CacheReader:
     def query(self, schema: Any, args: tuple[Any, ...]) -> Any:
         """The value of a schema from the tables alone, None where it is missing or invalid."""
         with self.lock:
-            contents = self.contents
-            contents.refresh()
-            return self.value_in(reader_of(contents.view, args, contents.memo), schema, args)
+            store_state = self.store_state
+            store_state.refresh()
+            return self.value_in(reader_of(store_state.view, args, store_state.memo), schema, args)
 
     def unanswered(self, request: Request) -> str | None:
         """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
         with self.lock:
-            if self.contents.persistence is not None:
-                self.contents.persistence.know(request)
-            self.contents.refresh()
-            state, schema = self.contents.view, request.rules.schema
+            if self.store_state.persistence is not None:
+                self.store_state.persistence.know(request)
+            self.store_state.refresh()
+            state, schema = self.store_state.view, request.rules.schema
             if schema is None or state.result(request.key) is not UNDEFINED:
                 return None
             args = request.rules.entity_args(request.args)
@@ -170,10 +172,10 @@ class CacheReader:
     def paths(self, request: Request) -> set[Cell]:
         """Every entity and collection that a read of the endpoint touches, nested ones included."""
         with self.lock:
-            if self.contents.persistence is not None:
-                self.contents.persistence.know(request)
-            self.contents.refresh()
-            state = self.contents.view
+            if self.store_state.persistence is not None:
+                self.store_state.persistence.know(request)
+            self.store_state.refresh()
+            state = self.store_state.view
             schema, args = request.rules.schema, request.rules.entity_args(request.args)
             stored = state.result(request.key)
             if schema is None:
@@ -189,53 +191,53 @@ class CacheReader:
         """What a reader of the endpoint finds without optimistic updates."""
         if request.inactive:
             return inactive()
-        contents = self.contents
-        if not contents.optimistic.updates:
+        store_state = self.store_state
+        if not store_state.optimistic.updates:
             return self.read(request)
         with self.lock:
-            is_known = contents.persistence is None or contents.persistence.know(request)
-            contents.refresh()
+            is_known = store_state.persistence is None or store_state.persistence.know(request)
+            store_state.refresh()
             if not is_known:
-                return self._unknown(contents.base, request)
+                return self._unknown(store_state.base, request)
             return self.reading_in(self.reader_of_base(request.args), request)
 
     def reader_of_base(self, args: tuple[Any, ...]) -> Denormalization:
         """A reader of the state without optimistic updates, which takes from the view what is the same in both."""
-        contents = self.contents
-        base, view, holds = contents.base, contents.view, contents.optimistic.holds
+        store_state = self.store_state
+        base, view, holds = store_state.base, store_state.view, store_state.optimistic.holds
 
         def differs(table: str, pk: str) -> bool:
             return holds(table, pk) and base.get(table, pk) is not view.get(table, pk)
 
-        return Denormalization(base, args, shared=contents.memo, differs=differs)
+        return Denormalization(base, args, shared=store_state.memo, differs=differs)
 
     def reader_beside(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
         """A reader of a state beside the view, which takes what they have in common from what the view has built."""
-        contents = self.contents
-        contents.refresh()
+        store_state = self.store_state
+        store_state.refresh()
 
         def differs(table: str, pk: str) -> bool:
-            return state.get(table, pk) is not contents.view.get(table, pk)
+            return state.get(table, pk) is not store_state.view.get(table, pk)
 
-        return Denormalization(state, args, memo, shared=contents.memo, differs=differs)
+        return Denormalization(state, args, memo, shared=store_state.memo, differs=differs)
 
     def value_in(self, reader: Denormalization, raw: Any, args: tuple[Any, ...]) -> Any:
         """The value of a schema in the state that the reader sees, None where it is missing or invalid (locked)."""
         schema = schema_of(raw)
         if schema is None:
             return None
-        persistence = self.contents.persistence
+        persistence = self.store_state.persistence
         if persistence is not None and not persistence.know_value(schema, args, reader.state):
             return None
         try:
             return self._value(reader, schema, args)
         except BaseException as error:
-            self.contents.interrupted(error)
+            self.store_state.interrupted(error)
             raise
 
     def _value(self, reader: Denormalization, schema: Schema, args: tuple[Any, ...]) -> Any:
-        retention = self.contents.retention
-        with self.contents.hooks:
+        retention = self.store_state.retention
+        with self.store_state.hooks:
             stored = schema.query_key(args, reader)
             if not _is_complete(stored):
                 return None
@@ -253,7 +255,7 @@ class CacheReader:
 
     def reading_beside(self, reader: Denormalization, request: Request) -> Reading:
         """What a read of the endpoint finds in a state beside the view (locked)."""
-        persistence = self.contents.persistence
+        persistence = self.store_state.persistence
         if persistence is not None and not persistence.know(request, reader.state):
             return self._unknown(reader.state, request)
         return self.reading_in(reader, request, is_past=True)
@@ -272,19 +274,19 @@ class CacheReader:
             found = BROKEN if stored is UNDEFINED else USABLE
             freshness = Freshness(0.0)
             if meta is not None:
-                base = self.contents.base
+                base = self.store_state.base
                 if not meta.expires_at or _is_certain(base, request, meta):
                     freshness = Freshness(meta.expires_at)
                 elif meta.error is None:
                     freshness = freshness_of(base, request, meta, stored, {}, now)
             return _reading(request, meta, (stored, found, freshness), now)
         try:
-            with self.contents.hooks:
+            with self.store_state.hooks:
                 assembled = self._assembled(reader, schema, stored, meta, request, uses=uses, is_past=is_past)
         except BaseException as error:
-            self.contents.interrupted(error)
+            self.store_state.interrupted(error)
             raise
-        if _was_brought_since(self.contents.base, request, meta, assembled[2], now):
+        if _was_brought_since(self.store_state.base, request, meta, assembled[2], now):
             meta = None
         return _reading(request, meta, assembled, now)
 
@@ -299,13 +301,13 @@ class CacheReader:
 
         None where it takes a closer look. No hook runs here.
         """
-        contents = self.contents
-        base, schema = contents.base, request.rules.schema
+        store_state = self.store_state
+        base, schema = store_state.base, request.rules.schema
         meta = base.key_metas.get(request.key)
         if meta is not None and (meta.error is not None or meta.invalidated):
             return None
-        built = _built(base, contents.memo, request, contents.persistence)
-        if built is None or (contents.persistence is not None and not contents.persistence.knows(request)):
+        built = _built(base, store_state.memo, request, store_state.persistence)
+        if built is None or (store_state.persistence is not None and not store_state.persistence.knows(request)):
             return None
         data, cells = built
         if meta is not None and meta.expires_at and unmarked(base, request, meta):
@@ -336,8 +338,8 @@ class CacheReader:
         is_past: bool,
     ) -> Assembled:
         """What the tables give for a stored result, or without one for the arguments."""
-        base = self.contents.base
-        retention, key = self.contents.retention, request.key
+        base = self.store_state.base
+        retention, key = self.store_state.retention, request.key
         is_complete = True
         if stored is UNDEFINED:
             stored = _query_key(reader, schema, request)
@@ -347,7 +349,7 @@ class CacheReader:
         except ConversionError as error:
             _warn_of(key, error)
             return INVALID, BROKEN, Freshness(STALE if meta is None else meta.expires_at)
-        if self.contents.persistence is not None:
+        if self.store_state.persistence is not None:
             reader.prove(schema, stored, key)
         cells: Shown = {}
         has_answer = meta is not None and meta.expires_at > 0
@@ -381,7 +383,7 @@ class CacheReader:
         is_past: bool,
     ) -> Freshness:
         """How fresh a result is that shows these cells."""
-        base, state = self.contents.base, reader.state
+        base, state = self.store_state.base, reader.state
         has_answer, shown = meta is not None and meta.expires_at > 0, cells
         if state is not base:
             shows = _is_of_base if request.rules.policy.counts_whole or has_answer else _is_as_in_base

@@ -78,10 +78,10 @@ if TYPE_CHECKING:
     from .tables import Cell, State
 
 
-def fetch(lookup: CacheReader, action: actions.Fetch) -> Transition:
+def fetch(cache_reader: CacheReader, action: actions.Fetch) -> Transition:
     """A fetch that shows at once what it is expected to bring is queued; others change nothing."""
     effects = Transition()
-    is_current = action.resets is None or action.resets == lookup.contents.resets
+    is_current = action.resets is None or action.resets == cache_reader.store_state.resets
     if is_current and action.request.rules.is_optimistic:
         effects.begun = action
     else:
@@ -89,47 +89,47 @@ def fetch(lookup: CacheReader, action: actions.Fetch) -> Transition:
     return effects
 
 
-def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition:
+def set_response(cache_reader: CacheReader, action: actions.SetResponse) -> Transition:
     """The response goes into the tables and its result under its key; a response that does not fit is an error.
 
     It gives the value of the fetch. Where the store started over meanwhile, only that, made of the response alone:
     nothing is stored.
     """
-    contents, request = lookup.contents, action.request
+    store_state, request = cache_reader.store_state, action.request
     key, schema = request.key, request.rules.schema
-    _catch_up(contents, request)
+    _catch_up(store_state, request)
     is_fetched = action.fetch_id is not None
-    is_current = request.rules.is_stored and (action.resets is None or action.resets == contents.resets)
+    is_current = request.rules.is_stored and (action.resets is None or action.resets == store_state.resets)
     response = action.response if is_fetched else copy_in(action.response)
     effects = Transition()
     effects.ended = action.fetch_id
     try:
-        with contents.hooks:
-            mode = request.rules.validate or contents.validate
+        with store_state.hooks:
+            mode = request.rules.validate or store_state.validate
             if mode != "off" and schema is not None and not _is_empty(response, request):
                 from ..schema.validation import validate
 
                 validate(schema, response, mode, request)
             writer = _normalized(
-                contents.base if is_current else Tables(),
+                store_state.base if is_current else Tables(),
                 request,
                 response,
                 action.meta,
                 owns_response=request.rules.owns_response or not is_fetched,
-                persistence=contents.persistence,
+                persistence=store_state.persistence,
                 is_final=is_current,
             )
             if is_current:
-                _note_freshness(contents, request, writer, action.fetch_id, effects)
-            known = _known_before(lookup, request, writer, response) if _deletes(request, schema) else UNDEFINED
+                _note_freshness(store_state, request, writer, action.fetch_id, effects)
+            known = _known_before(cache_reader, request, writer, response) if _deletes(request, schema) else UNDEFINED
     except Exception as error:
-        return _misfitting(contents, action, effects, response, error, is_current=is_current)
+        return _misfitting(store_state, action, effects, response, error, is_current=is_current)
     if not is_current:
         effects.notifies = False
-        with contents.hooks:
+        with store_state.hooks:
             effects.value = _own_value(request, writer, writer.response) if known is UNDEFINED else known
         return effects
-    before = contents.base.key_meta(key)
+    before = store_state.base.key_meta(key)
     effects.change, effects.writer = writer.change, writer
     expired = None if before is None else before.expires_at
     writer.change.key_metas[key] = known_of = ResultMeta(
@@ -142,10 +142,10 @@ def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition
         effects.value = writer.change.results[key]
     elif known is not UNDEFINED:
         effects.value = known
-    elif is_fetched or action.wanted or contents.in_flight.joinable or request.rules.analyze(_may_fail):
+    elif is_fetched or action.wanted or store_state.in_flight.joinable or request.rules.analyze(_may_fail):
         effects.echoed = request, writer, writer.response
-    _keep_own_value(contents, action, effects)
-    if action.mark is not None or action.told is not None or (is_fetched and key in contents.response_records):
+    _keep_own_value(store_state, action, effects)
+    if action.mark is not None or action.told is not None or (is_fetched and key in store_state.response_records):
         effects.marked = key, *response_record_of(action, writer.change, writer.change.results.get(key, UNDEFINED))
     if action.told is not None and request.rules.concurrency is not None:
         effects.tags = tags_of(request, action.told, writer)
@@ -153,7 +153,7 @@ def set_response(lookup: CacheReader, action: actions.SetResponse) -> Transition
 
 
 def _misfitting(
-    contents: StoreState,
+    store_state: StoreState,
     action: actions.SetResponse,
     effects: Transition,
     response: Any,
@@ -171,56 +171,56 @@ def _misfitting(
     if not is_current:
         effects.notifies = False
         return effects
-    effects.change = _failed(contents, request, failure, _error_times(action))
+    effects.change = _failed(store_state, request, failure, _error_times(action))
     if request.rules.side_effect:
-        looking = _looking(contents, request, action.meta)
-        _note_change(contents, request, unread(request, looking), looking, effects)
+        looking = _looking(store_state, request, action.meta)
+        _note_change(store_state, request, unread(request, looking), looking, effects)
     return effects
 
 
-def renew(lookup: CacheReader, action: actions.Freshen) -> Transition:
+def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
     """What the store has of the answer before is as fresh as this one, as long as nothing of it changed since.
 
     It gives what a read of it finds, UNDEFINED where something did change.
     """
-    contents, request = lookup.contents, action.request
+    store_state, request = cache_reader.store_state, action.request
     effects = Transition()
     effects.notifies = False
     effects.value = UNDEFINED
-    response_record = contents.response_records.get(request.key)
-    is_current = action.resets is None or action.resets == contents.resets
+    response_record = store_state.response_records.get(request.key)
+    is_current = action.resets is None or action.resets == store_state.resets
     if response_record is None or not is_current or not response_record.is_of(action.mark):
         return effects
-    change = effects.change = response_record.renewed(request.key, contents.base, action.meta, action.terms)
+    change = effects.change = response_record.renewed(request.key, store_state.base, action.meta, action.terms)
     if change is None:
         return effects
     effects.notifies, effects.shown, effects.ended = True, request, action.fetch_id
     told = action.told
     effects.renewed = response_record, told if told is not None and told.condition is not None else None
-    before = contents.base.key_meta(request.key)
+    before = store_state.base.key_meta(request.key)
     if before is not None:
         change.key_metas[request.key].brought = before.brought
         change.key_metas[request.key].is_complete = before.is_complete
-    looking = _looking(contents, request, action.meta)
+    looking = _looking(store_state, request, action.meta)
     looking.change = change
-    _note_freshness(contents, request, looking, action.fetch_id, effects)
+    _note_freshness(store_state, request, looking, action.fetch_id, effects)
     if told is not None and request.rules.concurrency is not None:
-        effects.tags = tags_of(request, told, Normalization(contents.base, request.args, action.meta))
+        effects.tags = tags_of(request, told, Normalization(store_state.base, request.args, action.meta))
     return effects
 
 
-def _keep_own_value(contents: StoreState, action: actions.SetResponse, effects: Transition) -> None:
+def _keep_own_value(store_state: StoreState, action: actions.SetResponse, effects: Transition) -> None:
     """The value of a call is what its own response says, also where the store has something of a later request."""
     if effects.echoed is None or action.fetch_id is None or not action.request.rules.policy.gives_own_response:
         return
     request, written, response = effects.echoed
-    base, started = contents.base, action.meta.fetched_at
+    base, started = store_state.base, action.meta.fetched_at
     if all(base.latest.get(table, 0) <= started for table in written.change.entities):
         return
     times = [base.meta(*cell) for cell in written.change.cells()]
     if any(meta is not None and meta.fetched_at > started for meta in times):
         latest = Meta(INFINITE, action.meta.date, action.meta.expires_at)
-        with contents.hooks:
+        with store_state.hooks:
             writer = Normalization(base, request.args, latest, replaces=written.replaces)
             writer.write(cast("Schema", request.rules.schema), response)
             effects.value = _own_value(request, writer, response)
@@ -239,23 +239,23 @@ def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None
     return found, not writer.has_references
 
 
-def _looking(contents: StoreState, request: Request, meta: Meta) -> Normalization:
+def _looking(store_state: StoreState, request: Request, meta: Meta) -> Normalization:
     """A pass that writes nothing, for those who look at what is stored."""
-    return Normalization(contents.base, request.args, meta, rules=request.rules)
+    return Normalization(store_state.base, request.args, meta, rules=request.rules)
 
 
 def _note_freshness(
-    contents: StoreState, request: Request, writer: Normalization, fetch_id: int | None, effects: Transition
+    store_state: StoreState, request: Request, writer: Normalization, fetch_id: int | None, effects: Transition
 ) -> None:
     """Notes what a response makes stale, and what it touched, for requests that overlap with it."""
     if request.rules.side_effect:
-        _note_change(contents, request, changed(request, writer, writer.followed), writer, effects)
+        _note_change(store_state, request, changed(request, writer, writer.followed), writer, effects)
     elif fetch_id is not None:
-        _note_overlaps(contents, request, writer, None, effects)
+        _note_overlaps(store_state, request, writer, None, effects)
 
 
 def _note_change(
-    contents: StoreState, request: Request, made: ChangeEffects, writer: Normalization, effects: Transition
+    store_state: StoreState, request: Request, made: ChangeEffects, writer: Normalization, effects: Transition
 ) -> None:
     """Notes what a change makes stale, and what it touched, for requests that overlap with it."""
     stale = made.stale
@@ -263,10 +263,10 @@ def _note_change(
         effects.stale.update(stale)
         stale = effects.stale
     effects.stale = stale
-    stale.keys.update(_expired_in_flight(contents, writer), writer.outdated)
+    stale.keys.update(_expired_in_flight(store_state, writer), writer.outdated)
     stale.tables |= writer.stale_tables
     stale.cells |= writer.stale_records
-    _note_overlaps(contents, request, writer, made, effects)
+    _note_overlaps(store_state, request, writer, made, effects)
 
 
 def _answered(request: Request, writer: Normalization, made: ChangeEffects | None) -> Answered:
@@ -288,52 +288,52 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     return Answered(number, made is not None, request.asked, records, tables, lists, plain, request.key)
 
 
-def _expired_in_flight(contents: StoreState, writer: Normalization) -> set[str]:
+def _expired_in_flight(store_state: StoreState, writer: Normalization) -> set[str]:
     """The keys of reads under way that an endpoint's `expires` names: their responses may be older than the change."""
-    keys = {one.request.key for one in contents.in_flight.by_id.values()} if writer.expire_tests else set[str]()
+    keys = {one.request.key for one in store_state.in_flight.by_id.values()} if writer.expire_tests else set[str]()
     return {key for key in keys for test in writer.expire_tests if test(key)}
 
 
 def _note_overlaps(
-    contents: StoreState, request: Request, writer: Normalization, made: ChangeEffects | None, effects: Transition
+    store_state: StoreState, request: Request, writer: Normalization, made: ChangeEffects | None, effects: Transition
 ) -> None:
     """Notes what a request touched, where another one overlaps with it; `made` is what a change makes stale."""
     number = writer.meta.fetched_at
-    others = contents.request_log or any(one.fetched_at != number for one in contents.in_flight.by_id.values())
+    others = store_state.request_log or any(one.fetched_at != number for one in store_state.in_flight.by_id.values())
     if not (others and request.rules.policy.notes_overlaps):
         return
     effects.answered = answered = _answered(request, writer, made)
-    stale = contents.request_log.overlaps(answered, contents.base)
+    stale = store_state.request_log.overlaps(answered, store_state.base)
     if effects.stale is None or not effects.stale:
         effects.stale = stale
     else:
         effects.stale.update(stale)
 
 
-def set_error(lookup: CacheReader, action: actions.SetError) -> Transition:
+def set_error(cache_reader: CacheReader, action: actions.SetError) -> Transition:
     """The error is recorded, unless the fetch was aborted or the store started over since."""
     effects = Transition()
     effects.ended = action.fetch_id
-    is_old = action.resets is not None and action.resets != lookup.contents.resets
+    is_old = action.resets is not None and action.resets != cache_reader.store_state.resets
     if is_old or not action.request.rules.is_stored:
         effects.notifies = False
     elif not isinstance(action.error, AbortError) and isinstance(action.error, Exception):
-        effects.change = _failed(lookup.contents, action.request, action.error, action.meta)
+        effects.change = _failed(cache_reader.store_state, action.request, action.error, action.meta)
         if isinstance(action.error, PreconditionFailedError) and action.request.rules.concurrency is not None:
-            writer = Normalization(lookup.contents.base, action.request.args, action.meta)
+            writer = Normalization(cache_reader.store_state.base, action.request.args, action.meta)
             writer.change = effects.change
             effects.untagged = refused(action.request, writer)
             effects.stale = StaleSet(f"the server has another version: {action.request.asked}")
             effects.stale.cells.update(effects.untagged)
-    if action.resets is None or action.resets == lookup.contents.resets:
-        _note_failure(lookup.contents, action, effects)
+    if action.resets is None or action.resets == cache_reader.store_state.resets:
+        _note_failure(cache_reader.store_state, action, effects)
     return effects
 
 
-def _note_failure(contents: StoreState, action: actions.SetError, effects: Transition) -> None:
+def _note_failure(store_state: StoreState, action: actions.SetError, effects: Transition) -> None:
     """Notes what a request makes stale that failed."""
     request = action.request
-    looking = _looking(contents, request, action.meta)
+    looking = _looking(store_state, request, action.meta)
     if not request.rules.side_effect:
         if (
             _status_of(action) in (404, 410)
@@ -344,7 +344,7 @@ def _note_failure(contents: StoreState, action: actions.SetError, effects: Trans
         return
     made = _failure_effects(request, looking, action)
     if made is not None:
-        _note_change(contents, request, made, looking, effects)
+        _note_change(store_state, request, made, looking, effects)
 
 
 def _status_of(action: actions.SetError) -> int | None:
@@ -360,26 +360,26 @@ def _failure_effects(request: Request, looking: Normalization, action: actions.S
     return failed(request, looking, status) if status is not None or action.was_sent else None
 
 
-def set_value(lookup: CacheReader, action: actions.Set) -> Transition:
+def set_value(cache_reader: CacheReader, action: actions.Set) -> Transition:
     """A value goes into the tables; one that is a function is called with the value of before, if there is one."""
     schema = schema_of(action.schema)
     if schema is None:
         raise TypeError(f"set() takes a schema, found {action.schema!r}")
-    contents, args, value = lookup.contents, action.args, action.value
-    contents.refresh()
+    store_state, args, value = cache_reader.store_state, action.args, action.value
+    store_state.refresh()
     effects = Transition()
     computing = callable(value)
     try:
-        with contents.hooks:
+        with store_state.hooks:
             if computing:
-                before = lookup.value_in(reader_of(contents.view, args, contents.memo), schema, args)
+                before = cache_reader.value_in(reader_of(store_state.view, args, store_state.memo), schema, args)
                 if before is None:
                     effects.notifies = False
                     return effects
                 value = value(before)
             computing = False
-            writer = CompiledNormalization(contents.base, args, action.meta, where=" (set)")
-            if contents.persistence is not None:
+            writer = CompiledNormalization(store_state.base, args, action.meta, where=" (set)")
+            if store_state.persistence is not None:
                 writer.notes()
             writer.write(schema, _fitting(schema, copy_in(value)))
     except Exception as error:
@@ -391,68 +391,68 @@ def set_value(lookup: CacheReader, action: actions.Set) -> Transition:
     return effects
 
 
-def invalidate(lookup: CacheReader, action: actions.Invalidate) -> Transition:
+def invalidate(cache_reader: CacheReader, action: actions.Invalidate) -> Transition:
     """The result of the key goes, so that the next read fetches; its entities stay."""
-    return _invalidated(lookup.contents, [action.key])
+    return _invalidated(cache_reader.store_state, [action.key])
 
 
-def invalidate_all(lookup: CacheReader, action: actions.InvalidateAll) -> Transition:
+def invalidate_all(cache_reader: CacheReader, action: actions.InvalidateAll) -> Transition:
     """The results of all keys that the test accepts go; keys that only have an error are left alone."""
-    contents = lookup.contents
-    with contents.hooks:
-        keys = [key for key in contents.base.answered() if action.test(key)]
-    return _invalidated(contents, keys)
+    store_state = cache_reader.store_state
+    with store_state.hooks:
+        keys = [key for key in store_state.base.answered() if action.test(key)]
+    return _invalidated(store_state, keys)
 
 
-def expire_all(lookup: CacheReader, action: actions.ExpireAll) -> Transition:
+def expire_all(cache_reader: CacheReader, action: actions.ExpireAll) -> Transition:
     """Every key of which anything is recorded and that the test accepts turns stale, errors as well."""
-    contents = lookup.contents
+    store_state = cache_reader.store_state
     effects = Transition()
     effects.stale = StaleSet("it was expired")
     effects.stale.tests.append(action.test)
-    with contents.hooks:
+    with store_state.hooks:
         effects.keys = {
-            key: meta.with_expiry(1) for key, meta in list(contents.base.key_metas.items()) if action.test(key)
+            key: meta.with_expiry(1) for key, meta in list(store_state.base.key_metas.items()) if action.test(key)
         }
     return effects
 
 
-def reset(lookup: CacheReader, action: actions.Reset) -> Transition:
+def reset(cache_reader: CacheReader, action: actions.Reset) -> Transition:
     """All that is stored goes."""
     effects = Transition()
     effects.starts_over = True
     return effects
 
 
-def subscription(lookup: CacheReader, action: actions.Subscribe | actions.Unsubscribe) -> Transition:
+def subscription(cache_reader: CacheReader, action: actions.Subscribe | actions.Unsubscribe) -> Transition:
     """Nothing: subscriptions are the managers' business."""
     effects = Transition()
     effects.notifies = False
     return effects
 
 
-def hear(lookup: CacheReader, action: actions.PeerMutated) -> Transition:
+def hear(cache_reader: CacheReader, action: actions.PeerMutated) -> Transition:
     """What an answer through another store would have written here is stale from now on; what it deleted is gone.
 
     It gives whether anything was there.
     """
-    contents, answer = lookup.contents, action.answer
-    base, request = contents.base, answer.request
+    store_state, answer = cache_reader.store_state, action.answer
+    base, request = store_state.base, answer.request
     effects = Transition()
     effects.notifies = False
     effects.value = False
     if isinstance(answer, actions.SetError):
-        failure = _failure_effects(request, _looking(contents, request, answer.meta), answer)
+        failure = _failure_effects(request, _looking(store_state, request, answer.meta), answer)
         if failure is not None and failure.stale:
-            return _heard_of(effects, request, _looking(contents, request, answer.meta))
+            return _heard_of(effects, request, _looking(store_state, request, answer.meta))
         return effects
     try:
-        with contents.hooks:
-            writer = _normalized(base, request, answer.response, answer.meta, persistence=contents.persistence)
+        with store_state.hooks:
+            writer = _normalized(base, request, answer.response, answer.meta, persistence=store_state.persistence)
             heard = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return _heard_of(effects, request, _looking(contents, request, answer.meta))
+        return _heard_of(effects, request, _looking(store_state, request, answer.meta))
     effects.change = change = Change(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():
@@ -475,27 +475,27 @@ def _heard_of(effects: Transition, request: Request, looking: Normalization) -> 
     return effects
 
 
-def tagged(lookup: CacheReader, request: Request) -> tuple[Cell | None, str | None]:
+def tagged(cache_reader: CacheReader, request: Request) -> tuple[Cell | None, str | None]:
     """The entity that a mutation is of, and the ETag of what is known of it."""
-    contents, concurrency = lookup.contents, request.rules.concurrency
-    now = contents.clock()
-    with contents.hooks:
-        found = meant(request, Normalization(contents.base, request.args, Meta(now, now, now)))
+    store_state, concurrency = cache_reader.store_state, request.rules.concurrency
+    now = store_state.clock()
+    with store_state.hooks:
+        found = meant(request, Normalization(store_state.base, request.args, Meta(now, now, now)))
     if len(found) != 1 or concurrency is None:
         return None, None
     _, schema, pk = found[0]
     cell = schema.table_key, pk
     if concurrency.field is None:
-        return cell, None if contents.tags is None else contents.tags.get(cell)
-    stored = contents.base.get(*cell)
+        return cell, None if store_state.tags is None else store_state.tags.get(cell)
+    stored = store_state.base.get(*cell)
     name = schema.model.to_json.get(concurrency.field, concurrency.field)
     tag = None if isinstance(stored, Sentinel) else record_of(stored).get(name)
     return cell, tag if type(tag) is str and is_strong(tag) else None
 
 
-def collect(lookup: CacheReader, action: actions.Collect) -> Transition:
+def collect(cache_reader: CacheReader, action: actions.Collect) -> Transition:
     """What no one holds goes; a reader may have come since the policy looked."""
-    is_held, persistence = lookup.contents.retention.is_held, lookup.contents.persistence
+    is_held, persistence = cache_reader.store_state.retention.is_held, cache_reader.store_state.persistence
     effects = Transition()
     effects.notifies = False
     effects.removed = (
@@ -526,15 +526,15 @@ REDUCERS: Final[Mapping[type, Callable[[CacheReader, Any], Transition]]] = {
 }
 
 
-def respond(lookup: CacheReader, action: actions.Fetch, underlying: State) -> Change:
+def respond(cache_reader: CacheReader, action: actions.Fetch, underlying: State) -> Change:
     """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
     request = action.request
     respond = request.rules.get_optimistic_response
     if respond is None:
         return Change(underlying, action.meta)
-    snapshot = Snapshot(lookup, underlying, action.meta.fetched_at)
+    snapshot = Snapshot(cache_reader, underlying, action.meta.fetched_at)
     response = copy_in(_not_awaitable(respond(snapshot, *call_args(request.args)), request, "get_optimistic_response"))
-    persistence = lookup.contents.persistence
+    persistence = cache_reader.store_state.persistence
     change = _normalized(
         underlying, request, response, action.meta, placeholder=action.fetch_id, persistence=persistence
     ).change
@@ -633,18 +633,18 @@ def _follow_change(
         writer.followed = follow(writer, request, schema, result)
 
 
-def _catch_up(contents: StoreState, request: Request) -> None:
+def _catch_up(store_state: StoreState, request: Request) -> None:
     """An `update` and a page change what others may have changed, so memory is first brought up to date.
 
     So does what turns its entity stale: nobody else learns of that by a record that is not known here.
     """
     rules = request.rules
-    if contents.persistence is None:
+    if store_state.persistence is None:
         return
     if rules.update is not None or rules.list_key is not None:
-        contents.persistence.catch_up()
+        store_state.persistence.catch_up()
     if SELF in rules.expires and rules.siblings is not None:
-        contents.persistence.know_value(
+        store_state.persistence.know_value(
             schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args))
         )
 
@@ -688,12 +688,12 @@ def _is_empty(response: Any, request: Request) -> bool:
     return response is None and request.rules.empty in ("merge", "none")
 
 
-def _known_before(lookup: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
+def _known_before(cache_reader: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a delete: the entity as it was known."""
-    contents = lookup.contents
-    contents.refresh()
-    base = contents.base
-    reader = reader_of(base, request.args, contents.memo if contents.view is base else DependencyGraph())
+    store_state = cache_reader.store_state
+    store_state.refresh()
+    base = store_state.base
+    reader = reader_of(base, request.args, store_state.memo if store_state.view is base else DependencyGraph())
 
     def read(schema: EntitySchema, pk: str) -> Any:
         found = reader.read(schema, pk)
@@ -741,13 +741,13 @@ _LISTS: Final = frozenset({List, Array, Values})
 """Of what these hold, values that do not decode are left out."""
 
 
-def echo(lookup: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
+def echo(cache_reader: CacheReader, request: Request, writer: Normalization, response: Any) -> Any:
     """The value of a fetch: the response in its own shape, in which every entity is the instance that a read gives."""
-    schema, contents = request.rules.schema, lookup.contents
+    schema, store_state = request.rules.schema, cache_reader.store_state
     if schema is None:
         return writer.change.results[request.key]
-    contents.refresh()
-    base, view = contents.base, contents.view
+    store_state.refresh()
+    base, view = store_state.base, store_state.view
     if type(schema) is EntitySchema and type(writer.result) is str and view is base:
         stored = base.get(schema.model.key, writer.result)
         if type(stored) is schema.model.cls:
@@ -755,10 +755,10 @@ def echo(lookup: CacheReader, request: Request, writer: Normalization, response:
     if (
         request.rules.policy.gives_own_response and view is not base
     ):  # a call gives the state before a change that is under way
-        reader = lookup.reader_of_base(request.args)
+        reader = cache_reader.reader_of_base(request.args)
     else:
-        reader = reader_of(view, request.args, contents.memo)
-    with contents.hooks:
+        reader = reader_of(view, request.args, store_state.memo)
+    with store_state.hooks:
         value = Echo(writer, reader).visit(schema, response)
     return None if isinstance(value, Sentinel) else value
 
@@ -793,15 +793,15 @@ def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bo
     return any(isinstance(child, Relation) or _is_risky(child, seen, in_list=in_list) for child in children)
 
 
-def shown(lookup: CacheReader, request: Request) -> Any:
+def shown(cache_reader: CacheReader, request: Request) -> Any:
     """The value of a fetch that was answered as before: what the store has of it."""
-    contents, schema = lookup.contents, request.rules.schema
-    contents.refresh()
-    result = contents.base.result(request.key)
+    store_state, schema = cache_reader.store_state, request.rules.schema
+    store_state.refresh()
+    result = store_state.base.result(request.key)
     if schema is None:
         return result
-    with contents.hooks:
-        value = reader_of(contents.view, request.args, contents.memo).visit(schema, result)
+    with store_state.hooks:
+        value = reader_of(store_state.view, request.args, store_state.memo).visit(schema, result)
     return None if isinstance(value, Sentinel) else value
 
 
@@ -874,18 +874,18 @@ def _not_awaitable(value: Any, request: Request, hook: str) -> Any:
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _failed(contents: StoreState, request: Request, error: Exception, meta: Meta) -> Change:
+def _failed(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> Change:
     """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
     key, error_policy = request.key, request.rules.error_policy
     policy = None
     if error_policy is not None:
         try:
-            with contents.hooks:
+            with store_state.hooks:
                 policy = _checked_policy(_not_awaitable(error_policy(error), request, "error_policy"))
         except Exception:
             logger.exception("%s: error_policy failed; the error counts as hard", key)
-    change = Change(contents.base, meta)
-    before = contents.base.key_meta(key)
+    change = Change(store_state.base, meta)
+    before = store_state.base.key_meta(key)
     terms = None if before is None else before.terms
     change.key_metas[key] = ResultMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)
     return change
@@ -918,10 +918,10 @@ def _error_times(action: actions.SetResponse) -> Meta:
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
-def _invalidated(contents: StoreState, keys: list[str]) -> Transition:
+def _invalidated(store_state: StoreState, keys: list[str]) -> Transition:
     metas: dict[str, ResultMeta] = {}
     for key in keys:
-        meta = contents.base.key_meta(key)
+        meta = store_state.base.key_meta(key)
         metas[key] = (
             ResultMeta(Meta(0, 0, 0), invalidated=True) if meta is None else meta.with_expiry(0, invalidated=True)
         )

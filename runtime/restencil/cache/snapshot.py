@@ -30,8 +30,8 @@ class Snapshot:
     response can be made.
     """
 
-    def __init__(self, lookup: CacheReader, state: State, fetched_at: float, base: Tables | None = None) -> None:
-        self._lookup = lookup
+    def __init__(self, cache_reader: CacheReader, state: State, fetched_at: float, base: Tables | None = None) -> None:
+        self._cache_reader = cache_reader
         self.aside = BeforeImage(base) if base is not None else None
         """Where the store keeps what it changes from now on, None where the state itself stays."""
         self._state = past(state, base, self.aside) if base is not None and self.aside is not None else state
@@ -47,17 +47,17 @@ class Snapshot:
         """The entity, collection or query value of this state, `None` if absent."""
         if kwargs:
             args = (*args, kwargs)
-        with self._lookup.lock:
-            return self._lookup.value_in(self._reader(args), schema, args)
+        with self._cache_reader.lock:
+            return self._cache_reader.value_in(self._reader(args), schema, args)
 
     def record(self, schema: Any, /, *args: Any) -> Mapping[str, Any] | None:
         """The record of the entity that `get` gives, in wire form; None where that is none, or no entity alone."""
         node = schema_of(schema)
         if not isinstance(node, EntityNode):
             return None
-        lookup = self._lookup
-        with lookup.lock, lookup.contents.hooks:
-            persistence = lookup.contents.persistence
+        cache_reader = self._cache_reader
+        with cache_reader.lock, cache_reader.store_state.hooks:
+            persistence = cache_reader.store_state.persistence
             if persistence is not None and not persistence.know_value(node, args, self._state):
                 return None
             pk = node.query_key(args, self._reader(args))
@@ -77,8 +77,8 @@ class Snapshot:
         request = endpoint.request(endpoint.bind_args(args, kwargs))
         if request.inactive:
             return inactive()
-        with self._lookup.lock:
-            return self._lookup.reading_beside(self._reader(request.args), request)
+        with self._cache_reader.lock:
+            return self._cache_reader.reading_beside(self._reader(request.args), request)
 
     def get_error(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None."""
@@ -87,4 +87,4 @@ class Snapshot:
     def _reader(self, args: tuple[Any, ...]) -> Denormalization:
         if self.aside is None:
             return Denormalization(self._state, args, self._memo)
-        return self._lookup.reader_beside(self._state, args, self._memo)
+        return self._cache_reader.reader_beside(self._state, args, self._memo)

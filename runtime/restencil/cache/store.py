@@ -71,27 +71,27 @@ class Store(Dumpable):
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
         def respond(action: Fetch, underlying: State) -> Change:
-            return reduce.respond(lookup, action, underlying)
+            return reduce.respond(cache_reader, action, underlying)
 
         self.clock = monotonic_clock(clock)
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
         self.lock = threading.RLock()
-        self._contents = contents = StoreState(self.clock, Retention(max_entities), respond)
-        contents.validate = validate
-        self._lookup = lookup = CacheReader(contents, self.lock)
-        self.in_flight = contents.in_flight
+        self._store_state = store_state = StoreState(self.clock, Retention(max_entities), respond)
+        store_state.validate = validate
+        self._cache_reader = cache_reader = CacheReader(store_state, self.lock)
+        self.in_flight = store_state.in_flight
         """Requests in flight; the network managers' own, guarded by the lock."""
         self._listeners: dict[int, Callable[[], object]] = {}
         self._notifications: deque[None] = deque()
         self._notifying = False
         # Reads are the lookup's own methods; one call less is felt. (Benchmark: cached read of one entity.)
-        self.read = lookup.read
-        self.cached = lookup.cached
-        self.fresh = lookup.fresh
-        self.read_base = lookup.read_base
-        self.query = lookup.query
-        self.paths = lookup.paths
-        self.unanswered = lookup.unanswered
+        self.read = cache_reader.read
+        self.cached = cache_reader.cached
+        self.fresh = cache_reader.fresh
+        self.read_base = cache_reader.read_base
+        self.query = cache_reader.query
+        self.paths = cache_reader.paths
+        self.unanswered = cache_reader.unanswered
         self.gc = gc
         if gc is not None:
             gc.attach(self)
@@ -99,7 +99,9 @@ class Store(Dumpable):
         """What it is to other stores of its client, if there are any."""
         self._origins: dict[bool, str] = {}
         if storage is not None:
-            self._tier = contents.persistence = provided().persistence_of(self, contents, lookup, storage)
+            self._persistence = store_state.persistence = provided().persistence_of(
+                self, store_state, cache_reader, storage
+            )
         stores.add(self)
 
     def another(self) -> Store:
@@ -107,12 +109,12 @@ class Store(Dumpable):
         made = Store(
             clock=self.clock,
             scheduler=self.scheduler,
-            max_entities=self._contents.retention.max_entities,
+            max_entities=self._store_state.retention.max_entities,
             gc=None if self.gc is None else self.gc.another(),
-            validate=self._contents.validate,
+            validate=self._store_state.validate,
         )
         made._origins.update(self._origins)
-        made._contents.secrets |= self._contents.secrets
+        made._store_state.secrets |= self._store_state.secrets
         return made
 
     def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:
@@ -124,8 +126,8 @@ class Store(Dumpable):
         origin = origin.rstrip("/")
         with self.lock:
             known = self._origins.setdefault(is_base, origin)
-            if self._tier is not None:
-                self._tier.place(origin)
+            if self._persistence is not None:
+                self._persistence.place(origin)
         if known != origin and not share:
             raise ValueError(
                 f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "
@@ -137,12 +139,12 @@ class Store(Dumpable):
     @property
     def resets(self) -> int:
         """How often it started over."""
-        return self._contents.resets
+        return self._store_state.resets
 
     @property
     def last_reset(self) -> float:
         """When it last started over, in ms; 0 for never."""
-        return self._contents.last_reset
+        return self._store_state.last_reset
 
     def now(self) -> float:
         """The moment by the store's clock, in ms; it never goes back, whatever the clock does."""
@@ -151,12 +153,12 @@ class Store(Dumpable):
     def next_number(self) -> float:
         """A number for a request that starts: the moment in ms, and higher than all numbers before it."""
         with self.lock:
-            return self._contents.next_number()
+            return self._store_state.next_number()
 
     def next_id(self) -> int:
         """An id that this store has never given before: of fetches, placeholders, refreshes."""
         with self.lock:
-            return self._contents.next_id()
+            return self._store_state.next_id()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -166,18 +168,18 @@ class Store(Dumpable):
         field and value, the pending actions as `optimistic`, and `last_reset`.
         """
         with self.lock:
-            return inspect_state(self._contents)
+            return inspect_state(self._store_state)
 
     def endpoint_meta(self, key: str) -> ResultMeta | None:
         """What is recorded of a key besides its result: times, error, invalidation."""
         with self.lock:
-            self._contents.refresh()
-            return self._contents.view.key_meta(key)
+            self._store_state.refresh()
+            return self._store_state.view.key_meta(key)
 
     def entity_meta(self, table: str, pk: str) -> Meta | None:
         """The times of an entity or collection in the base state."""
         with self.lock:
-            return self._contents.base.meta(table, pk)
+            return self._store_state.base.meta(table, pk)
 
     def answered(self, cell: tuple[str, str]) -> tuple[int, bool] | None:
         """How many items a list had when it was answered, and whether pages extended it since.
@@ -185,16 +187,16 @@ class Store(Dumpable):
         None where it was not, or where anything else was added to it or taken from it, also optimistically.
         """
         with self.lock:
-            contents = self._contents
-            contents.refresh()
-            return contents.base.as_answered(cell, contents.view.get(*cell))
+            store_state = self._store_state
+            store_state.refresh()
+            return store_state.base.as_answered(cell, store_state.view.get(*cell))
 
     def count_missing(self, cell: tuple[str, str] | None, items: Iterable[tuple[str, str]]) -> int:
         """How many of these entities were deleted, or are in the list no more, in the view."""
         with self.lock:
-            contents = self._contents
-            contents.refresh()
-            view = contents.view
+            store_state = self._store_state
+            store_state.refresh()
+            view = store_state.view
             stored = UNDEFINED if cell is None else view.get(*cell)
             members = set(stored) if is_list(stored) and all(type(pk) is str for pk in stored) else None
             return sum(
@@ -204,39 +206,39 @@ class Store(Dumpable):
     def is_deleted(self, cell: tuple[str, str]) -> bool:
         """Whether the view shows an entity as deleted; False if it is not known."""
         with self.lock:
-            self._contents.refresh()
-            return self._contents.view.get(*cell) is INVALID
+            self._store_state.refresh()
+            return self._store_state.view.get(*cell) is INVALID
 
     def tagged(self, request: Request) -> tuple[Cell | None, str | None]:
         """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
         with self.lock:
-            return reduce.tagged(self._lookup, request)
+            return reduce.tagged(self._cache_reader, request)
 
     def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> ResponseRecord | None:
         """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
 
         Whether it is the `whole` of it is not asked where that does not matter.
         """
-        witness = self._contents.response_records.get(key)
+        witness = self._store_state.response_records.get(key)
         if witness is None or not whole or (mark is not None and witness.mark != mark):
             return None if whole else witness
         with self.lock:
-            return witness if witness.holds(key, self._contents.base) else None
+            return witness if witness.holds(key, self._store_state.base) else None
 
     def dependents(self, table: str, pk: str) -> list[Any]:
         """What is built from an entity now, nearest first (for explanations)."""
         with self.lock:
-            return self._contents.memo.dependents(table, pk)
+            return self._store_state.memo.dependents(table, pk)
 
     def snapshot(self, fetched_at: float | None = None) -> Snapshot:
         """The view as it is now; it stays so for as long as it is held."""
         with self.lock:
-            contents = self._contents
-            contents.refresh()
+            store_state = self._store_state
+            store_state.refresh()
             started = self.now() if fetched_at is None else fetched_at
-            snapshot = Snapshot(self._lookup, contents.view, started, contents.base)
+            snapshot = Snapshot(self._cache_reader, store_state.view, started, store_state.base)
             if snapshot.aside is not None:
-                contents.asides.keep(snapshot.aside)
+                store_state.asides.keep(snapshot.aside)
             return snapshot
 
     # -- changing ------------------------------------------------------------------------------------------------------
@@ -247,16 +249,16 @@ class Store(Dumpable):
         Returns the value of a fetch for a response, else None. Raises ProcessingError for a response or value that
         cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
         """
-        contents = self._contents
-        reject_reentry(contents.hooks, type(action).__name__)
+        store_state = self._store_state
+        reject_reentry(store_state.hooks, type(action).__name__)
         done = False
         try:
             with self.lock:
-                effects = reduce.REDUCERS[type(action)](self._lookup, action)
-                persistence = contents.persistence
+                effects = reduce.REDUCERS[type(action)](self._cache_reader, action)
+                persistence = store_state.persistence
                 written = None if persistence is None else persistence.written(action, effects)
                 try:
-                    contents.commit(effects)
+                    store_state.commit(effects)
                 finally:  # it was carried out, also where it was interrupted
                     done = True
                     if effects.notifies and self._listeners:
@@ -269,13 +271,13 @@ class Store(Dumpable):
                 if effects.failure is not None:
                     raise effects.failure
                 if effects.shown is not None:
-                    return reduce.shown(self._lookup, effects.shown)
+                    return reduce.shown(self._cache_reader, effects.shown)
                 if effects.echoed is None:
                     return effects.value
-                return reduce.echo(self._lookup, *effects.echoed)
+                return reduce.echo(self._cache_reader, *effects.echoed)
         except BaseException as error:
             with self.lock:
-                contents.interrupted(error)
+                store_state.interrupted(error)
             raise
         finally:
             try:
@@ -287,12 +289,12 @@ class Store(Dumpable):
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
-        reject_reentry(self._contents.hooks, operation)
+        reject_reentry(self._store_state.hooks, operation)
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls the function after every change, in order, outside the lock; returns what removes it."""
         with self.lock:
-            place = self._contents.next_id()
+            place = self._store_state.next_id()
             self._listeners[place] = listener
 
         def remove() -> None:
@@ -341,26 +343,26 @@ class Store(Dumpable):
 
     def before_fork(self) -> None:
         """The process is about to fork, and the lock is held."""
-        if self._tier is not None:
-            self._tier.before_fork()
+        if self._persistence is not None:
+            self._persistence.before_fork()
 
     def after_fork(self) -> None:
         """It has forked; this is the parent."""
-        if self._tier is not None:
-            self._tier.after_fork()
+        if self._persistence is not None:
+            self._persistence.after_fork()
 
     def forked(self) -> None:
         """This is a forked process: whoever was telling the listeners of a change is not here."""
         self._notifying = False
-        if self._tier is not None:
-            self._tier.forked()
+        if self._persistence is not None:
+            self._persistence.forked()
 
     # -- holding -------------------------------------------------------------------------------------------------------
 
     def hold(self, key: str, paths: Iterable[Cell]) -> Callable[[], None]:
         """Someone shows this key and what it touches: none of it is collected or evicted until released."""
         places: list[str | Cell] = [key, *paths]
-        retention = self._contents.retention
+        retention = self._store_state.retention
         with self.lock:
             retention.hold(places)
 
@@ -378,4 +380,4 @@ class Store(Dumpable):
 
     def is_held(self, place: str | Cell) -> bool:
         """Whether someone holds a key or an entity."""
-        return self._contents.retention.is_held(place)
+        return self._store_state.retention.is_held(place)

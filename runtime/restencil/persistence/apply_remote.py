@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from ..cache.tables import Cell
 
 
-def apply_remote(contents: StoreState, entering: Mapping[Cell, Held]) -> bool:
+def apply_remote(store_state: StoreState, entering: Mapping[Cell, Held]) -> bool:
     """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
 
     Where it is the same in JSON, the object stays that memory has.
     """
-    base = contents.base
+    base = store_state.base
     change = Change(base, Meta(0, 0, 0))
     differs = False
     for (table, pk), (stored, times, whole) in entering.items():
@@ -39,7 +39,7 @@ def apply_remote(contents: StoreState, entering: Mapping[Cell, Held]) -> bool:
     if differs:
         effects = Transition()
         effects.change = change
-        contents.commit(effects)
+        store_state.commit(effects)
     return differs
 
 

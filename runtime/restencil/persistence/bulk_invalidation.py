@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class BulkInvalidation:
     """Invalidates or expires what a test accepts, but for what was received later."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
-        self._contents = contents
+    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
+        self._store_state = store_state
         self._forms = forms
         self._connection = connection
 
@@ -32,7 +32,7 @@ class BulkInvalidation:
         for page in self._connection.pages(None):
             if page is None:
                 return False
-            with self._connection.lock, self._contents.hooks:
+            with self._connection.lock, self._store_state.hooks:
                 keys = [key for key in page if key not in pending.written_keys and sweep.accepts(key)]
             if keys and not self._change(sweep, keys):
                 return False
@@ -63,7 +63,7 @@ class BulkInvalidation:
 
     def swept(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
         """A result as such a change leaves it; None where it leaves it alone."""
-        with self._contents.hooks:
+        with self._store_state.hooks:
             return self._left(sweep, result) if sweep.accepts(result.key) else None
 
     def _left(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:

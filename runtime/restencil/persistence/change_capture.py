@@ -34,8 +34,8 @@ _FEW: Final = 100
 class ChangeCapture:
     """Takes from each action what is to be stored of it (locked)."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
-        self._contents = contents
+    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
+        self._store_state = store_state
         self._connection = connection
         self._forms = forms
         self.tainted: set[Cell] = set()
@@ -62,7 +62,7 @@ class ChangeCapture:
         It is one list, as each object that waits is looked through by Python's garbage collector, again and again, and
         each call is felt. (Benchmark: write of one entity over a storage.)
         """
-        base = self._contents.base
+        base = self._store_state.base
         brought = None if effects.writer is None else effects.writer.brought
         request, is_stored = None, True
         if type(action) in _ANSWERS:
@@ -83,7 +83,7 @@ class ChangeCapture:
             effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
             type(action) is SetResponse,
             is_stored,
-            0.0 if brought is None or not brought.stale else self._contents.clock(),
+            0.0 if brought is None or not brought.stale else self._store_state.clock(),
             len(change.entities),
         ]
         rows = 0
@@ -111,7 +111,7 @@ class ChangeCapture:
         """What an action that is about to be carried out and writes no change hands over; None for nothing."""
         if not self._connection.storage.writable:
             return None
-        moment = self._contents.clock()
+        moment = self._store_state.clock()
         if effects.starts_over:
             pending = PendingWrite(Meta(moment, moment, moment))
             pending.is_reset = True

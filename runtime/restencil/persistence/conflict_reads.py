@@ -21,9 +21,9 @@ class ConflictReads:
     """Loads what a draft cannot be made without."""
 
     def __init__(
-        self, contents: StoreState, connection: StorageConnection, waiting: WriteQueue, tainted: set[Cell]
+        self, store_state: StoreState, connection: StorageConnection, waiting: WriteQueue, tainted: set[Cell]
     ) -> None:
-        self._contents = contents
+        self._store_state = store_state
         self._connection = connection
         self._waiting = waiting
         self._tainted = tainted
@@ -71,7 +71,7 @@ class ConflictReads:
     def _joins(self, cell: Cell, actions: Iterable[PendingWrite]) -> bool:
         """Whether something of these actions joins a collection."""
         try:
-            with self._contents.hooks:
+            with self._store_state.hooks:
                 return any(pending.concerns(cell) for pending in actions)
         except Exception:
             logger.exception("%s %s: whether something joins it cannot be told; a filter failed", *cell)

@@ -53,12 +53,12 @@ _STALE: Final = 1.0
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def dump(contents: StoreState, persistence: StoragePersistence | None) -> bytes:
+def dump(store_state: StoreState, persistence: StoragePersistence | None) -> bytes:
     """What memory holds of the base state, as JSON (locked); what is not stored anywhere is not in it."""
     if persistence is not None and isinstance(persistence.connection.storage, DumpStorage):
         persistence.connection.opened()
         return persistence.connection.storage.dump()
-    return _Dumping(contents, persistence).text()
+    return _Dumping(store_state, persistence).text()
 
 
 class _Document:
@@ -122,12 +122,12 @@ def _number(time: float) -> float | None:
 class _Dumping:
     """A dump of what memory holds."""
 
-    def __init__(self, contents: StoreState, persistence: StoragePersistence | None) -> None:
-        self._contents = contents
+    def __init__(self, store_state: StoreState, persistence: StoragePersistence | None) -> None:
+        self._store_state = store_state
         self._tier = persistence
-        self._base: Tables = contents.base
+        self._base: Tables = store_state.base
         self._document = _Document()
-        self._shapes = shapes = Shapes(contents.secrets)
+        self._shapes = shapes = Shapes(store_state.secrets)
         if persistence is not None:
             persistence.connection.settle()
         for meta in self._base.key_metas.values():
@@ -172,7 +172,7 @@ class _Dumping:
                     self._document.entry(table, field, text, pk)
 
     def _rows(self, table: str, shape: str, encode: Callable[[Any, Any], bytes]) -> Mapping[str, Any]:
-        base, is_marked = self._base, self._contents.is_marked
+        base, is_marked = self._base, self._store_state.is_marked
         incomplete = self._is_incomplete(table)
         found: dict[str, Any] = {}
         for pk, stored in base.entities[table].items():
@@ -198,7 +198,7 @@ class _Dumping:
         if self._tier is not None and not is_collection(table):
             intake = self._tier.read_through.intake
             return table not in intake.whole and table not in intake.listed
-        return any(evicted == table for evicted, _ in self._contents.retention.evicted)
+        return any(evicted == table for evicted, _ in self._store_state.retention.evicted)
 
     def _shape(self, cell: Cell, usual: str) -> str:
         known = "" if self._tier is None else self._tier.connection.known.shape(*cell)

@@ -62,9 +62,9 @@ class Hydrator(Provenance):
     """Takes in what was loaded (locked)."""
 
     def __init__(
-        self, store: Store, contents: StoreState, connection: StorageConnection, writer: Writer, shapes: Shapes
+        self, store: Store, store_state: StoreState, connection: StorageConnection, writer: Writer, shapes: Shapes
     ) -> None:
-        super().__init__(contents, connection, writer)
+        super().__init__(store_state, connection, writer)
         self._store = store
         self._shapes = shapes
         self._met: list[Cell] = []
@@ -86,7 +86,7 @@ class Hydrator(Provenance):
         if times.fetched_at < now:
             return times
         # What comes from elsewhere was requested before all that is requested here from now on, whatever clocks say.
-        return times._replace(fetched_at=min(times.fetched_at, max(now, nextafter(self._contents.last_number, inf))))
+        return times._replace(fetched_at=min(times.fetched_at, max(now, nextafter(self._store_state.last_number, inf))))
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class Hydrator(Provenance):
         into: tuple[Change, Change] | None = None,
     ) -> None:
         """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
-        base, known = self._contents.base, self._connection.known
+        base, known = self._store_state.base, self._connection.known
         entities = base.entities
         new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
@@ -136,9 +136,9 @@ class Hydrator(Provenance):
         self, new: Change, other: Change, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
     ) -> None:
         """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
-        contents = self._contents
+        store_state = self._store_state
         if new.entities or new.results or new.key_metas:
-            contents.take_in(new)
+            store_state.take_in(new)
         if other.entities or other.results or other.key_metas:
             effects = Transition()
             effects.change = other
@@ -151,18 +151,18 @@ class Hydrator(Provenance):
             effects = Transition()
             effects.removed = ((), unread)
             effects.notifies = False
-            contents.commit(effects)
+            store_state.commit(effects)
         if self._met:
             met, self._met = self._met, []
             moved = self._writer.moved(met)
             self.generation += moved is not None
-            if moved and apply_remote(contents, moved):
+            if moved and apply_remote(store_state, moved):
                 self._store.changed()
-        contents.ready.clear()
+        store_state.ready.clear()
 
     def _tell(self, effects: Transition) -> None:
         self.generation += 1
-        self._contents.commit(effects)
+        self._store_state.commit(effects)
         self._store.changed()
 
     def _is_absent(self, cell: Cell, other: Change) -> None:
@@ -186,12 +186,12 @@ class Hydrator(Provenance):
 
     def _forget_absent(self) -> None:
         """What is known to be absent is unknown again, but where memory holds something."""
-        known, base = self._connection.known, self._contents.base
+        known, base = self._connection.known, self._store_state.base
         for table, revs in known.revs.items():
             gone = [pk for pk, rev in revs.items() if not rev and base.get(table, pk) is UNDEFINED]
             for pk in gone:
                 del revs[pk]
-            self._contents.memo.drop_cells([(table, pk) for pk in gone])
+            self._store_state.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
 
     def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[Cell, Any], new: Change) -> None:
@@ -246,14 +246,14 @@ class Hydrator(Provenance):
     def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
         """Takes in one row that is newer than what memory knows."""
         table, pk = cell = row.table, row.pk
-        base, known = self._contents.base, self._connection.known
+        base, known = self._store_state.base, self._connection.known
         before, is_pending = base.get(table, pk), self._writer.is_pending(cell)
         is_joined = not is_pending and self._writer.is_joined(cell)
         doubted = self.doubted.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
         times = self.times(row.times)
         if doubted == row.rev and not is_pending and not is_joined:
-            _confirm(self._contents.base, cell, self._store.now())
+            _confirm(self._store_state.base, cell, self._store.now())
             return
         value = self._value_of(row) if times is not None else UNDEFINED
         if times is None or value is UNDEFINED:
@@ -339,25 +339,25 @@ class Hydrator(Provenance):
 
     def take_whole(self, table: str, pks: list[str], *, is_known: bool) -> None:
         """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
-        base, contents = self._contents.base, self._contents
+        base, store_state = self._store_state.base, self._store_state
         self.whole.add(table)
-        contents.retention.evicted.discard((table, WHOLE))
+        store_state.retention.evicted.discard((table, WHOLE))
         held = base.entities.get(table)
         if held is not None:
             ordered = {pk: held[pk] for pk in pks if pk in held}
             ordered.update(held)
             held.clear()
             held.update(ordered)
-            contents.memo.drop_table(table)
-            contents.ready.clear()
+            store_state.memo.drop_table(table)
+            store_state.ready.clear()
         elif is_known:
             change = Change(base, _NO_TIMES)
             change.entities[table] = {}
-            contents.take_in(change)
+            store_state.take_in(change)
 
     def take_index(self, asked: Iterable[IndexEntry], loaded: Loaded) -> None:
         """Takes in where index entries lead."""
-        base = self._contents.base
+        base = self._store_state.base
         change = Change(base, _NO_TIMES)
         for entry in asked:
             table, field, text = entry
@@ -368,7 +368,7 @@ class Hydrator(Provenance):
             if pk is not None and (not self._writer.is_open or base.by_index(table, field, text) is None):
                 change.indexes.setdefault((table, field), {})[text] = pk
         if change.indexes:
-            self._contents.take_in(change)
+            self._store_state.take_in(change)
 
     # -- what others changed ---------------------------------------------------------------------------------------
 
@@ -381,7 +381,7 @@ class Hydrator(Provenance):
         same_keys: Mapping[str, Renewal],
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
-        base = self._contents.base
+        base = self._store_state.base
         new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
         gone: dict[str, ResultMeta] = {}
         unread: list[str] = []
@@ -413,17 +413,17 @@ class Hydrator(Provenance):
 
     def _order(self, table: str) -> None:
         """What is on its way to the storage comes last in a table of which memory has all: so it is numbered."""
-        held = self._contents.base.entities[table]
+        held = self._store_state.base.entities[table]
         revs = self._connection.known.revs.get(table, EMPTY)
         for pk in [pk for pk in held if not revs.get(pk) and self._writer.is_pending((table, pk))]:
             held[pk] = held.pop(pk)
-        self._contents.memo.drop_table(table)
+        self._store_state.memo.drop_table(table)
 
     def _renew(self, cell: Cell, renewal: Renewal, other: Change) -> None:
         """A row came once more as it was: it has newer times."""
         number, times, requested_rev = renewal
         table, pk = cell
-        base, known = self._contents.base, self._connection.known
+        base, known = self._store_state.base, self._connection.known
         stored = base.get(table, pk)
         here = self.times(times)
         rev = known.rev(table, pk)
@@ -440,7 +440,7 @@ class Hydrator(Provenance):
 
     def _renew_key(self, key: str, renewal: Renewal, other: Change) -> None:
         number, times, requested_rev = renewal
-        known, meta, here = self._connection.known, self._contents.base.key_meta(key), self.times(times)
+        known, meta, here = self._connection.known, self._store_state.base.key_meta(key), self.times(times)
         if meta is None:
             known.key_revs.pop(key, None)
             return
@@ -459,7 +459,7 @@ class Hydrator(Provenance):
 
     def dropped(self, cells: Iterable[Cell]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
-        base, known = self._contents.base, self._connection.known
+        base, known = self._store_state.base, self._connection.known
         for cell in cells:
             table, pk = cell
             if table in self.infos:
@@ -470,13 +470,13 @@ class Hydrator(Provenance):
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
                 self.is_memory_only(cell)
-        self._contents.ready.clear()
+        self._store_state.ready.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
 
     def take_keys(self, keys: Iterable[str], loaded: Loaded) -> None:
         """Takes in what the storage has under keys that memory has."""
-        base = self._contents.base
+        base = self._store_state.base
         found = {result.key: result for result in loaded.results}
         new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
         unread: list[str] = []
@@ -496,7 +496,7 @@ class Hydrator(Provenance):
 
         `shape` is that of the endpoint, None where nobody has read it.
         """
-        base = self._contents.base
+        base = self._store_state.base
         if shape is not None:
             self.key_shapes[key] = shape
         new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
@@ -524,7 +524,7 @@ class Hydrator(Provenance):
         into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
     ) -> None:
         """Notes in the changes what comes of it; then keys that have no result any more, and those to be let go of."""
-        known, base = self._connection.known, self._contents.base
+        known, base = self._connection.known, self._store_state.base
         _, other, _, unread = into
         rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
         meta, waits = base.key_meta(key), self._writer.date_of(key)
@@ -574,7 +574,7 @@ class Hydrator(Provenance):
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
-        base = self._contents.base
+        base = self._store_state.base
         before, meta = base.result(key), base.key_meta(key)
         is_failed = meta is not None and meta.error is not None and meta.date > times.date
         prev_expires_at = None if meta is None else meta.expires_at
@@ -611,7 +611,7 @@ class Hydrator(Provenance):
         if not self._writer.is_open:
             return result
         try:
-            with self._contents.hooks:
+            with self._store_state.hooks:
                 return self._writer.swept(result)
         except Exception:
             logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
@@ -626,7 +626,7 @@ class Hydrator(Provenance):
             return None
         if parts.validator is not None:
             self.validators[key] = result.rev, parts.validator
-        plain = is_plain or isinstance(self._contents.base.result(key), _READ_ONLY)
+        plain = is_plain or isinstance(self._store_state.base.result(key), _READ_ONLY)
         return parts._replace(value=read_only(parts.value)) if plain else parts
 
 

@@ -45,10 +45,10 @@ class Changes:
     """Follows the log (locked, but for `turn`)."""
 
     def __init__(
-        self, store: Store, contents: StoreState, connection: StorageConnection, writer: Writer, intake: Hydrator
+        self, store: Store, store_state: StoreState, connection: StorageConnection, writer: Writer, intake: Hydrator
     ) -> None:
         self._store = store
-        self._contents = contents
+        self._store_state = store_state
         self._connection = connection
         self._writer = writer
         self._intake = intake
@@ -131,7 +131,7 @@ class Changes:
         epoch = known.epoch
         for _ in range(_TRIES):
             self._number_own(entries)
-            plan = _Plan(self._contents, self._intake, self._writer, connection, entries)
+            plan = _Plan(self._store_state, self._intake, self._writer, connection, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
                 return True
@@ -173,13 +173,13 @@ class Changes:
 
         So may all that was requested before this moment.
         """
-        contents, timeline = self._contents, self._connection.known.timeline
+        store_state, timeline = self._store_state, self._connection.known.timeline
         loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (), (ANYTHING,)))
         timeline.knows(number, taken=True)
         if loaded is None or loaded.marks.get(ANYTHING, 0) > before:
-            contents.base.marks.miss_events(contents.next_number())
-            timeline.event_elsewhere(contents.last_number, number)
-            contents.ready.clear()
+            store_state.base.marks.miss_events(store_state.next_number())
+            timeline.event_elsewhere(store_state.last_number, number)
+            store_state.ready.clear()
 
     def _number_own(self, entries: Iterable[Entry]) -> None:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
@@ -200,19 +200,19 @@ class Changes:
         self._mark(entries)
         self._forget_unseen(plan)
         if plan.over:
-            contents = self._contents
+            store_state = self._store_state
             effects = Transition()
             effects.removed = (plan.over, ())
             effects.notifies = False
-            contents.commit(effects)
+            store_state.commit(effects)
         # What came in between stands before what was written here meanwhile: the order is asked for anew.
         is_between = known.last >= entries[0].number
         if connection.storage.inline and (self._writer.is_open or is_between):
             for table in intake.whole.intersection(plan.tables):
                 intake.whole.discard(table)
-                self._contents.memo.drop_table(table)
+                self._store_state.memo.drop_table(table)
         elif is_between:
-            base = self._contents.base
+            base = self._store_state.base
             born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
             intake.unordered |= intake.whole.intersection(born)
         if loaded is not None:
@@ -225,16 +225,16 @@ class Changes:
 
     def _mark(self, entries: Iterable[Entry]) -> None:
         """What others made stale is stale here by an event of this moment."""
-        known, contents = self._connection.known, self._contents
-        base = contents.base
+        known, store_state = self._connection.known, self._store_state
+        base = store_state.base
         for entry in entries:
             if not self._connection.is_own(entry):
                 self._note_overlaps(entry)
             if entry.stale and not self._connection.is_own(entry):
                 stale = stale_of(entry.stale, self._number_of_key, self._number_of_list)
-                base.marks.add(stale, contents.next_number())
-                known.timeline.event_elsewhere(contents.last_number, entry.number)
-                contents.ready.clear()
+                base.marks.add(stale, store_state.next_number())
+                known.timeline.event_elsewhere(store_state.last_number, entry.number)
+                store_state.ready.clear()
                 self._store.changed()
             known.timeline.knows(entry.number, taken=True)
 
@@ -243,8 +243,8 @@ class Changes:
 
         When that store sent its request is not known. Only the commit of a change has a mark on a path.
         """
-        contents = self._contents
-        under_way = [one.fetched_at for one in contents.in_flight.by_id.values()]
+        store_state = self._store_state
+        under_way = [one.fetched_at for one in store_state.in_flight.by_id.values()]
         if not under_way:
             return
         cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE}
@@ -258,21 +258,21 @@ class Changes:
             plain_lists=frozenset(),
             key="",
         )
-        contents.request_log.add(answered, contents.last_number, under_way)
+        store_state.request_log.add(answered, store_state.last_number, under_way)
 
     def _number_of_key(self, key: str) -> float:
-        meta = self._contents.base.key_meta(key)
+        meta = self._store_state.base.key_meta(key)
         return NEVER if meta is None or self._writer.is_pending_key(key) else meta.number
 
     def _number_of_list(self, table: str, pk: str) -> float:
         """The number of a list, where it takes over what the others wrote; what waits for its commit does not yet."""
-        base = self._contents.base
+        base = self._store_state.base
         meta = base.meta(table, pk)
         return NEVER if meta is None or self._writer.is_pending((table, pk)) else base.number((table, pk), meta)
 
     def _forget_unseen(self, plan: _Plan) -> None:
         """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
-        known, memo, intake = self._connection.known, self._contents.memo, self._intake
+        known, memo, intake = self._connection.known, self._store_state.memo, self._intake
         for table, pk in plan.unseen:
             known.forget(table, pk)
             intake.unusable.discard((table, pk))
@@ -290,13 +290,13 @@ class Changes:
                 memo.drop_table(table)
         if plan.keys or plan.unseen_keys:
             # One of them may be the answer that a table has nothing: no entry says that in another way.
-            for table in [table for table in intake.whole if table not in self._contents.base.entities]:
+            for table in [table for table in intake.whole if table not in self._store_state.base.entities]:
                 intake.whole.discard(table)
                 memo.drop_table(table)
         if plan.unseen:
             memo.drop_cells(plan.unseen)
         if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
-            self._contents.ready.clear()
+            self._store_state.ready.clear()
             intake.generation += 1
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
@@ -315,17 +315,17 @@ class Changes:
 
     def _break(self, reason: str, *, is_epoch: bool) -> None:
         """All that memory holds is doubted, and every key is stale: shown, and not believed until it was compared."""
-        contents = self._contents
+        store_state = self._store_state
         logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
         self._connection.count.breaks += 1
         if is_epoch:
             self._writer.give_up()
         self._intake.doubt(is_epoch=is_epoch)
-        base = contents.base
+        base = store_state.base
         effects = Transition()
         effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
-        contents.commit(effects)
-        contents.ready.clear()
+        store_state.commit(effects)
+        store_state.ready.clear()
         self._store.changed()
         self._connection.on_remote(None)
 
@@ -338,7 +338,7 @@ class Changes:
         self._intake.begin_anew()
         effects = Transition()
         effects.starts_over = True
-        self._contents.commit(effects)
+        self._store_state.commit(effects)
         store.changed()
         self._connection.on_remote(None)
         for request in [*store.in_flight.by_id.values()]:
@@ -362,17 +362,17 @@ class _Plan:
 
     def __init__(
         self,
-        contents: StoreState,
+        store_state: StoreState,
         intake: Hydrator,
         writer: Writer,
         connection: StorageConnection,
         entries: Iterable[Entry],
     ) -> None:
-        self._base = contents.base
+        self._base = store_state.base
         self._intake = intake
         self._writer = writer
         self._awaited = connection.awaited
-        self._is_held = contents.retention.is_held
+        self._is_held = store_state.retention.is_held
         self._writers = intake.key_writers
         self.cells: dict[Cell, None] = {}
         """Rows to be loaded."""

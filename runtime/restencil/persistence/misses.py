@@ -31,8 +31,10 @@ _OWN_PLACE: Final = (EntitySchema, Collection)
 class Misses:
     """Tells what is unknown, and what is a hole (locked)."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, shapes: Shapes, intake: Hydrator) -> None:
-        self._contents = contents
+    def __init__(
+        self, store_state: StoreState, connection: StorageConnection, shapes: Shapes, intake: Hydrator
+    ) -> None:
+        self._store_state = store_state
         self._connection = connection
         self._shapes = shapes
         self._intake = intake
@@ -50,7 +52,7 @@ class Misses:
         """Whether it is not known what lies under a key; see `of` for `waits`."""
         if key in self._connection.known.key_revs:
             return False
-        base = self._contents.base
+        base = self._store_state.base
         return waits or not (key in base.results or key in base.key_metas)
 
     def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[Cell, Any]:
@@ -58,7 +60,7 @@ class Misses:
 
         Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
         """
-        known, entities, secrets = self._connection.known.revs, self._contents.base.entities, self._shapes.secrets
+        known, entities, secrets = self._connection.known.revs, self._store_state.base.entities, self._shapes.secrets
         found: dict[Cell, Any] = {}
         for table, node, pks in asked:
             revs = known.get(table, EMPTY)
@@ -73,16 +75,16 @@ class Misses:
 
     def ahead(self, request: Request, *, waits: bool) -> dict[Cell, Any]:
         """The cell that a read looks at where there is no result, and mostly where there is: it comes with the key."""
-        schema, contents = request.rules.schema, self._contents
+        schema, store_state = request.rules.schema, self._store_state
         if not isinstance(schema, _OWN_PLACE):
             return {}
         if type(schema) is EntitySchema:  # (Benchmark: `cached()` of an entity, cold.)
             pk = named_pk(schema, request.args)
             if pk is not None:
                 return self.of(((schema.table_key, schema, (pk,)),), waits=waits)
-        walk = ReadSet(contents.base, (), self._intake.loaded)
+        walk = ReadSet(store_state.base, (), self._intake.loaded)
         try:
-            with contents.hooks:
+            with store_state.hooks:
                 schema.query_key(request.rules.entity_args(request.args), walk)
         except Exception:
             return {}  # it is said when it is read
@@ -93,13 +95,13 @@ class Misses:
 
         (Benchmark: `cached()` of an entity, cold.)
         """
-        base, intake, key, (table, pk) = self._contents.base, self._intake, request.key, cell
+        base, intake, key, (table, pk) = self._store_state.base, self._intake, request.key, cell
         schema = request.rules.schema
         if type(schema) is not EntitySchema or type(base.get(table, pk)) is not schema.model.cls:
             return False
         if base.results.get(key, pk) != pk or key in intake.validators or cell in intake.left:
             return False
-        return self._contents.shows_base and self._connection.known.rev(table, pk) is not None
+        return self._store_state.shows_base and self._connection.known.rev(table, pk) is not None
 
     def keeps_cell(self, table: str, pk: str) -> bool:
         """Whether rows with this primary key are stored."""
@@ -130,7 +132,7 @@ class Misses:
                 intake.dangling.clear()
             intake.dangling.update([(table, pk) for pk in absent])
         if intake.left:
-            get = self._contents.base.get
+            get = self._store_state.base.get
             for pk in pks:
                 if (table, pk) in intake.left and intake.lacks_members(node, (table, pk), get(table, pk)):
                     return True

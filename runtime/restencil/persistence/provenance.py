@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Provenance:
     """What memory has from its storage, besides the revs (locked)."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, writer: Writer) -> None:
-        self._contents = contents
+    def __init__(self, store_state: StoreState, connection: StorageConnection, writer: Writer) -> None:
+        self._store_state = store_state
         self._connection = connection
         self._writer = writer
         self.loaded: dict[str, set[str]] = {}
@@ -134,17 +134,17 @@ class Provenance:
 
     def take_marks(self, loaded: Loaded) -> None:
         """Takes in what the storage says is stale."""
-        marks, number_of_event = self._contents.base.marks, self._connection.known.timeline.number_of_event
+        marks, number_of_event = self._store_state.base.marks, self._connection.known.timeline.number_of_event
         if loaded.marks:
             load_marks(marks, loaded.marks, number_of_event)
-            self._contents.ready.clear()
+            self._store_state.ready.clear()
         for row in loaded.rows:
             if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
                 marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
 
     def is_memory_only(self, cell: Cell) -> None:
         """The storage does not have what memory has of this; it counts as stale."""
-        self._contents.mark_stale([cell], ELSEWHERE)
+        self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
 
     def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
@@ -183,7 +183,7 @@ class Provenance:
 
     def doubt(self, *, is_epoch: bool) -> None:
         """All that memory holds has to be compared with the storage before it is believed; `is_epoch`: with another."""
-        known, base = self._connection.known, self._contents.base
+        known, base = self._connection.known, self._store_state.base
         for table, pks in base.entities.items():
             revs, before = known.revs.get(table, {}), self.doubted.get(table, {})
             self.doubted[table] = {
@@ -203,12 +203,12 @@ class Provenance:
         self.has_earlier = self.has_earlier or is_epoch
         self.absent = 0
         self.generation += 1
-        self._contents.unsure = True
+        self._store_state.unsure = True
 
     def doubt_keys(self, keys: Iterable[str]) -> None:
         """Whether the storage has later results under these keys has to be found out; none was known before."""
         self.doubted_keys.update((key, 0) for key in keys)
-        self._contents.unsure = self._contents.unsure or bool(self.doubted_keys)
+        self._store_state.unsure = self._store_state.unsure or bool(self.doubted_keys)
 
     def settle(self) -> None:
         """Tells whether everything in memory may be believed."""
@@ -216,7 +216,7 @@ class Provenance:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()
-        self._contents.unsure = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
+        self._store_state.unsure = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
 
     def some_unverified(self, number: int) -> list[Cell]:
         """Some of the cells that are doubted."""

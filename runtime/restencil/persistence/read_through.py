@@ -49,21 +49,21 @@ class ReadThrough:
     def __init__(
         self,
         store: Store,
-        contents: StoreState,
-        lookup: CacheReader,
+        store_state: StoreState,
+        cache_reader: CacheReader,
         connection: StorageConnection,
         writer: Writer,
         shapes: Shapes,
     ) -> None:
         self._store = store
-        self._contents = contents
+        self._store_state = store_state
         self._connection = connection
         self._writer = writer
         self._shapes = shapes
-        self.intake = Hydrator(store, contents, connection, writer, shapes)
-        self.changes = Changes(store, contents, connection, writer, self.intake)
-        self.misses = Misses(contents, connection, shapes, self.intake)
-        self._stored_revalidation = StoredRevalidation(contents, connection, self.intake, writer)
+        self.intake = Hydrator(store, store_state, connection, writer, shapes)
+        self.changes = Changes(store, store_state, connection, writer, self.intake)
+        self.misses = Misses(store_state, connection, shapes, self.intake)
+        self._stored_revalidation = StoredRevalidation(store_state, connection, self.intake, writer)
         self.loads = Loads(store, connection)
         self._watching = LogTailer(connection, self)
         self._prepared: str | None = None
@@ -101,7 +101,7 @@ class ReadThrough:
             return True
         if not self.misses.keeps_key(key):
             return True
-        if not asks or not self._most or not self._asks or self._contents.base.key_meta(key) is not None:
+        if not asks or not self._most or not self._asks or self._store_state.base.key_meta(key) is not None:
             return False
         return self._levels.peek(key)
 
@@ -171,7 +171,7 @@ class ReadThrough:
     def _bound(self) -> None:
         """Memory lets go of what is over its bound since more was loaded; not between a load and the read it is for."""
         with self._connection.lock:
-            self._contents.bound()
+            self._store_state.bound()
 
     def _tell_later(self) -> None:
         """Listeners hear of what others changed, where it was met by a read."""
@@ -214,19 +214,19 @@ class ReadThrough:
         listed: Request | None = None,
     ) -> Asking[bool]:
         """Walks through what is known and loads what is not, until nothing is unknown; False for a hole."""
-        contents, intake = self._contents, self.intake
+        store_state, intake = self._store_state, self.intake
         asks = self._asks
         key = None if request is None else request.key
         for _ in range(_AGAIN):
             if state is None:
-                contents.refresh()
-            seen = contents.view if state is None else state
+                store_state.refresh()
+            seen = store_state.view if state is None else state
             generation = intake.generation
             walk = ReadSet(seen, args, intake.loaded)
             stored = UNDEFINED if key is None else seen.result(key)
             from_storage = key in intake.loaded_keys
             if stored is UNDEFINED:
-                with contents.hooks:
+                with store_state.hooks:
                     stored = schema.query_key(args, walk)
                 cells = (
                     self.misses.of(((table, None, pks) for table, pks in walk.asked.items()), waits=waits)
@@ -237,7 +237,7 @@ class ReadThrough:
                 if cells or index:
                     asks = yield from self._levels.load(cells, index)
                     continue
-            with contents.hooks:
+            with store_state.hooks:
                 walk.begin(schema, stored, from_storage=from_storage)
             if listed is not None:
                 self._note_lists(walk.ahead, listed)
@@ -257,7 +257,7 @@ class ReadThrough:
 
     def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> Asking[bool | None]:
         """Goes through all levels: False for a hole, None where it is to be begun anew."""
-        contents, seen = self._contents, self._contents.view
+        store_state, seen = self._store_state, self._store_state.view
         is_whole = True
         while True:
             tables = [table for table in walk.whole if asks and self.misses.lacks_whole(table)]
@@ -270,9 +270,9 @@ class ReadThrough:
             misses = self.misses.of(_cells_of(level), waits=waits) if asks else {}
             if misses:
                 asks = yield from self._levels.load(misses, [])
-                if contents.optimistic.stale or contents.view is not seen:
+                if store_state.optimistic.stale or store_state.view is not seen:
                     return None
-            with contents.hooks:
+            with store_state.hooks:
                 for references in level:
                     is_whole = not self.misses.has_dangling_reference(references, walk.open(references)) and is_whole
         return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
@@ -286,9 +286,9 @@ class ReadThrough:
             for pk in pks
         ]
         if noted:
-            change = Change(self._contents.base, _NO_TIMES)
+            change = Change(self._store_state.base, _NO_TIMES)
             change.noted += noted
-            self._contents.take_in(change)
+            self._store_state.take_in(change)
 
     def _note_use(self, key: str, touched: Iterable[Cell]) -> None:
         if key in self.intake.just_loaded:
@@ -299,7 +299,7 @@ class ReadThrough:
         """An action of this process has written this."""
         self.intake.wrote(pending, captured)
         request = pending.request
-        if request is None or not captured.header.is_answer or request.key not in self._contents.base.key_metas:
+        if request is None or not captured.header.is_answer or request.key not in self._store_state.base.key_metas:
             return  # or memory has let go of it since
         if self.misses.keeps(request):
             self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
@@ -332,7 +332,7 @@ class ReadThrough:
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
-        if is_idle and not (self._contents.unsure or self.intake.unordered):
+        if is_idle and not (self._store_state.unsure or self.intake.unordered):
             return True
         is_done = ask_apart(self._taken(found), connection)
         self._store.tell()

@@ -40,20 +40,20 @@ _in_use: WeakSet[Any] = WeakSet()
 class StoragePersistence:
     """Connects a store to its storage: the implementation of `restencil.cache.persistence_port.PersistencePort`."""
 
-    def __init__(self, store: Store, contents: StoreState, lookup: CacheReader, storage: Storage) -> None:
+    def __init__(self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: Storage) -> None:
         self._told: str | None = None
         self._is_warned = False
         self.connection = connection = StorageConnection(
-            storage, store.lock, store.now, self._place, (contents.next_number, lambda: contents.last_number)
+            storage, store.lock, store.now, self._place, (store_state.next_number, lambda: store_state.last_number)
         )
         self.shapes = shapes = Shapes()
-        self.writer = writer = Writer(store, contents, connection, Forms(shapes))
-        self.read_through = ReadThrough(store, contents, lookup, connection, writer, shapes)
+        self.writer = writer = Writer(store, store_state, connection, Forms(shapes))
+        self.read_through = ReadThrough(store, store_state, cache_reader, connection, writer, shapes)
         self.leases = Leases(connection, self.read_through)
         self.trim_schedule = TrimSchedule(connection)
         self.take: Callable[[list[Any] | PendingWrite], None] = writer.take
         self._store = store
-        self._contents = contents
+        self._store_state = store_state
         writer.broken, writer.settled = self._broken, self.read_through.intake.settle
         self._tap = tap = writer.tap
         tap.wrote = self.read_through.wrote
@@ -225,7 +225,7 @@ class StoragePersistence:
 
     def flush(self, timeout: float, /) -> bool:
         """Waits until all that was taken is in the storage; False: not within `timeout` ms, or it is not used."""
-        is_closed = self._contents.persistence is None  # there is none any more, which is no failure
+        is_closed = self._store_state.persistence is None  # there is none any more, which is no failure
         return self.writer.flush(timeout) and (is_closed or self.connection.state != "off")
 
     def close(self, timeout: float, /) -> None:
@@ -235,8 +235,8 @@ class StoragePersistence:
         self.read_through.close()
         self.writer.close()
         with self._store.lock:
-            self._contents.persistence = None
-            self._contents.unsure = False
+            self._store_state.persistence = None
+            self._store_state.unsure = False
         self.connection.turn_off("closed", is_told=False)
         self.leases.closed()
         self.connection.let_go()
@@ -269,7 +269,9 @@ class StoragePersistence:
         self.leases.forked()
 
 
-def persistence_of(store: Store, contents: StoreState, lookup: CacheReader, storage: StorageLike) -> StoragePersistence:
+def persistence_of(
+    store: Store, store_state: StoreState, cache_reader: CacheReader, storage: StorageLike
+) -> StoragePersistence:
     """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
     if isinstance(storage, type) or not isinstance(storage, Storage):
         found = f"the class {storage.__name__}" if isinstance(storage, type) else described(storage)
@@ -279,7 +281,7 @@ def persistence_of(store: Store, contents: StoreState, lookup: CacheReader, stor
             f"{storage!r:.100} serves another store; give each store a storage of its own: two of them may be over the "
             "same path or namespace"
         )
-    made = StoragePersistence(store, contents, lookup, storage)
+    made = StoragePersistence(store, store_state, cache_reader, storage)
     _in_use.add(storage)
     return made
 

@@ -29,19 +29,21 @@ if TYPE_CHECKING:
 class StoredRevalidation:
     """Finds out whether all of an answer is here that came from the storage with its validator (locked)."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, intake: Hydrator, writer: Writer) -> None:
-        self._contents = contents
+    def __init__(
+        self, store_state: StoreState, connection: StorageConnection, intake: Hydrator, writer: Writer
+    ) -> None:
+        self._store_state = store_state
         self._known = connection.known
         self._intake = intake
         self._writer = writer
 
     def look(self, request: Request, walk: ReadSet | None) -> None:
         """A read has found all that it touches: on its walk, or under the key alone."""
-        key, base = request.key, self._contents.base
+        key, base = request.key, self._store_state.base
         rev, validator = self._intake.validators.get(key, (0, None))
         if validator is None or (walk is not None and walk.state is not base):
             return
-        witness = self._contents.response_records.get(key)
+        witness = self._store_state.response_records.get(key)
         if witness is not None and witness.holds(key, base):
             return
         meta = base.key_meta(key)
@@ -55,11 +57,11 @@ class StoredRevalidation:
             del self._intake.validators[key]
             return
         told = Validators(validator.headers, source_at(request.url), place_at(request), condition)
-        self._contents.vouch(key, told, change)
+        self._store_state.vouch(key, told, change)
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> Change:
         """What a commit left with these times, of what was met on a walk."""
-        base = self._contents.base
+        base = self._store_state.base
         change = Change(base, times)
         for node, pks in () if walk is None else walk.opened:
             table = node.table_key
@@ -76,7 +78,7 @@ class StoredRevalidation:
 
     def _may_differ(self, cell: Cell) -> bool:
         """Whether memory may have something else of a cell than the row says of which it has the rev."""
-        if isinstance(self._contents.base.get(*cell), Sentinel) or cell in self._intake.left:
+        if isinstance(self._store_state.base.get(*cell), Sentinel) or cell in self._intake.left:
             return True
         writer = self._writer
-        return cell in writer.tap.tainted or self._contents.is_marked(cell) or writer.is_pending(cell)
+        return cell in writer.tap.tainted or self._store_state.is_marked(cell) or writer.is_pending(cell)

@@ -33,7 +33,7 @@ def is_bare(told: Validators, request: Request) -> bool:
 
 
 def with_stored_validators(
-    results: Mapping[str, Result], rows: Mapping[Cell, Held], contents: StoreState
+    results: Mapping[str, Result], rows: Mapping[Cell, Held], store_state: StoreState
 ) -> Iterator[tuple[str, int]]:
     """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
 
@@ -42,9 +42,9 @@ def with_stored_validators(
     told = {key: result for key, result in results.items() if result.told is not None}
     if not told:
         return
-    base, of_times = contents.base, Counter(held.times[:2] for held in rows.values())
+    base, of_times = store_state.base, Counter(held.times[:2] for held in rows.values())
     for key, result in told.items():
-        witness = contents.response_records.get(key)
+        witness = store_state.response_records.get(key)
         if witness is None or witness.told is not result.told or not witness.holds(key, base):
             continue
         written = dict(witness.cells())

@@ -83,7 +83,7 @@ class WriteBatch:
 
     # -- what is to be written (locked)
 
-    def make(self, contents: StoreState, connection: StorageConnection, forms: Forms, waiting: WriteQueue) -> None:
+    def make(self, store_state: StoreState, connection: StorageConnection, forms: Forms, waiting: WriteQueue) -> None:
         """Works out what is to be left in each cell and under each key."""
         known = connection.known
         self.epoch = known.epoch
@@ -102,7 +102,7 @@ class WriteBatch:
                 is_same = result.is_same and (bool(known.key_revs.get(key)) if before is None else before.is_same)
                 self.results[key] = result if is_same is result.is_same else result._replace(is_same=is_same)
         self.with_stored_validators = dict(
-            with_stored_validators(self.results, {cell: row.held for cell, row in self.rows.items()}, contents)
+            with_stored_validators(self.results, {cell: row.held for cell, row in self.rows.items()}, store_state)
         )
 
     def _row(

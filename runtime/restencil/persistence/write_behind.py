@@ -53,23 +53,23 @@ _USED: Final = 5_000
 class Writer:
     """Commits what actions hand over: at once, or in a thread of its own."""
 
-    def __init__(self, store: Store, contents: StoreState, connection: StorageConnection, forms: Forms) -> None:
+    def __init__(self, store: Store, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
         self._store = store
-        self._contents = contents
+        self._store_state = store_state
         self.connection = connection
         self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
         """Whether an action is committed before its call returns."""
         self._forms = forms
-        self.tap = tap = ChangeCapture(contents, connection, forms)
-        self.waiting = waiting = WriteQueue(contents, connection, forms, tap)
+        self.tap = tap = ChangeCapture(store_state, connection, forms)
+        self.waiting = waiting = WriteQueue(store_state, connection, forms, tap)
         self.is_pending = waiting.is_pending
         self.is_pending_key = waiting.is_pending_key
         self.is_joined = waiting.is_joined
         self.moved = waiting.moved
         self.date_of = waiting.date_of
         connection.settle = waiting.settle
-        self._joining = ConflictReads(contents, connection, waiting, tap.tainted)
-        self._bulk_invalidation = BulkInvalidation(contents, connection, forms)
+        self._joining = ConflictReads(store_state, connection, waiting, tap.tainted)
+        self._bulk_invalidation = BulkInvalidation(store_state, connection, forms)
         self.met_epoch: Callable[[], object] = self.drop_all
         """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
         self.settled: Callable[[], object] = bool
@@ -269,7 +269,7 @@ class Writer:
                 with self._store.lock:
                     if self._draft is not draft:
                         return True  # a reset came
-                    draft.make(self._contents, self.connection, self._forms, self.waiting)
+                    draft.make(self._store_state, self.connection, self._forms, self.waiting)
                 batch = draft.encoded(self.connection, self._forms)
                 if draft.unstorable or draft.is_too_big:
                     self._leave_out(draft)
@@ -345,7 +345,7 @@ class Writer:
                 known.note(*cell, number, row.shape)
                 if row.is_folded:
                     self._enter(cell, row.held, draft, entering)
-        if entering and apply_remote(self._contents, entering):
+        if entering and apply_remote(self._store_state, entering):
             self._store.changed()
         for key in draft.results:
             known.key_writers[key] = self.connection.writer
@@ -409,7 +409,7 @@ class Writer:
                     continue
                 known.note(*cell, row.rev, row.shape)
                 self._enter(cell, None, draft, entering)
-            if apply_remote(self._contents, entering):
+            if apply_remote(self._store_state, entering):
                 self._store.changed()
         if not self.commits_at_once:  # else who is told would come in between
             self._store.tell()

@@ -42,8 +42,10 @@ class Base(NamedTuple):
 class WriteQueue:
     """Actions that were carried out in memory and are not committed yet."""
 
-    def __init__(self, contents: StoreState, connection: StorageConnection, forms: Forms, tap: ChangeCapture) -> None:
-        self._contents = contents
+    def __init__(
+        self, store_state: StoreState, connection: StorageConnection, forms: Forms, tap: ChangeCapture
+    ) -> None:
+        self._store_state = store_state
         self._connection = connection
         self._forms = forms
         self._tap = tap
@@ -82,7 +84,7 @@ class WriteQueue:
         """An action was carried out; being told so twice is being told so once."""
         if captured is self._last or (self._captured and self._captured[-1] is captured):
             return
-        _note_event(captured, self._connection.known.timeline, self._contents.last_number)
+        _note_event(captured, self._connection.known.timeline, self._store_state.last_number)
         self._captured.append(captured)
         self._last = captured
         self.rows += _rows_of(captured)
@@ -205,7 +207,7 @@ class WriteQueue:
         if not is_collection(cell[0]):
             return False
         try:
-            with self._contents.hooks:
+            with self._store_state.hooks:
                 return bool(self.of_cell(cell))
         except Exception:
             self._connection.hook_failed(cell)
@@ -246,7 +248,7 @@ class WriteQueue:
             try:
                 known = self._connection.known
                 number = known.timeline.number_of(row.whole_rev)
-                held = self._forms.held(row, known.inward(row.times), number, self._contents.base.get(*cell))
+                held = self._forms.held(row, known.inward(row.times), number, self._store_state.base.get(*cell))
             except ValueError:
                 held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
@@ -278,7 +280,7 @@ class WriteQueue:
     def folded(self, cell: Cell, actions: Iterable[PendingWrite]) -> Held | None:
         """What comes of the row that was met and what these actions brought. Users' functions may raise."""
         actions = [*actions]
-        with self._contents.hooks:
+        with self._store_state.hooks:
             return self._rebased(cell, self._base(cell, actions), actions, moves=True)
 
     def _mark_overlaps(self, cell: Cell) -> None:
@@ -296,10 +298,10 @@ class WriteQueue:
             if is_collection(cell[0]):
                 stale.cells.add(cell)
             else:
-                mark_record(stale, self._contents.base, cell, existence=False)
-            number = self._contents.next_number()
-            self._contents.base.marks.add(stale, number)
-            self._contents.ready.clear()
+                mark_record(stale, self._store_state.base, cell, existence=False)
+            number = self._store_state.next_number()
+            self._store_state.base.marks.add(stale, number)
+            self._store_state.ready.clear()
             if action.stale is None:
                 action.stale = stale
             else:
@@ -355,7 +357,7 @@ class WriteQueue:
             return None
         found: dict[Cell, Held] = {}
         for table in tables:
-            for pk in [*self._contents.base.entities.get(table, EMPTY)]:
+            for pk in [*self._store_state.base.entities.get(table, EMPTY)]:
                 cell = table, pk
                 if cell not in self.bases:
                     self._connection.known.forget(table, pk)
@@ -376,12 +378,12 @@ class WriteQueue:
 
     def is_key_in_memory(self, key: str) -> bool:
         """Whether memory holds anything under a key."""
-        base = self._contents.base
+        base = self._store_state.base
         return key in base.results or key in base.key_metas
 
     def is_in_memory(self, cell: Cell) -> bool:
         """Whether memory holds a cell."""
-        return self._contents.base.get(*cell) is not UNDEFINED
+        return self._store_state.base.get(*cell) is not UNDEFINED
 
 
 def _record_of(held: Held | None) -> Any:

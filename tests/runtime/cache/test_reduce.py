@@ -59,17 +59,19 @@ def test_reducer_changes_nothing(name: str, pending: bool) -> None:
         desk.start(rename, ONE, {})
     store, action = desk.store, MADE[name]()
     before, found = store.state, store.cached(user.request((ONE,)))
-    lookup = store._lookup  # pyright: ignore[reportPrivateUsage]
-    effects = REDUCERS[type(action)](lookup, action)
+    cache_reader = store._cache_reader  # pyright: ignore[reportPrivateUsage]
+    effects = REDUCERS[type(action)](cache_reader, action)
     assert store.state == before and store.cached(user.request((ONE,))) is found
     assert store.resets == 0 and not store._notifications  # pyright: ignore[reportPrivateUsage]
-    lookup.contents.commit(effects)
+    cache_reader.store_state.commit(effects)
     assert (store.state != before) or store.resets
 
 
 def test_reduce_misfit_is_raised_once_it_is_recorded() -> None:
     """The effects of a response that does not fit carry both."""
     desk = Desk()
-    effects = REDUCERS[actions.SetResponse](desk.store._lookup, MADE["misfit"]())  # pyright: ignore[reportPrivateUsage]
+    effects = REDUCERS[actions.SetResponse](
+        desk.store._cache_reader, MADE["misfit"]()
+    )  # pyright: ignore[reportPrivateUsage]
     assert isinstance(effects.failure, ProcessingError) and effects.change is not None
     assert same_error(effects.change.key_metas[user.key(ONE)].error, effects.failure)
