@@ -40,8 +40,9 @@ from tests.storage.machine import (
     Step,
 )
 from tests.storage.servers import ValkeyServer
+from tests.storages import sqlite_storage
 
-from restencil import RestEndpoint, SQLiteStorage, Storage, ValkeyStorage
+from restencil import RestEndpoint, Storage, ValkeyStorage
 from restencil.storage import Opened
 
 Door: TypeAlias = Callable[[Setting], Callable[[], Storage]]
@@ -210,7 +211,7 @@ def files() -> Generator[Door]:
 
         def door(setting: Setting) -> Callable[[], Storage]:
             path = Path(folder) / uuid.uuid4().hex
-            return lambda: SQLiteStorage(path, principal=None, write_behind=setting.write_behind, poll=1e12)
+            return lambda: sqlite_storage(path, write_behind=setting.write_behind, poll=1e12)
 
         yield door
 

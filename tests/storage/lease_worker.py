@@ -11,12 +11,13 @@ import json
 import sys
 from typing import Any
 
+from tests.storages import sqlite_storage
+
 from restencil import (
     AsyncController,
     Controller,
     Entity,
     NetworkError,
-    SQLiteStorage,
     Store,
     ValkeyStorage,
     create_resource,
@@ -48,7 +49,7 @@ def storage_at(place: str) -> Any:
     """Waits for others as long as it takes: machines that run tests may be slow."""
     if place.startswith("valkey:"):
         return ValkeyStorage(place, namespace="test", principal=None, timeout=5_000, lease_wait=600_000)
-    return SQLiteStorage(place, principal=None, lease_wait=600_000)
+    return sqlite_storage(place, lease_wait=600_000)
 
 
 def counted(controller: Controller, key: str, tries: int) -> int:

@@ -13,15 +13,16 @@ from typing import Any
 
 from tests.storage.histories import history
 from tests.storage.machine import READS, SLUGS, Acting, found, shown
+from tests.storages import sqlite_storage
 
-from restencil import SQLiteStorage, Storage, Store, ValkeyStorage
+from restencil import Storage, Store, ValkeyStorage
 from restencil.cache.actions import Collect
 
 
 def storage_of(kind: str, where: str) -> Storage:
     """The storage that is shared: a folder, or the namespace of a server."""
     if kind == "sqlite":
-        return SQLiteStorage(where, principal=None, write_behind=5, poll=10)
+        return sqlite_storage(where, write_behind=5, poll=10)
     url, _, namespace = where.rpartition("#")
     return ValkeyStorage(url, namespace=namespace, principal=None, write_behind=5)
 

@@ -6,7 +6,9 @@ import json
 import sys
 from typing import Any
 
-from restencil import Controller, Entity, SQLiteStorage, Store, create_resource
+from tests.storages import sqlite_storage
+
+from restencil import Controller, Entity, Store, create_resource
 
 
 class Article(Entity):
@@ -21,7 +23,7 @@ Articles = create_resource(schema=Article, path="/articles/:id")
 
 def main(folder: str) -> None:
     """`cached`, `answer [..]`, `get ID`, `reset`, `stats`, `end`: each is answered with one line of JSON."""
-    storage = SQLiteStorage(folder, principal=None, write_behind=5, poll=20)
+    storage = sqlite_storage(folder, write_behind=5, poll=20)
     with Store(storage=storage) as store:
         controller = Controller(store, base_url="http://api.test")
         for line in sys.stdin:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tests.storage.batches import batch, result, row
+from tests.storages import sqlite_storage
 
-from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageError
+from restencil import StorageCorrupt, StorageDown, StorageError
 from restencil.storage import Batch, Outcome
 
 PLACE = "https://api.test"
@@ -24,7 +25,7 @@ def _now() -> float:
 
 def count(path: str, times: str, pks: str) -> None:
     """Adds one to each of some numbers, so many times, by compare-and-set."""
-    storage = SQLiteStorage(path, principal=None)
+    storage = sqlite_storage(path)
     epoch = storage.open(PLACE, _now).epoch
     cells = [("A", pk) for pk in pks.split(",")]
     for _ in range(int(times)):
@@ -57,7 +58,7 @@ def crash(path: str, at: str, work: str) -> None:
         return connection
 
     sqlite3.connect = traced  # type: ignore[assignment]  # in this process alone, before restencil looks it up
-    storage = SQLiteStorage(path, principal=None)
+    storage = sqlite_storage(path)
     opened = storage.open(PLACE, _now)
     if work == "reset":
         storage.reset()
@@ -73,7 +74,7 @@ def crash(path: str, at: str, work: str) -> None:
 
 def roam(path: str, seconds: str) -> None:
     """Reads and writes for a while, whatever becomes of the file; prints in which epoch it ends."""
-    storage = SQLiteStorage(path, principal=None)
+    storage = sqlite_storage(path)
     end = time.monotonic() + float(seconds)
     damaged = 0
     number = 0

@@ -16,6 +16,7 @@ from tests.storage.batches import batch, result, row
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storage.test_outages import Api, notes
+from tests.storages import sqlite_storage
 
 from restencil import Controller, MemoryStorage, SQLiteStorage, StorageDown, Store, ValkeyStorage
 from restencil.storage import Batch
@@ -178,7 +179,7 @@ def _numbered(made: Batch, id: int) -> Batch:
 
 
 def _made(kind: str, folder: Path) -> MemoryStorage | SQLiteStorage:
-    return MemoryStorage() if kind == "memory" else SQLiteStorage(folder, principal=None)
+    return MemoryStorage() if kind == "memory" else sqlite_storage(folder)
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

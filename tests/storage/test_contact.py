@@ -47,7 +47,7 @@ import sys
 from restencil import Controller, SQLiteStorage, Store
 from tests.storage.test_outages import notes
 
-with Store(storage=SQLiteStorage(sys.argv[1], principal=None)) as store:
+with Store(storage=SQLiteStorage(sys.argv[1], principal=None, timeout=300_000)) as store:
     Controller(store).set_response(notes.get, {"id": "1", "text": "first"}, {"id": "1"})
     store.flush()
     for line in sys.stdin:

@@ -14,8 +14,9 @@ import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.storage.servers import ValkeyServer, executable
+from tests.storages import sqlite_storage
 
-from restencil import Controller, Entity, SQLiteStorage, Store, ValkeyStorage, create_resource, field
+from restencil import Controller, Entity, Store, ValkeyStorage, create_resource, field
 
 
 class Author(Entity):
@@ -75,7 +76,7 @@ class Scene:
 def scene(request: Any, tmp_path: Path) -> Iterator[Scene]:
     with ExitStack() as stack:
         if request.param == "sqlite":
-            yield Scene(stack, lambda: SQLiteStorage(tmp_path, principal=None))
+            yield Scene(stack, lambda: sqlite_storage(tmp_path))
             return
         if executable() is None:
             pytest.skip("there is no server of Valkey or Redis")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.connections import opened_connections
+from tests.storages import sqlite_storage
 
 from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown, Store
 from restencil.storage.memory import MemoryStorage
@@ -34,7 +35,7 @@ def shown(store, pk):
     return store.query(Tag, ({"id": str(pk)},))
 
 folder = sys.argv[1]
-store = Store(storage=SQLiteStorage(folder, principal=None))
+store = Store(storage=SQLiteStorage(folder, principal=None, timeout=300_000))
 """
 
 
@@ -61,7 +62,7 @@ def run(folder: Path, body: str, *, fails: bool = False) -> str:
 
 def stored(folder: Path, pk: str) -> str | None:
     """The word of a tag on the disk."""
-    with Store(storage=SQLiteStorage(folder, principal=None)) as store:
+    with Store(storage=sqlite_storage(folder)) as store:
         found: Tag | None = store.query(Tag, ({"id": pk},))
         return None if found is None else found.word
 

@@ -14,12 +14,12 @@ import pytest
 from tests.patience import PATIENCE
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
+from tests.storages import sqlite_storage
 
 from restencil import (
     AsyncController,
     Controller,
     Entity,
-    SQLiteStorage,
     StorageError,
     Store,
     ValkeyStorage,
@@ -47,7 +47,7 @@ class Item(Entity):
 
 items = create_resource(path="/items/:id", schema=Item, data_expiry_length="10m")
 folder, how = Path(sys.argv[1]), sys.argv[2]
-with Store(storage=SQLiteStorage(folder / "warm", principal=None, write_behind=0)) as warm:
+with Store(storage=SQLiteStorage(folder / "warm", principal=None, timeout=300_000, write_behind=0)) as warm:
     Controller(warm).set_response(items.get, {"id": 1}, {"id": 1})  # what is imported late is imported now
     warm.storage_stats()
 if os.getuid() == 0:
@@ -56,7 +56,7 @@ if os.getuid() == 0:
 
 
 def opened():
-    return Store(storage=SQLiteStorage(folder / "cache", principal=None, write_behind=0))
+    return Store(storage=SQLiteStorage(folder / "cache", principal=None, timeout=300_000, write_behind=0))
 
 def shown(store):
     reader = Controller(store)
@@ -138,18 +138,18 @@ def test_reset_needs_no_descriptor() -> None:
 
 def test_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
     """A name that no clock gives is no epoch."""
-    store = Store(storage=SQLiteStorage(tmp_path, principal=None, write_behind=0))
+    store = Store(storage=sqlite_storage(tmp_path, write_behind=0))
     controller = Controller(store)
     controller.set_response(items.get, {"id": 1}, {"id": 1})
     (inner,) = (path for path in tmp_path.iterdir() if path.is_dir())
     (inner / "999999999999999999.db").touch(0o600)
     controller.reset_entire_store()
     store.close()
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as later:
+    with Store(storage=sqlite_storage(tmp_path)) as later:
         reader = Controller(later)
         assert reader.cached(items.get, {"id": 1}) is None
         reader.set_response(items.get, {"id": 2}, {"id": 2})
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as last:
+    with Store(storage=sqlite_storage(tmp_path)) as last:
         found = Controller(last).cached(items.get, {"id": 2})
         assert found is not None and found.id == 2
 
@@ -157,7 +157,7 @@ def test_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
 def test_reset_where_nothing_can_be_stored_is_no_error(tmp_path: Path) -> None:
     """There is nothing to log out of."""
     (tmp_path / "file").touch()
-    with Store(storage=SQLiteStorage(tmp_path / "file", principal=None, write_behind=0)) as store:
+    with Store(storage=sqlite_storage(tmp_path / "file", write_behind=0)) as store:
         Controller(store).reset_entire_store()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
+from tests.storages import sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -20,7 +21,6 @@ from restencil import (
     Entity,
     GCPolicy,
     RestEndpoint,
-    SQLiteStorage,
     Store,
     create_resource,
     field,
@@ -305,7 +305,7 @@ def test_what_led_to_rows_of_a_damaged_file_is_fetched(
     args: Any = ({"id": "1"},) if read is Articles.get else ()
     with closing(server.client()) as client:
         for damage in (True, False):
-            storage = SQLiteStorage(tmp_path / "cache", principal=None)
+            storage = sqlite_storage(tmp_path / "cache")
             with Store(storage=storage) as store, Controller(store, client=client, base_url="http://api.test") as one:
                 found = one.read(read, *args)
                 assert (found.title if read is Articles.get else titles(found)) in ("A", ["A", "B"])

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 import pytest
 from tests.effort import IS_NIGHT, examples
+from tests.storages import sqlite_storage
 
 import restencil
-from restencil import Controller, Entity, SQLiteStorage, Store, create_resource
+from restencil import Controller, Entity, Store, create_resource
 
 STORAGE: Final = str(Path(restencil.__file__).parent / "storage")
 WRITING: Final = tuple(
@@ -106,7 +107,7 @@ class Scene:
 
     def __init__(self, folder: Path, write_behind: float) -> None:
         self.folder = folder
-        self.store = Store(storage=SQLiteStorage(folder, principal=None, write_behind=write_behind, lock_timeout=2_000))
+        self.store = Store(storage=sqlite_storage(folder, write_behind=write_behind, lock_timeout=2_000))
         self.controller = Controller(self.store)
         self._numbers = itertools.count()
 
@@ -133,7 +134,7 @@ class Scene:
         elsewhere(self.change)
         assert elsewhere(lambda: self.store.flush(LONGEST * 900))
         shown = {id: found.text for id in range(5) if (found := self.controller.cached(items.get, {"id": id}))}
-        with Store(storage=SQLiteStorage(self.folder, principal=None)) as other:
+        with Store(storage=sqlite_storage(self.folder)) as other:
             reader = Controller(other)
             stored = {id: found.text for id in range(5) if (found := reader.cached(items.get, {"id": id}))}
         assert stored == shown

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.storages import sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -17,7 +18,6 @@ from restencil import (
     Entity,
     MemoryStorage,
     RestEndpoint,
-    SQLiteStorage,
     Store,
     create_resource,
     field,
@@ -98,7 +98,7 @@ class Place:
     def storage(self) -> Any:
         """One more over the same data."""
         if self._folder is not None:
-            return SQLiteStorage(self._folder, principal=None, write_behind=0, poll=5_000)
+            return sqlite_storage(self._folder, write_behind=0, poll=5_000)
         return self._storage.another()
 
     def process(self, **options: Any) -> Controller:

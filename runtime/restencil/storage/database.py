@@ -23,7 +23,7 @@ from ..base.lazy_imports import sqlite3
 from ..base.values import Meta
 from .entries import entry_from_json, entry_to_json
 from .epochs import is_settled
-from .format import LONGEST_LOAD, be_patient, connect, end_transaction, opened
+from .format import be_patient, connect, end_transaction, gave_up, opened
 from .protocol import (
     HOUR,
     Batch,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LONGEST_LOAD: Final = LONGEST_LOAD / 1000
 _STEPS: Final = 10_000
 """After so many steps of SQLite's machine the clock is looked at."""
 _AT_ONCE: Final = 128
@@ -160,10 +159,13 @@ class Over(Exception):
 class Database:
     """The file of one epoch, and the two connections to it, each made when it is needed.
 
-    `lock_timeout` is in ms. Methods raise the errors of sqlite3; what they mean is told by the storage.
+    `lock_timeout` and `timeout`, the longest that a read takes, are in ms. Methods raise the errors of sqlite3; what
+    they mean is told by the storage.
     """
 
-    def __init__(self, file: str, epoch: int, identity: tuple[int, int], place: str, lock_timeout: float) -> None:
+    def __init__(
+        self, file: str, epoch: int, identity: tuple[int, int], place: str, lock_timeout: float, timeout: float
+    ) -> None:
         self.epoch = epoch
         self.identity = identity
         self.writing = RLock()
@@ -173,6 +175,7 @@ class Database:
         self._log = f"{file}-wal"
         self._place = place
         self._lock_timeout = lock_timeout
+        self._timeout = timeout
         self._writer: Connection | None = None
         self._reader: Connection | None = None
         self._deadline = inf
@@ -196,14 +199,14 @@ class Database:
         if self._writer is None:
             if self.retired:
                 raise Retired
-            self._writer = opened(self._file, self.epoch, self._place, self._lock_timeout)
+            self._writer = opened(self._file, self.epoch, self._place, self._lock_timeout, self._timeout)
         return self._writer
 
     def _for_reading(self) -> Connection:
         if self._reader is None:
             if self.retired:
                 raise Retired
-            connection = connect(self._file, LONGEST_LOAD)
+            connection = connect(self._file, self._timeout)
             connection.execute("PRAGMA cache_size = -8000")
             connection.execute("PRAGMA query_only = ON")
             connection.set_progress_handler(self._is_late, _STEPS)
@@ -222,19 +225,22 @@ class Database:
             if connection is not None:
                 connection.close()
 
+    def _latest(self) -> float:
+        return time.monotonic() + self._timeout / 1000
+
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
 
     # What holds a lock is a function that is given the work, not a context manager: an interrupt that comes after a
     # generator took the lock and before the block begins would leave it taken for as long as the traceback lives.
 
-    def read(self, work: Callable[[Cursor], T], longest: float = _LONGEST_LOAD) -> T:
-        """Gives what a work finds at one moment of the file, for which it has at most so many seconds."""
+    def read(self, work: Callable[[Cursor], T], *, endless: bool = False) -> T:
+        """Gives what a work finds at one moment of the file, for which it has at most `timeout`, or all the time."""
         with self.reading:
             connection = self._for_reading()
             try:
                 end_transaction(connection)  # one that was left by an interrupt
-                self._deadline = time.monotonic() + longest
+                self._deadline = inf if endless else self._latest()
                 return work(connection.execute("BEGIN"))
             finally:
                 try:
@@ -281,7 +287,7 @@ class Database:
         with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
             cursor = self._for_reading().cursor()
             try:
-                self._deadline = time.monotonic() + _LONGEST_LOAD
+                self._deadline = self._latest()
                 found = cursor.execute(_CELL_AND_KEY, (pk, key, table)).fetchall()
             finally:
                 self._deadline = inf
@@ -336,7 +342,7 @@ class Database:
 
     def _in_time(self) -> None:
         if time.monotonic() > self._deadline:
-            raise StorageDown(f"{self._file} takes too long to read")
+            raise gave_up(self._file, self._timeout)
 
     def _index(self, cursor: Cursor, entries: Sequence[IndexEntry]) -> dict[IndexEntry, str]:
         found: dict[IndexEntry, str] = {}
@@ -489,7 +495,7 @@ class Database:
 
     def _leases_soon(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
         """Leases, for which nobody is waited for longer than a `load` may take."""
-        longest = min(LONGEST_LOAD, self._lock_timeout)
+        longest = min(self._timeout, self._lock_timeout)
         try:
             if not self.writing.acquire(timeout=longest / 1000):
                 raise StorageDown(f"{self._file} is locked: a commit waits for another process")
@@ -530,7 +536,7 @@ class Database:
             results = cursor.execute("SELECT count(*) FROM result").fetchone()[0]
             return NamespaceStats(rows, results, bytes_in_use(cursor))
 
-        return self.read(counted, inf)
+        return self.read(counted, endless=True)
 
 
 class _Commit:

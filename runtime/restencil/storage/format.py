@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from ..base.errors import StorageOff
+from ..base.errors import StorageDown, StorageOff
 from ..base.lazy_imports import sqlite3
 
 if TYPE_CHECKING:
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 2
 APPLICATION: Final = 0x52535443
-
-LONGEST_LOAD: Final = 250
-"""After so many ms a `load` gives up: the network is faster then."""
 
 _LONGEST_TIMEOUT: Final = 2**31 - 1
 _OLDEST_SQLITE: Final = (3, 24, 0)
@@ -58,6 +55,11 @@ def create(file: str, place: str, reset: int) -> None:
         connection.close()
 
 
+def gave_up(path: str, timeout: float) -> StorageDown:
+    """The error of a read that takes longer than it may, in ms."""
+    return StorageDown(f"{path} was not read within {timeout:g} ms; give SQLiteStorage a longer timeout for slow disks")
+
+
 def nothing() -> Connection:
     """A connection to a database in memory that holds nothing, as a file that a reset left empty does."""
     connection: Connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -97,12 +99,15 @@ def end_transaction(connection: Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def opened(file: str, epoch: int, place: str, lock_timeout: float) -> Connection:
-    """A connection to the file of an epoch; one that a reset left empty becomes a database."""
+def opened(file: str, epoch: int, place: str, lock_timeout: float, timeout: float) -> Connection:
+    """A connection to the file of an epoch; one that a reset left empty becomes a database.
+
+    It waits `lock_timeout` ms for locks, and at most `timeout` while it is opened, as reads wait for that.
+    """
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         raise StorageOff(f"this Python has SQLite {sqlite3.sqlite_version}, and {oldest} is the oldest that will do")
-    connection = connect(file, min(lock_timeout, LONGEST_LOAD))  # a read waits for this
+    connection = connect(file, min(lock_timeout, timeout))
     try:
         is_new = not has_format(connection, file)
         be_patient(connection, lock_timeout)

@@ -18,7 +18,7 @@ from ..base.logs import logger
 from ..base.values import described
 from .database import Database, Over, Retired
 from .epochs import Epochs
-from .format import LONGEST_LOAD, NotOurs, create
+from .format import NotOurs, create, gave_up
 from .naming import check_principal, namespace_hash
 from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, Mark, NamespaceStats, Opened, Outcome, Page, check_count
 from .trimming import Trim, make_room
@@ -36,7 +36,7 @@ _SHARE_FOR_ROOM: Final = 0.1
 """Of all that is there, where the disk is full."""
 
 # Codes of SQLite, without what extends them.
-_ERROR, _BUSY, _LOCKED, _READONLY, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 1, 5, 6, 8, 11, 13, 14, 26
+_ERROR, _BUSY, _LOCKED, _READONLY, _INTERRUPT, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 1, 5, 6, 8, 9, 11, 13, 14, 26
 
 
 class SQLiteStorage:
@@ -53,6 +53,7 @@ class SQLiteStorage:
     max_age       what was received, or used, longer ago than so many ms is gone
     write_behind  how long a change may wait for others before it is written, in ms; 0: until the call returns
     poll          how often is looked what other processes wrote, in ms
+    timeout       how long a read may take, in ms; the store does without what takes longer, and sends a request
     lock_timeout  how long a commit waits for another process's, in ms
     lease_wait    how long a request waits for the same one of another process, in ms; 0: each process asks for itself
 
@@ -71,6 +72,7 @@ class SQLiteStorage:
         max_age: Duration = 86_400_000,
         write_behind: Duration = 20,
         poll: Duration = 100,
+        timeout: Duration = 250,
         lock_timeout: Duration = 5_000,
         lease_wait: Duration = 10_000,
     ) -> None:
@@ -84,6 +86,7 @@ class SQLiteStorage:
         self.write_behind = bounded(write_behind, "write_behind", 0)
         self.poll = bounded(poll, "poll", 1)
         self.lease_wait = bounded(lease_wait, "lease_wait", 0)
+        self._timeout = bounded(timeout, "timeout", 1)
         self._lock_timeout = bounded(lock_timeout, "lock_timeout", 0)
         self._name_of: Callable[[str], str] = lambda place: namespace_hash("", principal, place)
         self._now: Callable[[], float] = time.monotonic
@@ -123,7 +126,7 @@ class SQLiteStorage:
     ) -> Loaded:
         """What is held of these places, all of one moment; what is absent is left out."""
         self._follow()
-        return self._do(lambda database: database.load(cells, keys, index, tables, marks), waits=LONGEST_LOAD)
+        return self._do(lambda database: database.load(cells, keys, index, tables, marks), waits=self._timeout)
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
         """The primary keys of a table by arrival, or the keys of all results, after what `Page.next` said."""
@@ -175,7 +178,7 @@ class SQLiteStorage:
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
         """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
-        return self._do(lambda database: database.leases(wanted, length, time.time() * 1000), waits=LONGEST_LOAD)
+        return self._do(lambda database: database.leases(wanted, length, time.time() * 1000), waits=self._timeout)
 
     def reset(self, /) -> int:
         """Begins a new, empty epoch and returns it; nothing that is committed to an older one is ever read again."""
@@ -324,7 +327,7 @@ class SQLiteStorage:
                 continue  # it was there a moment ago
             epochs.check(epoch)
             try:
-                database = Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout)
+                database = Database(epochs.file(epoch), epoch, identity, self._place, self._lock_timeout, self._timeout)
                 if not database.over:
                     return database
                 database.close()
@@ -337,7 +340,7 @@ class SQLiteStorage:
                     self._clean()
                     continue
                 if not _is_damage(error):
-                    raise self._meaning(error, waits=LONGEST_LOAD) from error
+                    raise self._meaning(error, waits=self._timeout) from error
                 self._replace(epochs, epoch, error)
         raise StorageDown(f"{epochs.folder} changes too fast to be opened")
 
@@ -397,6 +400,8 @@ class SQLiteStorage:
         if code in (_BUSY, _LOCKED):
             longest = min(self._lock_timeout, waits)
             return StorageDown(f"{self._path} was locked by another process for longer than {longest:g} ms")
+        if code == _INTERRUPT:
+            return gave_up(self._path, self._timeout)
         if code in (_READONLY, _CANTOPEN) and not self._may_write():
             return StorageOff(f"{self._path}, or a file in it, cannot be written to; give another folder")
         return StorageDown(f"{self._path} cannot be used now: {error}")

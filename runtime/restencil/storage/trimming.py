@@ -75,7 +75,7 @@ class Trim:
                 return True
             return bytes_in_use(cursor) > self._max_bytes
 
-        return database.read(is_over, inf)
+        return database.read(is_over, endless=True)
 
     def run(self, database: Database, now: float) -> int:
         """Drops what is over the bounds, for some time; how many rows and results went."""
@@ -136,7 +136,7 @@ def _cutoff(database: Database, now: float, share: float) -> int:
     """The hour before which this share of the rows was used last, told by a sample."""
     first, last = _number(database, _FIRST_BORN), _number(database, _LAST_BORN)
     at = [(random.randint(first, last),) for _ in range(_SAMPLED)]
-    found = database.read(lambda cursor: [cursor.execute(_SAMPLE, place).fetchone() for place in at], inf)
+    found = database.read(lambda cursor: [cursor.execute(_SAMPLE, place).fetchone() for place in at], endless=True)
     used = sorted(hour for (hour,) in filter(None, found))
     return used[min(int(share * len(used)), len(used) - 1)] if used else int(now // HOUR)
 
@@ -220,8 +220,8 @@ def _free_pages(database: Database, end: float) -> None:
 
 
 def _bytes(database: Database) -> int:
-    return database.read(bytes_in_use, inf)
+    return database.read(bytes_in_use, endless=True)
 
 
 def _number(database: Database, question: str) -> int:
-    return database.read(lambda cursor: int(cursor.execute(question).fetchone()[0]), inf)
+    return database.read(lambda cursor: int(cursor.execute(question).fetchone()[0]), endless=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from tests.storage.batches import batch, result, row
 from tests.storage.servers import ValkeyServer, needs_server
+from tests.storages import sqlite_storage
 
-from restencil import SQLiteStorage, StorageCorrupt, StorageDown, StorageOff, ValkeyStorage
+from restencil import StorageCorrupt, StorageDown, StorageOff, ValkeyStorage
 from restencil.base.values import Meta
 from restencil_generator.cache_inspect import StoredNamespace, StoredTable, namespaces
 
@@ -25,7 +26,7 @@ def now() -> float:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with what one principal has."""
-    with closing(SQLiteStorage(tmp_path / "cache", principal="a")) as storage:
+    with closing(sqlite_storage(tmp_path / "cache", principal="a")) as storage:
         epoch = storage.open(PLACE, now).epoch
         rows = [row(str(n), value=b"[%d]" % n, times=Meta(n, n, n)) for n in range(1, 1203)]
         storage.commit(batch(epoch, *rows, row("gone", value=None)))
@@ -87,7 +88,7 @@ def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
     before = state()
     look()
     assert state() == before
-    with closing(SQLiteStorage(folder, principal="a")) as storage:
+    with closing(sqlite_storage(folder, principal="a")) as storage:
         storage.open(PLACE, now)
         storage.reset()
     before = state()
@@ -107,7 +108,7 @@ def test_cache_inspect_looking_changes_nothing(folder: Path) -> None:
 
 def test_cache_inspect_read_while_somebody_writes(folder: Path, namespace: StoredNamespace) -> None:
     """Each look is of one moment, and holds nobody up."""
-    with closing(SQLiteStorage(folder, principal="a")) as storage, closing(namespace):
+    with closing(sqlite_storage(folder, principal="a")) as storage, closing(namespace):
         epoch = storage.open(PLACE, now).epoch
         assert namespace.summary().last == 2
         assert storage.commit(batch(epoch, row("new"))).number == 3
@@ -116,7 +117,7 @@ def test_cache_inspect_read_while_somebody_writes(folder: Path, namespace: Store
 
 def test_cache_inspect_reset_from_outside_is_one_for_all(folder: Path, namespace: StoredNamespace) -> None:
     """Whoever has the namespace open hears of it."""
-    with closing(SQLiteStorage(folder, principal="a")) as storage:
+    with closing(sqlite_storage(folder, principal="a")) as storage:
         before = storage.open(PLACE, now).epoch
         with closing(namespace):
             epoch = namespace.reset()

@@ -16,8 +16,9 @@ import pytest
 from tests.patience import PATIENCE
 from tests.storage.batches import batch, result, row
 from tests.storage.servers import ValkeyServer, needs_server
+from tests.storages import sqlite_storage
 
-from restencil import SQLiteStorage, ValkeyStorage
+from restencil import ValkeyStorage
 from restencil.base.values import Meta
 from restencil_generator.cli.main import run
 
@@ -33,7 +34,7 @@ def now() -> float:
 def fill(folder: Path, principal: str | None = None) -> None:
     """Stores three orders, one of them deleted, a list of two, of which one is not there, and its result."""
     times = Meta(now() - 2 * HOUR - 1, now() - 2 * HOUR - 1, now() + HOUR + 1_000)
-    with closing(SQLiteStorage(folder, principal=principal)) as storage:
+    with closing(sqlite_storage(folder, principal=principal)) as storage:
         epoch = storage.open(PLACE, now).epoch
         rows = [row(pk, value=b'{"id":"%s"}' % pk.encode(), table="Order", times=times) for pk in ("1", "2")]
         rows.append(row("3", value=None, table="Order", times=times))
@@ -125,7 +126,7 @@ def test_cache_command_stats_prints_counts_and_finds_nothing_unless_asked(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The log by its first and last number, leases that are held, free pages."""
-    with closing(SQLiteStorage(folder, principal=None)) as storage:
+    with closing(sqlite_storage(folder)) as storage:
         storage.open(PLACE, now)
         storage.lease("0f3a", "owner", 90_000)
     cache("stats", folder)
@@ -163,7 +164,7 @@ def test_cache_command_check_finds_what_is_damaged_and_what_leads_nowhere(
 def test_cache_command_clear_begins_again_for_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A reset of each namespace in the folder, which programs that run see as any other."""
     fill(folder, "another")
-    with closing(SQLiteStorage(folder, principal=None)) as storage:
+    with closing(sqlite_storage(folder)) as storage:
         before = storage.open(PLACE, now).epoch
         cache("clear", folder, "--yes", "--format", "json")
         told = printed(capsys)
@@ -181,7 +182,7 @@ def test_cache_command_clear_asks(folder: Path, answer: str, code: int, left: in
     assert ran.returncode == code
     assert ran.stderr.startswith("Clear this namespace? Data will be fetched again. [y/N]: ")
     assert ran.stderr.endswith({0: "", 1: "nothing cleared\n", 2: "pass --yes to clear without confirmation\n"}[code])
-    with closing(SQLiteStorage(folder, principal=None)) as storage:
+    with closing(sqlite_storage(folder)) as storage:
         assert storage.open(PLACE, now).number == left
 
 
@@ -221,7 +222,7 @@ def test_cache_command_what_an_api_said_reaches_no_terminal_unseen(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Escape sequences in keys, names and values are shown as text."""
-    with closing(SQLiteStorage(folder, principal=None)) as storage:
+    with closing(sqlite_storage(folder)) as storage:
         epoch = storage.open(PLACE, now).epoch
         bad = "\x1b[2J\x9b"
         value = json.dumps(f"\x9b {bad}", ensure_ascii=False).encode()
@@ -236,7 +237,7 @@ def test_cache_command_what_an_api_said_reaches_no_terminal_unseen(
 
 def test_cache_command_whichever_caller_reads_the_first_line_only_has_what_they_wanted(folder: Path) -> None:
     """A pipe that is closed is no mistake."""
-    with closing(SQLiteStorage(folder, principal=None)) as storage:
+    with closing(sqlite_storage(folder)) as storage:
         epoch = storage.open(PLACE, now).epoch
         storage.commit(batch(epoch, results=[result(f"GET {PLACE}/{n:090}") for n in range(3_000)]))
     command = f"{sys.executable} -m restencil_generator cache show {folder} | head -1"

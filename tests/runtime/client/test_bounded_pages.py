@@ -13,13 +13,13 @@ from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
+from tests.storages import sqlite_storage
 
 from restencil import (
     AsyncController,
     Controller,
     Entity,
     RestEndpoint,
-    SQLiteStorage,
     Store,
     create_resource,
     foreign_key,
@@ -370,7 +370,7 @@ def test_bounded_pages_count_next_to_a_list_follows_the_list() -> None:
 def test_bounded_pages_count_next_to_a_list_follows_a_list_in_a_storage(tmp_path: Path) -> None:
     """A list that only the storage knows has the right count after a change too."""
     world = Counted(strict=True)
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with Store(storage=sqlite_storage(tmp_path)) as store:
         with Controller(store, client=world.server.client(), base_url="http://mock") as first:
             first.fetch(world.listing)
 
@@ -381,7 +381,7 @@ def test_bounded_pages_count_next_to_a_list_follows_a_list_in_a_storage(tmp_path
         controller.fetch(world.resource.delete, id=1)
 
     for change in (create, delete):
-        with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+        with Store(storage=sqlite_storage(tmp_path)) as store:
             with Controller(store, client=world.server.client(), base_url="http://mock") as other:
                 change(other)
                 shown = other.read(world.listing)
