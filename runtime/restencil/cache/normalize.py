@@ -326,15 +326,15 @@ class Normalization:
         *,
         refreshes: bool = False,
         moved: Mapping[tuple[str, str], Any] | None = None,
-        told: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
+        change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
         """Notes what is done to all collections of a table that are accepted, or to one.
 
-        `told` makes `change` of records, before and after, of the entities in `moved`, which has those that are known.
+        `change_of` makes `change` from the entities' records before and after; `moved` has those that are known.
         """
         if self.brought is not None:
             self.brought.did(
-                EditList(table, pk, accepts, change, refreshes, moved or {}, told, keeps_times=self._keeps_times)
+                EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
             )
 
     def change_collection(self, table: str, pk: str, changed: Any) -> None:

@@ -155,7 +155,7 @@ def _fields_of(cls: Any, kind: type[Kind]) -> dict[str, tuple[str, str | None, A
 def _check_names(owner: str, word: str, mentioned: Any, fields: Iterable[str]) -> None:
     names: list[Any] = [] if isinstance(mentioned, str) or not isinstance(mentioned, Iterable) else [*mentioned]
     if (not names and mentioned not in ((), [], {})) or not all(isinstance(found, str) for found in names):
-        raise TypeError(f"{word} of {owner} names fields: expected texts, found {mentioned!r:.80}")
+        raise TypeError(f"{word} of {owner} names fields: expected strings, found {mentioned!r:.80}")
     for found in names:
         if found not in fields:
             raise TypeError(f"{word} of {owner} names {found!r}, which is no field of it: {', '.join(fields)}")
@@ -169,13 +169,13 @@ def _check_values(owner: str, settings: Mapping[str, Any], hooks: Mapping[str, A
         raise refuse("pk", "a field, or a list of them", settings["pk"])
     key = settings.get("key", owner)
     if not isinstance(key, str) or not key:
-        raise refuse("key", "a text, the name of the table", key)
+        raise refuse("key", "a string, the name of the table", key)
     for word in ("wire", "schema"):
         if not isinstance(settings.get(word, {}), Mapping):
             raise refuse(word, "a mapping from fields", settings[word])
     for field_name, in_json in settings.get("wire", {}).items():
         if not isinstance(in_json, str) or not in_json:
-            raise refuse(f"wire[{field_name!r}]", "a text, the name in JSON", in_json)
+            raise refuse(f"wire[{field_name!r}]", "a string, the name in JSON", in_json)
     for word, hook in hooks.items():
         if hook is not None and not callable(hook):
             raise refuse(word, "a function", hook)
@@ -245,7 +245,7 @@ class DeclaredModel(EntityModel):
                 scope = vars(sys.modules.get(owner.__module__, typing))
                 return typing.get_type_hints(holder, scope, include_extras=True)[name]
             except KeyError:
-                continue  # it stands in a class above
+                continue  # a base class declares it
             except Exception:  # as in `_looked_up`
                 return None
         return None
@@ -386,10 +386,10 @@ class DeclaredModel(EntityModel):
 
     def echoed(self, record: Mapping[str, Any], visit: Callable[[Schema | None, Any], Any]) -> Any:
         """The entity as a response shows it. Raises ConversionError for a record that lacks a required field."""
-        lacking = self._required - record.keys()
-        if lacking:
-            whose = f"{self.cls.__name__} {self.pk_in(record)!r}"
-            raise ConversionError(f"{whose} cannot be built: the answer has no {min(lacking)!r}, which is required")
+        missing = self._required - record.keys()
+        if missing:
+            name = f"{self.cls.__name__} {self.pk_in(record)!r}"
+            raise ConversionError(f"{name} cannot be built: the response has no {min(missing)!r}, which is required")
         found = {r.name: visit(r.node, record[r.in_json]) for r in self.relations if r.in_json in record}
         nested = {name: None if value is UNDEFINED else value for name, value in found.items()}
         return self.built(record, nested, self.pk_in(record))
@@ -435,7 +435,7 @@ _UNIONS: Final[frozenset[Any]] = frozenset({typing.Union, types.UnionType})
 
 
 def _bare(kind: Any) -> Any:
-    """A type without what is said about it, and without None."""
+    """A type without `Annotated`, `Final` and None."""
     kind = _unqualified(kind)
     if typing.get_origin(kind) in _UNIONS:
         others = [argument for argument in typing.get_args(kind) if argument is not type(None)]
@@ -453,7 +453,7 @@ def _is_open(kind: Any) -> bool:
 
 
 def _unqualified(kind: Any) -> Any:
-    """A type without what is said about it."""
+    """A type without `Annotated` and `Final`."""
     while typing.get_origin(kind) in (typing.Annotated, typing.Final):
         kind = typing.get_args(kind)[0]
     return kind
@@ -485,7 +485,7 @@ def _schemas_in(kind: Any) -> list[Any]:
 
 
 def _shape(kind: Any) -> Any:
-    """The schema that an annotation with one entity class in it stands for."""
+    """The schema for an annotation that contains one entity class."""
     kind = _bare(kind)
     item = _item(kind)
     if item is None:

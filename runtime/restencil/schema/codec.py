@@ -27,12 +27,12 @@ class Codec(NamedTuple):
 
 
 def _utc(moment: datetime.datetime) -> datetime.datetime:
-    # Naive text is read as UTC: two servers' clocks must never compare by accident.
+    # A naive string is read as UTC: two servers' clocks must never compare by accident.
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)
 
 
 def decode_datetime(value: Any) -> datetime.datetime:
-    """An RFC 3339 text is a datetime with its offset kept; naive text is UTC. Raises ValueError, TypeError."""
+    """Decodes an RFC 3339 string and keeps its offset; a naive one is UTC. Raises ValueError, TypeError."""
     if type(value) is not str and isinstance(value, datetime.datetime):
         return value
     moment = datetime.datetime.fromisoformat(value)
@@ -75,13 +75,13 @@ def has_format(format: str | None) -> bool:
 
 
 def _decode_since(unit: int) -> Convert:
-    """Reads the time since 1970, of which a second has so many `unit`s: a number, or a text that is one."""
+    """Makes a decoder of the time since 1970, a number or a numeric string; a second has `unit` units."""
 
     def decode(value: Any) -> datetime.datetime:
         if isinstance(value, datetime.datetime):
             return value
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise TypeError(f"expected a number or a text that is one, got {type(value).__name__}")
+            raise TypeError(f"expected a number or a numeric string, got {type(value).__name__}")
         number = decode_decimal(value.strip() if isinstance(value, str) else value)
         if not number.is_finite():
             raise ValueError(f"{value!r} is no moment: it is not finite")
@@ -92,7 +92,7 @@ def _decode_since(unit: int) -> Convert:
 
 
 def _encode_since(unit: int) -> Convert:
-    """Writes the time since 1970: milliseconds as a whole number, seconds with a fraction where there is one."""
+    """Makes an encoder of the time since 1970: milliseconds as an integer, seconds with a fraction if there is one."""
 
     def encode(value: Any) -> Any:
         if not isinstance(value, datetime.datetime):
@@ -112,7 +112,7 @@ def _decode_rfc2822(value: Any) -> datetime.datetime:
     if isinstance(value, datetime.datetime):
         return value
     if not isinstance(value, str):
-        raise TypeError(f"expected a text, got {type(value).__name__}")
+        raise TypeError(f"expected a string, got {type(value).__name__}")
     return _utc(email_utils.parsedate_to_datetime(value))
 
 
@@ -139,12 +139,12 @@ def format_codec(format: str) -> Codec:
 
 
 def decode_date(value: Any) -> datetime.date:
-    """An ISO 8601 date text is a date. Raises ValueError, TypeError."""
+    """Decodes an ISO 8601 date. Raises ValueError, TypeError."""
     return value if type(value) is datetime.date else datetime.date.fromisoformat(value)
 
 
 def decode_time(value: Any) -> datetime.time:
-    """An ISO 8601 time text is a time with its offset kept. Raises ValueError, TypeError."""
+    """Decodes an ISO 8601 time and keeps its offset. Raises ValueError, TypeError."""
     return value if isinstance(value, datetime.time) else datetime.time.fromisoformat(value)
 
 

@@ -216,7 +216,7 @@ class Collection(_Whole):
         record: Mapping[str, Any] | None,
         params: Mapping[str, Any],
     ) -> bool | None:
-        """Whether a record matches an argument of the list; None where that cannot be told.
+        """Whether a record matches an argument of the list; None if that is unknown.
 
         An argument is compared with the field of its name in Python or in JSON, else with the parameter of the call.
         """
@@ -231,10 +231,10 @@ class Collection(_Whole):
             return None
         if found is not None and search_text(found) == value:
             return True
-        is_told = found is None or type(found) in (str, int, float, bool)
+        is_scalar = found is None or type(found) in (str, int, float, bool)
         is_text = field.name not in model.codecs or isinstance(schema_of(field.schema), EntitySchema)  # that is a key
         is_plain = isinstance(value, str) and "," not in value and is_text
-        return False if is_told and is_plain else None
+        return False if is_scalar and is_plain else None
 
     # -- the three operations ------------------------------------------------------------------------------------
 
@@ -466,7 +466,7 @@ class Mover(Adder):
         entries: Any = [*new.items()] if is_dict(new) else [(None, entry) for entry in new]
         args = writer.args[:1]
 
-        def told(records: Mapping[tuple[str, str], Any]) -> Callable[[str, Any], Any]:
+        def change_of(records: Mapping[tuple[str, str], Any]) -> Callable[[str, Any], Any]:
             moves = [_Move(name, entry, *records.get(self._cell(entry), _UNKNOWN)) for name, entry in entries]
 
             def change(pk: str, existing: Any) -> Any:
@@ -482,8 +482,8 @@ class Mover(Adder):
             cell = self._cell(entry)
             if cell != _NOWHERE:
                 moved[cell] = writer.record_before(*cell), writer.stored_record(*cell)
-        change = told(moved)
-        writer.note_joins(collection.table_key, None, lambda pk: True, change, moved=moved, told=told)
+        change = change_of(moved)
+        writer.note_joins(collection.table_key, None, lambda pk: True, change, moved=moved, change_of=change_of)
         for pk, existing in writer.collections(collection.table_key):
             changed = change(pk, existing)
             if changed is not existing:

@@ -38,7 +38,7 @@ _REFERENCE = frozenset({"id", "schema"})
 
 
 class Choice(Schema):
-    """One of several schemas, told apart by an attribute; a stored item is `{"id": …, "schema": name}`."""
+    """One of several schemas, chosen by an attribute; a stored item is `{"id": …, "schema": name}`."""
 
     def __init__(self, mapping: Mapping[Any, Any], attribute: Attribute, owner: str) -> None:
         self.raw = dict(mapping)
@@ -151,7 +151,7 @@ class Choice(Schema):
     def warn_of(self, value: Any) -> None:
         """Logs that an item has no mapping entry."""
         logger.warning(
-            "%s: no schema for an item whose attribute %r is %r; it is kept as it came. Known: %s",
+            "%s: no schema for an item whose attribute %r is %r; it is kept unchanged. Known: %s",
             self.owner,
             getattr(self.attribute, "__name__", self.attribute),
             value.get(self.attribute) if is_mapping(value) and isinstance(self.attribute, str) else "?",
@@ -159,7 +159,7 @@ class Choice(Schema):
         )
 
     def _reference(self, stored: Any) -> Schema | None:
-        """The schema of a stored `{"id", "schema"}`; None for an item that was kept as it came."""
+        """The schema of a stored `{"id", "schema"}`; None for an item that was kept unchanged."""
         if not isinstance(stored, DICT) or stored.keys() != _REFERENCE:
             return None
         name = stored["schema"]
@@ -214,7 +214,7 @@ def item_schema(raw: Any, attribute: Attribute | None, owner: str) -> Schema | N
 class ItemHolder(Schema):
     """A container of items that share one schema, resolved at first use."""
 
-    plain = True  # but for its items
+    plain = True  # except for its items
 
     def __init__(self, raw: Any, attribute: Attribute | None, owner: str) -> None:
         self._raw = raw
@@ -262,7 +262,7 @@ def check_shape(schema: Schema, value: Any, writer: Writer, expected: str) -> No
         kinds = {
             dict: "an object",
             list: "a list",
-            str: "a text",
+            str: "a string",
             bool: "a boolean",
             int: "a number",
             float: "a number",
@@ -409,7 +409,7 @@ class Values(ItemHolder):
 
 
 class Union(Choice):
-    """One of several entities, told apart by a field or a function."""
+    """One of several entities, chosen by a field or a function."""
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         if not is_mapping(schema) or schema_attribute is None:

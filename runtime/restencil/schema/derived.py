@@ -119,10 +119,9 @@ class Invalidate(Schema):
 
 
 class Deletion(Invalidate):
-    """What `delete` of a resource answers: it succeeded, whatever that is.
+    """The response to `delete` of a resource: it succeeded, whatever its body is.
 
-    Which entity is gone is told by the answer, by the URL parameters, or by what is stored; the value is the entity as
-    it was known.
+    The response, the URL parameters or the store identify the deleted entity; the value is the entity as it was known.
     """
 
     takes_anything = True

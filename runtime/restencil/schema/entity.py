@@ -1,4 +1,4 @@
-"""Entities: record types with a primary key, of which the store holds one copy each."""
+"""Entities: record types with a primary key; the store holds one copy of each."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class EntitySchema(EntityNode):
         pk = usable_pk(value)
         if pk is None:
             raise ProcessingError(
-                f"{value!r} is no primary key of {self.title}, which is text or a whole number{writer.where}"
+                f"{value!r} is no primary key of {self.title}, which is a string or an integer{writer.where}"
             )
         return pk
 
@@ -263,7 +263,7 @@ class EntitySchema(EntityNode):
             found = "pk() gave nothing"
         return ProcessingError(
             f"{with_article(self.model.key)} in the response has no usable primary key: {found} in "
-            f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is text or a whole number: check "
+            f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
             "the entity's pk, or give one in process()"
         )
 
@@ -428,10 +428,10 @@ def _put(record: dict[str, Any], path: Sequence[str], value: Any) -> None:
     record[last] = value
 
 
-def completed(record: Mapping[str, Any], known: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
-    """A record whose objects, where they are `told` in part only, have what is known of them beside that."""
+def completed(record: Mapping[str, Any], known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose objects, if only part of them is `given`, have their other known members too."""
     found = {**record}
-    for name, part in told.items():
+    for name, part in given.items():
         mine, other = record.get(name), known.get(name)
         if is_mapping(part) and is_mapping(mine) and is_mapping(other):
             found[name] = completed({**other, **mine}, other, part)
@@ -480,7 +480,7 @@ class EntityModel(Model):
         """The path parameters from which fields come that a record lacks, by the names of the fields in JSON."""
         own_process = self._hook("process")
         self.has_process = own_process is not None
-        """Whether `process` is overridden; what completes records may stand in its place all the same."""
+        """Whether `process` is overridden; `self.process` may be set without, to complete records."""
         self.process = _completing(self, own_process)
         self.validate = self._hook("validate")
         self.merge = self._hook("merge")
@@ -556,7 +556,7 @@ class EntityModel(Model):
 
     @cached_property
     def pk_path(self) -> tuple[str, ...]:
-        """The names in JSON that lead to the primary key, where that is one field; else none."""
+        """The names in JSON that lead to the primary key, if it is one field; else none."""
         setting = self.setting("pk")
         return self.wire_path("id" if setting is None else setting) if isinstance(setting, str | None) else ()
 
@@ -569,7 +569,7 @@ class EntityModel(Model):
         return key if codec is None or key is None else self.decode(name, codec, key, None)
 
     def wire_path(self, dotted: str) -> tuple[str, ...]:
-        """The names in JSON of a field that stands in objects: `("metadata", "uid")` for `metadata.uid`."""
+        """The JSON names of a field inside of objects: `("metadata", "uid")` for `metadata.uid`."""
         name, *rest = dotted.split(".")
         path = [self.to_json.get(name, name)]
         names: Any = self.kinds.get(name)
@@ -601,7 +601,7 @@ class EntityModel(Model):
         return tuple(self.to_json.get(name, name) for name in self.pk_fields)
 
     def typed_value(self, name: str, value: Any) -> Any:
-        """A path parameter as the value of a field by its name in JSON: a whole number where the field holds one."""
+        """A path parameter as the value of a field by its name in JSON: an integer if the field holds one."""
         is_number = self.kinds.get(self.to_python.get(name, name)) in (int, int | None)
         return int(value) if is_number and type(value) is str and value.removeprefix("-").isdecimal() else value
 
@@ -687,7 +687,7 @@ class EntityModel(Model):
                 try:
                     found = relation.node.keys(value)
                 except ValueError:
-                    break  # what is said of that is said there
+                    break  # the method of the base class reports it
                 if found is not UNDEFINED:
                     return found
         return super().sent(name, value)
@@ -795,8 +795,8 @@ class Relation:
     def converts(self, props: Mapping[str, Any]) -> bool:
         """Whether a record has a scalar in the field that is something else in Python."""
         node = self.node
-        is_told = node is not None and type(node).nested is not Schema.nested
-        return is_told and props.get(self.in_json) is not None
+        is_converted = node is not None and type(node).nested is not Schema.nested
+        return is_converted and props.get(self.in_json) is not None
 
     def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
         """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
@@ -864,8 +864,8 @@ def _record_model(kind: Any) -> Model | None:
 def usable_pk(value: Any) -> str | None:
     """The text of a primary key, None where it is unusable.
 
-    Text and whole numbers are primary keys, and 1.0 is 1; a boolean, a number with a fraction, a list, an object, and
-    text that has no UTF-8 form (a lone surrogate) are none.
+    Strings and integers are primary keys, and 1.0 is 1; a boolean, a number with a fraction, a list, an object, and
+    a string that has no UTF-8 form (a lone surrogate) are none.
     """
     text = _pk_text(value)
     return None if text in UNUSABLE else text
@@ -934,7 +934,7 @@ def _pk_name(model: EntityModel) -> str | None:
 
 
 def value_at(record: Mapping[str, Any], path: Iterable[str]) -> Any:
-    """What stands in a record at a path of names in JSON; None where it does not lead so far."""
+    """The value at a path of JSON names in a record; None if the path does not lead so far."""
     value: Any = record
     for name in path:
         if isinstance(value, Record):
@@ -1100,7 +1100,7 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def create_if_valid(cls, record: Mapping[str, Any]) -> Self | None:
-        """An instance for a stored record, None where `validate` reports a text."""
+        """An instance for a stored record, None if `validate` reports an error."""
         return None if cls.validate(record) else cls.from_js(record)
 
     @classmethod
@@ -1110,7 +1110,7 @@ class Entity(Record, metaclass=EntityMeta):
 
     @classmethod
     def validate(cls, record: Mapping[str, Any]) -> str | None:
-        """A text where the record is unusable, else None; on write it rejects the response."""
+        """The reason why a record is unusable, else None; on write it rejects the response."""
         return None
 
     @classmethod

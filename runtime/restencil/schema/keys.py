@@ -1,4 +1,4 @@
-"""The primary keys that stand in an entity for others, whether those are known or not."""
+"""Foreign keys: the primary keys by which an entity refers to others, known or not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .record import declared_classes, identity_of, stored_record
 
 
 def foreign_key(entity: Entity, field: str) -> Any:
-    """The primary key of what a field refers to, also where that is not in the store: `foreign_key(article, "author")`.
+    """The primary key of what a field refers to, also if it is not in the store: `foreign_key(article, "author")`.
 
     It has the type that the key's field has (`int` for `id: int`); of a list it is a list, of a map a dict; None where
     the record says null. Raises TypeError for a field that refers to no entities, and for an instance of a class that

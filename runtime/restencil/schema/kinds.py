@@ -44,7 +44,7 @@ class Kind:
 
 
 class Made:
-    """Stands for a default that is made anew each time."""
+    """Marks a default that is made anew each time."""
 
 
 class Dataclass(Kind):

@@ -1,4 +1,4 @@
-"""How schemas are written: lists, dicts, classes and functions stand for schema objects, and `Lazy` for later ones."""
+"""How schemas are written: as lists, dicts, classes and functions, or `Lazy` if they are defined later."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Conversion(Schema):
 
 
 class Lazy(Schema):
-    """Stands for a schema that is asked for at first use and then remembered: what a function gives, or a name.
+    """A reference to a schema that is resolved at first use: a function that gives it, or a name.
 
     `Lazy(lambda: User)` is the class `User` of the same module, `Lazy(".users:User", __name__)` that of the module
     `users` beside it, and `Lazy("shop.users:User")` that of any module. Raises ValueError for another form of a name.
@@ -77,7 +77,7 @@ class Lazy(Schema):
 
     @property
     def raw(self) -> Any:
-        """The schema as it was written where it stands."""
+        """The schema as it was written."""
         if self._raw is UNDEFINED:
             resolve = self._resolve
             self._raw = find(resolve, self._asking) if isinstance(resolve, str) else resolve()
@@ -85,7 +85,7 @@ class Lazy(Schema):
 
     @property
     def target(self) -> Schema | None:
-        """The schema that it stands for."""
+        """The schema it refers to."""
         return schema_of(self.raw)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Lazy(Schema):
 
 
 def schema_of(raw: Any) -> Schema | None:
-    """The schema that a value written as one stands for; None where it is documentation only.
+    """The schema for a value written as one; None if it is documentation only.
 
     One list or dict object always gives one schema object. Raises TypeError for a list that has not exactly one item.
     """
@@ -108,7 +108,7 @@ def schema_of(raw: Any) -> Schema | None:
 
 @singledispatch
 def notation(raw: Any) -> Schema | None:
-    """What a value that is no schema object stands for; each kind of schema registers how it may be written."""
+    """The schema for a value that is no schema object; each kind of schema registers how it may be written."""
     return Conversion(raw) if callable(raw) else None
 
 
@@ -122,7 +122,7 @@ _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()
 
 
 def shorthand(raw: T, make: Callable[[T], Schema]) -> Schema:
-    """The schema that a list or dict stands for, made when the object is met first."""
+    """The schema for a list or dict, made when the object is met first."""
     schema = _shorthands.get(id(raw))
     if schema is None:
         schema = _shorthands[id(raw)] = make(raw)

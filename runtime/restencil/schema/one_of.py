@@ -1,6 +1,6 @@
 """One of several types: which one a value is follows from its JSON kind, its constants, and which fields it has.
 
-A value that is none of them stays as it came, and no read fails because of it.
+A value that is none of them stays unchanged, and no read fails because of it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Alternative:
         return isinstance(self.schema, EntityNode)
 
     def has_constants(self, value: Mapping[str, Any]) -> bool:
-        """Whether a value has all of its constants, of which there are some."""
+        """Whether it has constants and a value has all of them."""
         return bool(self.constants) and all(_same(value.get(key), fixed) for key, fixed in self.constants.items())
 
     def may_be(self, value: Mapping[str, Any]) -> bool:
@@ -101,9 +101,9 @@ class OneOf(Schema):
     Types are record classes and entities, `str`, `int`, `float`, `bool`, those that convert by themselves
     (`datetime.datetime`, `uuid.UUID`), `Literal[…]` for constants and enums, `list` and `dict`, and all schemas of
     lists, maps and objects. A value is of the type of its JSON kind; of several scalars it is the first that decodes.
-    Objects are told apart by `attribute` (a name in JSON), whose value stands for a class through `values`, else
+    Objects are distinguished by `attribute` (a JSON name), whose value selects a class through `values`, else
     through the constants of the classes, else by their names; without it by their constants (fields that are
-    `Literal` of one value), then by the fields that may not be None. What is none of them stays as it came.
+    `Literal` of one value), then by the fields that may not be None. What is none of them stays unchanged.
 
     Raises TypeError for what is no list of types.
     """
@@ -135,7 +135,7 @@ class OneOf(Schema):
             self._entities = entities
             kinds = {kind for one in found for kind in one.kinds}
             self._by_kind = {kind: tuple(one for one in found if kind in one.kinds) for kind in kinds}
-            if len(entities) == 1:  # a text or number beside it is its primary key
+            if len(entities) == 1:  # a string or number instead of it is its primary key
                 keyed = next(one for one in found if one.is_entity)
                 for kind in (TEXT, NUMBER):
                     self._by_kind.setdefault(kind, (keyed,))
@@ -164,7 +164,7 @@ class OneOf(Schema):
         return next(({"id": pk, "schema": name} for name in names), None)
 
     def _marks(self, found: tuple[Alternative, ...]) -> dict[tuple[type[Any], Any], Alternative]:
-        """What each value of the attribute stands for: through `values`, else constants, else names."""
+        """The alternative for each value of the attribute: through `values`, else constants, else names."""
         objects = [one for one in found if OBJECT in one.kinds]
         marks: dict[tuple[type[Any], Any], Alternative] = {(str, one.name): one for one in reversed(objects)}
         for one in reversed(objects):
@@ -396,7 +396,7 @@ def _alternative(raw: Any) -> Alternative:
 
 def _whole(value: Any) -> int:
     if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{value} is no whole number")
+        raise ValueError(f"{value} is no integer")
     return int(value)
 
 
@@ -412,7 +412,7 @@ _SCALARS: Final[Mapping[Any, tuple[tuple[str, ...], Callable[[Any], Any] | None]
 
 
 def _literals(values: tuple[Any, ...], name: str) -> Alternative:
-    """The constants and enums, of which unknown values are left to the types behind them."""
+    """The constants and enums; unknown values are left to the types behind them."""
 
     def decode(value: Any) -> Any:
         if not any(_same(value, known) for known in values):

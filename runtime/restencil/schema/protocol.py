@@ -29,9 +29,9 @@ class Writer(Protocol):
     where: str
     """A phrase for the end of errors that says which response this is, or nothing."""
     strict: bool
-    """Whether a value of another shape than the schema's is refused."""
+    """Whether a value of another shape than the schema's is rejected."""
     is_certain: bool
-    """Whether the records are as the server has them; not so where what was sent stands in for what it left out."""
+    """Whether the records are as the server has them; not if members it left out are taken from the request."""
     has_references: bool
     """Whether the response refers to an entity by its primary key alone."""
     enclosing: tuple[Mapping[str, Any], str] | None
@@ -44,7 +44,7 @@ class Writer(Protocol):
     """Which schema a function chose for a polymorphic object of the response, by both identities."""
 
     def visit(self, schema: Schema | None, value: Any, parent: Any, key: str | None) -> Any:
-        """The stored form of a value that stands in `parent` under `key`."""
+        """The stored form of a value that is in `parent` under `key`."""
         ...
 
     def created(self, normalize: Callable[..., Any], *args: Any) -> Any:
@@ -116,11 +116,11 @@ class Writer(Protocol):
         *,
         refreshes: bool = False,
         moved: Mapping[tuple[str, str], Any] | None = None,
-        told: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
+        change_of: Callable[[Mapping[tuple[str, str], Any]], Callable[[str, Any], Any]] | None = None,
     ) -> None:
         """Notes what is done to all collections of a table that are accepted, or to one.
 
-        `told` makes `change` of records, before and after, of the entities in `moved`, which has those that are known.
+        `change_of` makes `change` from the entities' records before and after; `moved` has those that are known.
         """
         ...
 
@@ -221,7 +221,7 @@ class Schema:
         raise NotImplementedError(f"{type(self).__name__} has no normalize")
 
     def normalize_scalar(self, value: Any, writer: Writer) -> Any:
-        """A scalar where this schema stands: unchanged, except for entities and `Invalidate`."""
+        """The stored form of a scalar: unchanged, except for entities and `Invalidate`."""
         return value
 
     def denormalize(self, stored: Any, reader: Reader) -> Any:
@@ -289,7 +289,7 @@ class Schema:
 
     @property
     def wire_model(self) -> Any:
-        """What `to_wire` takes as the model of the values that it stands for, None where their names stay."""
+        """What `to_wire` takes as the model of its values, None if their names stay."""
         return None
 
     @property
@@ -380,7 +380,7 @@ class EntityNode(Schema):
     ) -> Any:
         """The object for a record, INVALID for an unusable one.
 
-        `begun` is told of the object before anything nested in it is asked for, so that cycles can close.
+        `begun` gets the object before anything nested in it is requested, so that cycles can close.
         """
         raise NotImplementedError
 

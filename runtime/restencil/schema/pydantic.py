@@ -1,4 +1,4 @@
-"""Records in pydantic: what `__get_pydantic_core_schema__` answers, so that they stand in models and in FastAPI.
+"""Records in pydantic models and FastAPI: the implementation of `__get_pydantic_core_schema__`.
 
 pydantic goes by the annotations: it validates and writes Python values, whatever `decode` and `encode` a field has.
 """
@@ -21,15 +21,15 @@ from pydantic_core import PydanticSerializationUnexpectedValue, core_schema
 from ..base.values import UNDEFINED, is_dict, is_list, kind_of
 from .protocol import EntityNode, Schema
 
-_under_way: Final[ContextVar[tuple[type[Any], ...]]] = ContextVar("restencil_pydantic_under_way", default=())
+_in_progress: Final[ContextVar[tuple[type[Any], ...]]] = ContextVar("restencil_pydantic_in_progress", default=())
 """The classes whose schema is being made: one that is met again is named, so that circles end."""
 
 _around: Final[ContextVar[tuple[int, ...]]] = ContextVar("restencil_pydantic_around", default=())
-"""The entities, by identity, inside of which one is being written."""
+"""The entities, by identity, around the one that is being serialized."""
 
 
 class _Key(dict[str, Any]):
-    """The record of what stands for an entity where data leads back to it: the fields of its primary key."""
+    """The record of an entity inside of itself: the fields of its primary key."""
 
     __slots__ = ()
 
@@ -37,14 +37,14 @@ class _Key(dict[str, Any]):
 def core_schema_of(cls: type[Any], handler: Callable[[Any], Any]) -> core_schema.CoreSchema:
     """The core schema of a record class; `handler` is pydantic's own, which makes those of the fields' types."""
     name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
-    classes = _under_way.get()
+    classes = _in_progress.get()
     if cls in classes:
         return core_schema.definition_reference_schema(name)
-    token = _under_way.set((*classes, cls))
+    token = _in_progress.set((*classes, cls))
     try:
         fields = {name: _field(cls, declared, handler) for name, declared in cls.__model__.fields.items()}
     finally:
-        _under_way.reset(token)
+        _in_progress.reset(token)
     # What is written may lack a field; a union would not take it for this class then.
     lax = {
         name: typing.cast("core_schema.TypedDictField", {**field, "required": False}) for name, field in fields.items()
@@ -217,8 +217,8 @@ def _writer(cls: type[Any]) -> Callable[[Any, Callable[[Any], Any], Any], Any]:
         if type(known) is _Key:
             return own
         if info.exclude_unset:
-            told = every if known is None else {model.to_python.get(name, name) for name in known}
-            return {name: own[name] for name in names if name in own and name in told}
+            given = every if known is None else {model.to_python.get(name, name) for name in known}
+            return {name: own[name] for name in names if name in own and name in given}
         return {
             name: own[name] if name in own else getattr(record, name)
             for name in names

@@ -72,7 +72,7 @@ class Field:
         self.name = ""
         self.annotation: Any = None
         self.owner: type | None = None
-        """The class whose body declares it; its annotation is a text of that class's module."""
+        """The class whose body declares it; its annotation may be a string to look up in that class's module."""
         self.default = default
         self.factory = factory
         self.schema = schema
@@ -238,7 +238,7 @@ def _sent_only(declared: Field, value: Any) -> Any:
 
 
 class _Required:
-    """Stands on the class for a required field: reading it where the record lacks it says so."""
+    """The class attribute of a required field: raises MissingFieldError if the record has none."""
 
     __slots__ = ("_name",)
 
@@ -256,13 +256,13 @@ class _Required:
         record = stored_record(instance) or {}
         stored = record.get(json_name)
         if stored is not None:
-            return f"it is {stored!r:.100}, which is not in the store; an answer that holds that entity would bring it"
+            return f"it is {stored!r:.100}, which is not in the store; a response that holds that entity would bring it"
         shown = "" if json_name == self._name else f" ({json_name!r} in JSON)"
-        return f"no answer so far had it{shown}; one with the whole record would bring it, as that of `get` is"
+        return f"no response so far had it{shown}; one with the whole record would bring it, as that of `get` is"
 
 
 class _Made:
-    """Stands on the class for a default that is made anew, once for each instance that is asked for it."""
+    """The class attribute of a default that is made anew, once for each instance."""
 
     __slots__ = ("_field",)
 
@@ -275,7 +275,7 @@ class _Made:
 
 
 declared_classes: Final[dict[type[Any], Any]] = {}
-"""The class records of classes that are no records themselves: what the decorator `entity` was told of."""
+"""The class records of classes that are no records themselves: those decorated with `entity`."""
 
 
 class _ClassRecords:
@@ -303,7 +303,7 @@ def is_instance(value: Any) -> bool:
 
 
 class _Serializer:
-    """What pydantic looks for on a value that stands where no type is told, as in a sequence of a kind of its own."""
+    """What pydantic looks for on a value without a declared type, as in a custom sequence."""
 
     __slots__ = ()
 
@@ -345,7 +345,7 @@ class Model:
     """The class record: what the library knows of one record class."""
 
     schema_of: ClassVar[Callable[[Any], Any]]
-    """What the `schema` of a field stands for; provided by `notation`, which knows all forms."""
+    """Resolves the `schema` of a field; provided by `notation`, which knows all forms."""
 
     def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
         self.cls = cls
@@ -416,8 +416,8 @@ class Model:
     @property
     def persist(self) -> int:
         """Whether a storage keeps records of the class, 0 or 1; from 1 on the number is part of their shape."""
-        told = [self.settings, *(base.__dict__["__model__"].settings for base in self._record_bases())]
-        return int(next((settings["persist"] for settings in told if "persist" in settings), True))
+        levels = [self.settings, *(base.__dict__["__model__"].settings for base in self._record_bases())]
+        return int(next((settings["persist"] for settings in levels if "persist" in settings), True))
 
     def _record_bases(self) -> list[type]:
         return [base for base in self.cls.__mro__[1:] if "__model__" in base.__dict__]
@@ -444,9 +444,9 @@ class Model:
 
     def _built_in(self, declared: Field) -> Codec | None:
         """The conversion that a field has by its type. Raises TypeError for a format of what is no datetime."""
-        told = None if declared.schema is None else self.codec_of_field(declared)
-        if told is not None:
-            return told
+        own = None if declared.schema is None else self.codec_of_field(declared)
+        if own is not None:
+            return own
         kind = annotation_of(self.cls, declared)
         if not has_format(declared.format):
             return codec_of(kind)
@@ -501,7 +501,7 @@ class Model:
         return None
 
     def pk_in(self, record: Mapping[str, Any]) -> str | None:
-        """The primary key that stands in a record as it is, for messages."""
+        """The primary key in a record, for messages."""
         return None
 
     def attributes(self, record: Mapping[str, Any], pk: str | None = None) -> dict[str, Any]:
@@ -538,9 +538,9 @@ class Model:
             else:
                 if pk is None and record is not None:
                     pk = self.pk_in(record)
-                whose = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
+                owner = f"{self.cls.__name__} {pk!r}" if pk is not None else self.cls.__name__
                 text = (
-                    f"field {name!r} of {whose} does not decode: {value!r} ({error}); "
+                    f"field {name!r} of {owner} does not decode: {value!r} ({error}); "
                     "give the field the type that the server sends, or a decode function"
                 )
             failure = ConversionError(text)
@@ -624,7 +624,7 @@ def check_persist(owner: str, value: Any) -> None:
 def _check_setting(owner: str, word: str, value: Any) -> None:
     expected = None
     if word == "key" and not (isinstance(value, str) and value):
-        expected = "a text, the name of the table"
+        expected = "a string, the name of the table"
     elif word in ("schema", "wire", "decode", "encode") and not isinstance(value, Mapping):
         expected = "a mapping from field names"
     elif word == "indexes" and (isinstance(value, str) or not isinstance(value, Iterable)):
@@ -681,7 +681,7 @@ def to_wire(value: Any, model: Any = None) -> Any:
     members that were set, without defaults.
     """
     if model is not None:
-        # What stands for one of several types tells itself which one a value is.
+        # A polymorphic schema selects the type of a value itself.
         encode: Callable[[Any], Any] | None = getattr(model, "encode_one", None)
         if encode is not None:
             return encode(value)
@@ -925,7 +925,7 @@ class Record(metaclass=RecordMeta):
     def from_json(cls, text: str | bytes) -> Self:
         """The instance for JSON text with an object under JSON names, as `to_json` writes it; no store knows of it.
 
-        Raises ValueError for a text that is no such object, and ProcessingError where a value does not decode.
+        Raises ValueError for other JSON text, and ProcessingError where a value does not decode.
         """
         from .plain import json_object
 
@@ -984,7 +984,7 @@ class Record(metaclass=RecordMeta):
                 raise AttributeError(name)
             model = type(self).__model__
             if name in model.fields or name in model.members:
-                return object.__getattribute__(self, name)  # it exists: what it raised itself is what there is to say
+                return object.__getattribute__(self, name)  # it exists, so raise its own error
             names = [*model.fields, *self.__dict__]
             raise AttributeError(f"{type(self).__name__} has no field {_suggest(name, names)}")
 
@@ -1083,7 +1083,7 @@ def _equal_members(left: Any, right: Any) -> bool:
 
 
 class _Brief:
-    """Stands for a value where a printer would go into the entities that it holds."""
+    """Replaces an entity in output, so that a printer does not go into it."""
 
     __slots__ = ("_text",)
 

@@ -15,7 +15,7 @@ import typing
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.logs import logger
@@ -44,20 +44,14 @@ class Misfit(NamedTuple):
         return f"{self.path} is {found:.80}, expected {self.expected}"
 
 
-class Asked(Protocol):
-    """What was answered, of which messages tell."""
-
-    @property
-    def asked(self) -> str:
-        """Method and address."""
-        ...
-
-
 _warned: Final[set[tuple[str, str, str]]] = set()
 
 
-def validate(schema: Schema, response: Any, mode: str, request: Asked) -> None:
-    """Checks a response. Raises ProcessingError for the first misfit where that is `strict`; `warn` logs each once."""
+def validate(schema: Schema, response: Any, mode: str, address: str) -> None:
+    """Checks a response: `strict` raises ProcessingError for the first misfit, `warn` logs each once.
+
+    `address` is the method and URL of the request, for messages.
+    """
     for misfit in misfits(schema, response, "$"):
         if mode == "strict":
             raise ProcessingError(
@@ -66,7 +60,7 @@ def validate(schema: Schema, response: Any, mode: str, request: Asked) -> None:
         kind = schema.title, "".join("[]" if part.isdigit() else part for part in _parts(misfit.path)), misfit.expected
         if kind not in _warned:
             _warned.add(kind)
-            logger.warning("%s: the answer does not fit what is declared: %s", request.asked, misfit)
+            logger.warning("%s: the response does not fit its schema: %s", address, misfit)
 
 
 def one_of(kinds: Sequence[type[Record]], record: Mapping[str, Any]) -> type[Record] | None:
@@ -89,7 +83,7 @@ def fitting_members(
     """The members of a body that fit the declared types of an entity's fields; those that are no fields are kept.
 
     A body may have a member in another shape than the entity: a list of logins where the entity has a list of users. So
-    a value that stands for an entity has to be a possible primary key, and that of a known record where `is_known` can
+    a reference to an entity has to be a possible primary key, and that of a known record where `is_known` can
     tell.
     """
     relations = {relation.in_json: relation.node for relation in model.relations}
@@ -106,7 +100,7 @@ def fitting_members(
 
 
 def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema, Any], bool] | None) -> bool:
-    """Whether scalars that stand for entities can be their primary keys."""
+    """Whether scalars that refer to entities can be their primary keys."""
     if isinstance(schema, EntitySchema) and type(value) in (str, int):
         model = schema.model
         kind = model.kinds.get(model.to_python.get(model.pk_name or "", model.pk_name or ""))
@@ -172,7 +166,7 @@ def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misf
 
 
 def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
-    """Where null stands in place of an entity, or of a list of them, and the annotation has none."""
+    """Misfits of nulls instead of an entity or a list of them that is not nullable."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (list, Sequence):
         if value is None:
@@ -259,14 +253,14 @@ _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] 
 # ------------------------------------------------------------------------------------------------------- annotations
 
 _PLAIN: Final[Mapping[Any, tuple[Callable[[Any], bool], str]]] = {
-    str: (lambda value: isinstance(value, str), "a text"),
+    str: (lambda value: isinstance(value, str), "a string"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
     int: (
         lambda value: (
             (isinstance(value, int) and not isinstance(value, bool))
             or (isinstance(value, float) and value.is_integer())
         ),
-        "a whole number",
+        "an integer",
     ),
     float: (lambda value: isinstance(value, int | float) and not isinstance(value, bool), "a number"),
 }

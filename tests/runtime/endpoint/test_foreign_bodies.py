@@ -355,7 +355,7 @@ def test_foreign_keys_of_lists_maps_and_several_kinds() -> None:
 def test_foreign_key_of_null_is_none_and_of_what_is_missing_an_error() -> None:
     """No author is something else than an author that nobody told of."""
     assert foreign_key(article({"author": None}), "author") is None
-    with pytest.raises(MissingFieldError, match="for its required field 'author': no answer so far had it"):
+    with pytest.raises(MissingFieldError, match="for its required field 'author': no response so far had it"):
         foreign_key(article({}), "author")
 
 

@@ -326,7 +326,7 @@ def test_declared_classes_read_of_an_incomplete_record_fetches(kind: Pair, serve
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
     """It names the field."""
     with Server(lambda request: Reply(body=b'{"id": 1}')) as running, Controller() as controller:
-        with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the answer has no 'title'"):
+        with pytest.raises(ProcessingError, match=r"Article '?1'? cannot be built: the response has no 'title'"):
             controller.fetch(resource_of(kind.article, running.url).get, id=1)
 
 
@@ -934,16 +934,16 @@ def test_declared_classes_class_whose_instances_can_change_is_rejected(place: in
     [
         ({"pk": "uid"}, "pk of Data names 'uid', which is no field of it: id, name, other"),
         ({"pk": ["id", "uid"]}, "pk of Data names 'uid'"),
-        ({"pk": lambda self: self.id}, "pk of Data names fields: expected texts"),
+        ({"pk": lambda self: self.id}, "pk of Data names fields: expected strings"),
         ({"indexes": ["slug"]}, "indexes of Data names 'slug'"),
         ({"wire": {"nam": "n"}}, "wire of Data names 'nam'"),
         ({"schema": {"autor": DataAuthor}}, "schema of Data names 'autor'"),
         ({"wire": {"name": "other"}}, "two fields of Data have one name in JSON: 'other'"),
         ({"pk": []}, r"pk of Data: expected a field, or a list of them, found \(\)"),
-        ({"key": ""}, "key of Data: expected a text, the name of the table, found ''"),
-        ({"key": 5}, "key of Data: expected a text, the name of the table, found 5"),
+        ({"key": ""}, "key of Data: expected a string, the name of the table, found ''"),
+        ({"key": 5}, "key of Data: expected a string, the name of the table, found 5"),
         ({"wire": ["name"]}, r"wire of Data: expected a mapping from fields, found \['name'\]"),
-        ({"wire": {"name": 5}}, r"wire\['name'\] of Data: expected a text, the name in JSON, found 5"),
+        ({"wire": {"name": 5}}, r"wire\['name'\] of Data: expected a string, the name in JSON, found 5"),
         ({"schema": ["name"]}, r"schema of Data: expected a mapping from fields, found \['name'\]"),
         ({"process": 5}, "process of Data: expected a function, found 5"),
         ({"validate": "id"}, "validate of Data: expected a function, found 'id'"),

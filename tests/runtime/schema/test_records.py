@@ -331,7 +331,7 @@ def test_records_wire_names_only_fields() -> None:
         ("wire", ["a"], "expected a mapping from field names"),
         ("schema", 5, "expected a mapping from field names"),
         ("indexes", "slug", "expected a list or tuple of field names, found 'slug'"),
-        ("key", property(repr), "expected a text, the name of the table"),
+        ("key", property(repr), "expected a string, the name of the table"),
         ("decode", len, "expected a mapping from field names"),
     ],
 )

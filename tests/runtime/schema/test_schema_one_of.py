@@ -238,6 +238,6 @@ def test_one_of_answers_are_checked_against_the_type_that_they_are_of() -> None:
     desk = Desk()
     with pytest.raises(ProcessingError, match=r"\$\.it is \"x\", expected one of Card, Bank, int"):
         desk.answer(endpoint, {"it": "x"})
-    with pytest.raises(ProcessingError, match=r"\$\.it\.iban is 5, expected a text"):
+    with pytest.raises(ProcessingError, match=r"\$\.it\.iban is 5, expected a string"):
         desk.answer(endpoint, {"it": {"kind": "bank", "iban": 5}})
     assert desk.answer(endpoint, {"it": 5}) == {"it": 5}

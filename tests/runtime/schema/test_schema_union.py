@@ -59,7 +59,7 @@ def test_union_item_without_mapping_entry_is_kept_and_logged(caplog: pytest.LogC
     assert desk.data(feed) == [{"id": 1, "type": "video"}, {"id": 2}]
     assert desk.store.state["entities"] == {}
     assert caplog.messages[0] == (
-        "Union: no schema for an item whose attribute 'type' is 'video'; it is kept as it came. Known: link, post"
+        "Union: no schema for an item whose attribute 'type' is 'video'; it is kept unchanged. Known: link, post"
     )
 
 

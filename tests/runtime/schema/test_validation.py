@@ -69,9 +69,9 @@ WHOLE = {
     "undeclared": [],
 }
 MISFITS = [
-    ({"id": "1"}, '$.id is "1", expected a whole number'),
-    ({"id": True}, "$.id is true, expected a whole number"),
-    ({"name": None}, "$.name is null, expected a text"),
+    ({"id": "1"}, '$.id is "1", expected an integer'),
+    ({"id": True}, "$.id is true, expected an integer"),
+    ({"name": None}, "$.name is null, expected a string"),
     ({"owner": None}, "$.owner is null, expected an object or the primary key of a Maker"),
     ({"makers": None}, "$.makers is null, expected a list"),
     ({"makers": [1, None]}, "$.makers[1] is null, expected an object or the primary key of a Maker"),
@@ -85,16 +85,16 @@ MISFITS = [
     ({"price": None}, "$.price is null, expected a decimal number"),
     ({"uid": "x"}, '$.uid is "x", expected a UUID'),
     ({"tags": "x"}, '$.tags is "x", expected a list'),
-    ({"tags": ["x", 1]}, "$.tags[1] is 1, expected a text"),
+    ({"tags": ["x", 1]}, "$.tags[1] is 1, expected a string"),
     ({"votes": [1]}, "$.votes is [1], expected an object"),
-    ({"votes": {"up": "1"}}, '$.votes.up is "1", expected a whole number'),
+    ({"votes": {"up": "1"}}, '$.votes.up is "1", expected an integer'),
     ({"size": []}, "$.size is [], expected an object"),
-    ({"size": {"width": "1"}}, '$.size.width is "1", expected a whole number'),
+    ({"size": {"width": "1"}}, '$.size.width is "1", expected an integer'),
     ({"maker": []}, "$.maker is [], expected an object or the primary key of a Maker"),
-    ({"maker": {"id": 1, "name": 5}}, "$.maker.name is 5, expected a text"),
+    ({"maker": {"id": 1, "name": 5}}, "$.maker.name is 5, expected a string"),
     ({"makers": 5}, "$.makers is 5, expected a list"),
-    ({"makers": [{"id": 2, "name": 5}]}, "$.makers[0].name is 5, expected a text"),
-    ({"other": []}, "$.other is [], expected a text or a whole number"),
+    ({"makers": [{"id": 2, "name": 5}]}, "$.makers[0].name is 5, expected a string"),
+    ({"other": []}, "$.other is [], expected a string or an integer"),
 ]
 
 
@@ -132,7 +132,7 @@ def test_validation_misfits_are_found_wherever_entities_stand(of: Any, wrap: Any
     desk = Desk()
     asking = endpoint(of, validate="strict")
     desk.answer(asking, wrap(WHOLE))
-    with pytest.raises(ProcessingError, match=r"is 5, expected a text") as caught:
+    with pytest.raises(ProcessingError, match=r"is 5, expected a string") as caught:
         desk.answer(asking, wrap({**WHOLE, "name": 5}))
     assert f"{path} is 5" in str(caught.value)
 
@@ -168,15 +168,15 @@ def test_validation_warn_logs_each_kind_once(caplog: pytest.LogCaptureFixture) -
         desk.answer(asking, [{"id": 3, "name": 7, "note": 1}])
     assert [item.name for item in found] == [5, 6]
     assert [record.getMessage() for record in caplog.records] == [
-        "GET /items: the answer does not fit what is declared: $[0].name is 5, expected a text",
-        "GET /items: the answer does not fit what is declared: $[0].note is 1, expected a text",
+        "GET /items: the response does not fit its schema: $[0].name is 5, expected a string",
+        "GET /items: the response does not fit its schema: $[0].note is 1, expected a string",
     ]
 
 
 def test_validation_store_says_it_for_endpoints_that_do_not() -> None:
     """An endpoint's own word goes before; words that mean nothing are refused."""
     desk = Desk(validate="strict")
-    with pytest.raises(ProcessingError, match="expected a text"):
+    with pytest.raises(ProcessingError, match="expected a string"):
         desk.answer(endpoint(Item), {"id": 1, "name": 5}, {"id": 1})
     assert desk.answer(endpoint(Item, validate="off"), {"id": 1, "name": 5}, {"id": 1}).name == 5
     with pytest.raises(ValueError, match="validate is one of strict, warn, off, not 'on'"):

@@ -332,7 +332,7 @@ def test_testing_store_of_the_kit_rejects_what_does_not_fit(clock: FakeClock) ->
 
     read: Any = create_resource(path="/measured/:id", schema=Measured).get
     with Controller(clock.store(), base_url="http://mock") as strict:
-        with pytest.raises(ProcessingError, match=r'\$\.size is "big", expected a whole number'):
+        with pytest.raises(ProcessingError, match=r'\$\.size is "big", expected an integer'):
             strict.set_response(read, {"id": 1, "size": "big"}, {"id": 1})
     with Controller(clock.store(validate="off"), base_url="http://mock") as lax:
         lax.set_response(read, {"id": 1, "size": "big"}, {"id": 1})
