@@ -27,7 +27,6 @@ from shapes import (
 
 from blog import Article as GeneratedArticle
 from blog import Blog as GeneratedBlog
-from feed import Feed
 from market import (
     AsyncMarket,
     Bank,
@@ -193,12 +192,11 @@ async def _token() -> str | None:
     return None
 
 
-def generated(blog: GeneratedBlog, feed: Feed) -> None:
+def generated(blog: GeneratedBlog) -> None:
     author = blog.users.get(id=1)
     blog.articles.create(body={"title": "t", "author": author, "comments": [1, {"author": {"username": "u"}}]})
     blog.articles.create(body={"author": author.id, "tags": blog.articles.get(id=1).tags})
     assert_type(blog.articles.get_list.get_page(cursor=1), Sequence[GeneratedArticle])
-    feed.items.get_list.get_page(cursor="next")
 
 
 def unbound() -> None:

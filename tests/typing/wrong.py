@@ -9,7 +9,6 @@ import httpx2
 from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
 from blog import Blog as GeneratedBlog
-from feed import Feed
 from market import Market
 from restencil import (
     AsyncController,
@@ -75,10 +74,9 @@ def lists(blog: Blog, article: Article) -> None:
     blog.articles.create(body={"related": ["1"]})  # error: the key is a number
 
 
-def generated(blog: GeneratedBlog, feed: Feed) -> None:
+def generated(blog: GeneratedBlog) -> None:
     blog.articles.get(id="1")  # error: the entity says a number
     blog.articles.get_list.get_page(cursor="1")  # error: a cursor that is taken from a number
-    feed.items.get_list.get_page(cursor=1)  # error: a cursor is text
     blog.articles.create(body={"author": "1"})  # error: the key of the author is a number
     blog.articles.create(body={"author": {"name": "u"}})  # error: an author has no such field
     blog.articles.create(body={"comments": [{"nope": 1}]})  # error: a comment has no such field

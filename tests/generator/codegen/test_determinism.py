@@ -27,7 +27,8 @@ from restencil_generator.spec.load import load_spec, load_text
 
 ROOT = Path(__file__).parents[3]
 SPECS = ROOT / "specs"
-EXAMPLES = ["blog", "shop", "feed", "awkward"]
+EXAMPLES = ["awkward", "blog", "market"]
+"""The specs whose packages are checked in."""
 
 
 def package(path: Path) -> Package:
@@ -121,19 +122,8 @@ def shuffled(data: Any, chance: random.Random, ordered: bool = False) -> Any:
     }
 
 
-_ORDERED = {
-    "fields",
-    "objects",
-    "enums",
-    "body",
-    "search_params",
-    "params",
-    "schema",
-    "examples",
-    "members",
-    "type",
-    "returns",
-}
+_ORDERED = {"fields", "servers", "objects", "enums", "body", "header_params", "search_params", "params", "schema"}
+_ORDERED |= {"examples", "members", "type", "returns", "schemes"}
 """Keys below which order has a meaning, or may have one."""
 
 
