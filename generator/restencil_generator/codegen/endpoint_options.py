@@ -316,7 +316,7 @@ def _search_options(endpoint: d.Endpoint, scope: Scope) -> OptionValues:
             inner = [one.wire for one in members if type_info(one.type).shape == "list"]
             styles = {**dict.fromkeys(inner, listed), **styles}
         if type_info(kind).shape in ("object", "mapping") and runtime_form(kind) != NOTHING:
-            types[string(field.wire)] = _names(runtime_form(kind), scope)
+            types[string(field.wire)] = _names(runtime_form(kind), scope) or scope.builtin("dict")
     return {"search_styles": _value(styles), "search_types": table(types) if types else None}
 
 
@@ -376,16 +376,18 @@ def _body_names(body: d.Body | None, scope: Scope) -> str:
     if body is None:
         return "None"
     kind = body.type
+    depth = 0
     while isinstance(kind, d.ListOf):
-        kind = kind.item
-    return scope.builtin("dict") if kind is None else _names(runtime_form(kind), scope)
+        kind, depth = kind.item, depth + 1
+    names = None if kind is None else _names(runtime_form(kind), scope)
+    return scope.builtin("dict") if names is None else "[" * depth + names + "]" * depth
 
 
-def _names(of: d.Type, scope: Scope) -> str:
+def _names(of: d.Type, scope: Scope) -> str | None:
     if isinstance(of, d.ObjectType):
         return body_model(of.members, scope)
     named = isinstance(of, d.EntityRef | d.ObjectRef | d.UnionOf | d.OneOf | d.ValuesOf)
-    return (schema_of(of, scope) if named else None) or scope.builtin("dict")
+    return schema_of(of, scope) if named else None
 
 
 # -------------------------------------------------------------------------------------------------------------- writing

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ..base.bodies import Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.values import UNDEFINED, is_items, is_list, is_mapping, is_sequence, kind_of
+from ..base.values import UNDEFINED, described, is_items, is_list, is_mapping, is_sequence, kind_of
 from ..schema.codec import sending
 from ..schema.containers import Object, Values
 from ..schema.notation import Lazy, body_model
@@ -47,6 +47,33 @@ def is_wire_form(body: Any) -> bool:
     from ..schema.foreign import is_foreign
 
     return not is_foreign(body)
+
+
+_SCALARS: Final = (str, int, float)
+
+
+def check_shape(body: Any, model: Any, *, is_list: bool, owner: str) -> None:
+    """Raises TypeError for a scalar or a list where an object is declared, and for an object where a list is.
+
+    `model` is that of the object, or of the items of the list. What no type describes, such as bytes and files, passes.
+    """
+    if not isinstance(model, RecordMeta | Object | Values):
+        return
+    if not is_list:
+        if isinstance(body, _SCALARS) or is_items(body):
+            raise TypeError(
+                f"the body of endpoint {owner!r} is {described(body)}, and an object is declared: give a dict of its "
+                "members, or an instance of its class"
+            )
+        return
+    if isinstance(body, _SCALARS) or is_mapping(body) or is_instance(body):
+        raise TypeError(f"the body of endpoint {owner!r} is {described(body)}, and a list is declared: give a list")
+    for place, item in enumerate(body if is_items(body) else ()):
+        if isinstance(item, _SCALARS):
+            raise TypeError(
+                f"the body of endpoint {owner!r} has {described(item)} at [{place}], and objects are declared: "
+                "give a dict of its members, or an instance of its class"
+            )
 
 
 def body_to_wire(body: Any, model: Any, form: str | None, strict_for: str = "") -> Any:

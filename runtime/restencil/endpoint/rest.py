@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NotRequired, TypedDict, c
 from ..base.arguments import HeaderParam
 from ..base.steps import Steps, drive, drive_async
 from ..base.transport import BlockingTransport
-from ..base.values import copy_in, described, is_mapping, kind_of
+from ..base.values import copy_in, described, is_items, is_mapping, kind_of
 from ..cache.request import CONTENT
-from .bodies import body_digest, body_to_wire, is_wire_form, model_of
+from .bodies import body_digest, body_to_wire, check_shape, is_wire_form, model_of
 from .call import current_options
 from .endpoint import Endpoint, text_from
 from .error_types import ErrorTypes
@@ -205,10 +205,14 @@ class RestEndpoint(Endpoint[P, R]):
 
     def _bound_body(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         body = args[-1]
-        if body is None or (type(body) is not dict and is_wire_form(body)):
+        if body is None:
             return args
         if self._model is ANY:
             self.__dict__["_model"] = model_of(self.body, self.schema)
+        if self.strict:
+            check_shape(body, self._model, is_list=is_items(self.body), owner=self.name)
+        if type(body) is not dict and is_wire_form(body):
+            return args
         wired = body_to_wire(body, self._model, self.body_format, self.name if self.strict else "")
         return args if wired is body else (*args[:-1], wired)
 

@@ -549,7 +549,7 @@ def test_plan_bodies_are_typed_and_described() -> None:
     has_line(text, '@restencil.rest(method="POST", path="/t/:id", schema=None, body=Point)')
     has_line(
         text,
-        '@restencil.rest(method="POST", path="/t/:id", schema=None, body=schema.Lazy("._entities:Other", __name__))',
+        '@restencil.rest(method="POST", path="/t/:id", schema=None, body=[schema.Lazy("._entities:Other", __name__)])',
     )
     has_line(text, "def g(self, *, id: int, body: Sequence[OtherBody | Other | int]) -> typing.Any:")
 

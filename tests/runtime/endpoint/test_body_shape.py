@@ -1,0 +1,112 @@
+"""Bodies of another shape than the declared type are rejected before anything is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from tests.libraries import httpx
+
+from restencil import AsyncController, Controller, Entity, Record, Resource, rest, schema
+from restencil.endpoint.typing import ControllerType
+
+
+class Point(Record):
+    x: int = 0
+
+
+class Task(Entity):
+    id: int = 0
+    title: str = ""
+
+
+class Tasks(Resource[ControllerType], path="/tasks/:id", schema=Task, strict=True, body=Task):
+    @rest(method="PUT", path="/tasks/:id")
+    def update(self, *, id: int, body: Any) -> Task:
+        raise NotImplementedError
+
+    @rest(method="POST", path="/tasks/move", body=[Point], schema=None)
+    def move(self, *, body: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+    @rest(method="POST", path="/tasks/marks", body=schema.Values(Point), schema=None)
+    def mark(self, *, body: Any) -> Any:
+        raise NotImplementedError
+
+    @rest(method="POST", path="/tasks/free", body=dict, schema=None)
+    def free(self, *, body: Any) -> Any:
+        raise NotImplementedError
+
+
+def responding(sent: list[bytes]) -> httpx.MockTransport:
+    """A server that notes the bodies it gets."""
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        sent.append(request.content if isinstance(request.stream, httpx.ByteStream) else b"stream")
+        return httpx.Response(200, json={"id": 1, "title": "a"})
+
+    return httpx.MockTransport(respond)
+
+
+def called(world: str, member: str, sent: list[bytes], **arguments: Any) -> Any:
+    """One call of a member of `Tasks`."""
+    if world == "sync":
+        with Controller(client=httpx.Client(transport=responding(sent)), base_url="https://a.example") as desk:
+            return getattr(Tasks(desk), member)(**arguments)
+
+    async def run() -> Any:
+        client = httpx.AsyncClient(transport=responding(sent))
+        async with AsyncController(client=client, base_url="https://a.example") as desk:
+            return await getattr(Tasks(desk), member)(**arguments)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("world", ["sync", "asyncio"])
+@pytest.mark.parametrize(
+    ("member", "body", "message"),
+    [
+        ("update", 5, r"the body of endpoint 'Task\.update' is an int, and an object is declared: give a dict"),
+        ("update", True, "is a bool, and an object is declared"),
+        ("update", "title", "is a str, and an object is declared"),
+        ("update", [{"title": "a"}], "is a list, and an object is declared"),
+        ("mark", 5, "is an int, and an object is declared"),
+        ("move", {"x": 1}, "is a dict, and a list is declared: give a list"),
+        ("move", Point(x=1), "is a Point, and a list is declared: give a list"),
+        ("move", [{"x": 1}, 5], r"has an int at \[1\], and objects are declared: give a dict"),
+    ],
+)
+def test_body_shape_that_is_not_the_declared_one_is_a_type_error(
+    world: str, member: str, body: Any, message: str
+) -> None:
+    """Nothing is sent, and the message names the endpoint, what was found and what to give."""
+    sent: list[bytes] = []
+    arguments = {"id": 1, "body": body} if member == "update" else {"body": body}
+    with pytest.raises(TypeError, match=message):
+        called(world, member, sent, **arguments)
+    assert sent == []
+
+
+@pytest.mark.parametrize("world", ["sync", "asyncio"])
+@pytest.mark.parametrize(
+    ("member", "body"),
+    [
+        ("update", {"title": "a"}),
+        ("update", Task(id=1, title="a")),
+        ("update", b'{"title": "a"}'),
+        ("update", io.BytesIO(b'{"title": "a"}')),
+        ("move", [{"x": 1}, Point(x=2)]),
+        ("move", ({"x": 1},)),
+        ("mark", {"a": {"x": 1}}),
+        ("free", 5),
+        ("free", [1, 2]),
+    ],
+)
+def test_body_shape_that_is_the_declared_one_is_sent(world: str, member: str, body: Any) -> None:
+    """So are bytes and files, which no type describes, and whatever is given where every JSON value is declared."""
+    sent: list[bytes] = []
+    called(world, member, sent, **({"id": 1, "body": body} if member == "update" else {"body": body}))
+    assert len(sent) == 1
