@@ -221,7 +221,7 @@ def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
     told = Validators({}, "", "", None, stored=False)
     request = WORD.request(WORD.bind_args((), {"id": "1"}))
     answer = {"id": "1", "text": MARK}
-    c.store.apply(SetResponse(request=request, response=answer, meta=Meta(now, now, now + 9), told=told))
+    c.store.apply(SetResponse(request=request, response=answer, meta=Meta(now, now, now + 9), validators=told))
     assert MARK not in bench.held() and c.cached(WORD, id="1").text == MARK
     assert bench.another().cached(PLAIN) is None
     assert MARK.encode() not in c.store.dump()

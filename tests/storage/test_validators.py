@@ -327,7 +327,7 @@ def test_the_validator_of_an_answer_that_does_not_stand_for_its_address_alone_is
     told = Validators({"etag": '"1"'}, url, place_of, ("If-None-Match", '"1"'))
     request = PLAIN.request(())
     store = place.opened()
-    store.apply(SetResponse(request=request, response=1, meta=Meta(now, now, now + 50), told=told))
+    store.apply(SetResponse(request=request, response=1, meta=Meta(now, now, now + 50), validators=told))
     assert store.flush()
     with place.storage().filling("", changes=False) as space:
         held = repr(vars(space))

@@ -51,7 +51,7 @@ class SetResponse(_OfRequest):
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
     recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
     only where a fetch may wait for it, or where making it may fail. `mark` tells it from other answers under its key.
-    `told` is what it says of itself, `terms` how long it is good where the server is asked for that.
+    `validators` is what it says of itself, `terms` how long it is good where the server is asked for that.
     """
 
     request: Request
@@ -62,13 +62,13 @@ class SetResponse(_OfRequest):
     error_expires_at: float | None = None
     wanted: bool = True
     mark: bytes | None = None
-    told: Validators | None = None
+    validators: Validators | None = None
     terms: Terms | None = None
 
     @property
     def stored(self) -> bool:
         """False for an answer that is never written to a storage: the server said `no-store`."""
-        return self.told is None or self.told.stored
+        return self.validators is None or self.validators.stored
 
 
 class SetError(_OfRequest):
@@ -88,7 +88,7 @@ class SetError(_OfRequest):
 class Freshen(_OfRequest):
     """A fetch was answered as before, and the store has everything of it still: only its times are newer.
 
-    `mark` tells the answer, whose body came once more, or of which the server said that it is unchanged; `told` and
+    `mark` tells the answer, whose body came once more, or of which the server said that it is unchanged; `validators` and
     `terms` are what is said of it now. It gives the value of the fetch, or `UNDEFINED` where something did change.
     """
 
@@ -97,13 +97,13 @@ class Freshen(_OfRequest):
     meta: Meta
     fetch_id: int
     resets: int | None = None
-    told: Validators | None = None
+    validators: Validators | None = None
     terms: Terms | None = None
 
     @property
     def stored(self) -> bool:
         """False for an answer that is never written to a storage: the server said `no-store`."""
-        return self.told is None or self.told.stored
+        return self.validators is None or self.validators.stored
 
 
 class Set(Struct):

@@ -230,13 +230,13 @@ def _cells_meant(request: Request, writer: Normalization) -> list[Cell]:
     return [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
 
 
-def tags_of(request: Request, told: Validators, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
+def tags_of(request: Request, validators: Validators, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
     """The ETag that an answer had of the entity that it is about, unless the store has something newer of that.
 
     An answer at an entity's own path is about that, and one that says where the entity is that was created. A weak ETag
     says nothing of the bytes, so it is none here.
     """
-    tag, rules = told.headers.get("etag", ""), request.rules
+    tag, rules = validators.headers.get("etag", ""), request.rules
     is_created = rules.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
     if not is_strong(tag) or (rules.method == "POST" and not is_created):
         return {}
@@ -293,12 +293,12 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
         if stored is not None:
             stored = _without_lists(schema, stored)
             kept = _lasting(schema, stored) if request.rules.replace else {} if pk is not None else stored
-            part, told = model.pk_part(stored), _params(request)
+            part, named = model.pk_part(stored), _params(request)
             if request.rules.replace:  # objects that were sent are whole but for what the server gives
                 sent: Any = request.args[-1] if request.rules.has_body else None
-                told = {name: value for name, value in told.items() if not is_mapping(sent) or name not in sent}
-                return completed(completed({**kept, **presumed}, part, part), stored, told)
-            return completed(completed({**kept, **presumed}, stored, part), stored, told)
+                named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
+                return completed(completed({**kept, **presumed}, part, part), stored, named)
+            return completed(completed({**kept, **presumed}, stored, part), stored, named)
         if pk is not None:
             return dict(presumed)
     return None

@@ -136,7 +136,7 @@ def set_response(cache_reader: CacheReader, action: actions.SetResponse) -> Tran
         action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
     )
     known_of.brought, known_of.is_complete = _brought(writer)
-    if not request.rules.persist or (action.told is not None and not action.told.stored):
+    if not request.rules.persist or (action.validators is not None and not action.validators.stored):
         effects.is_stored = False
     if schema is None:
         effects.value = writer.change.results[key]
@@ -145,10 +145,10 @@ def set_response(cache_reader: CacheReader, action: actions.SetResponse) -> Tran
     elif is_fetched or action.wanted or store_state.in_flight.joinable or request.rules.analyze(_may_fail):
         effects.echoed = request, writer, writer.response
     _keep_own_value(store_state, action, effects)
-    if action.mark is not None or action.told is not None or (is_fetched and key in store_state.response_records):
+    if action.mark is not None or action.validators is not None or (is_fetched and key in store_state.response_records):
         effects.marked = key, *response_record_of(action, writer.change, writer.change.results.get(key, UNDEFINED))
-    if action.told is not None and request.rules.concurrency is not None:
-        effects.tags = tags_of(request, action.told, writer)
+    if action.validators is not None and request.rules.concurrency is not None:
+        effects.tags = tags_of(request, action.validators, writer)
     return effects
 
 
@@ -195,8 +195,8 @@ def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
     if change is None:
         return effects
     effects.notifies, effects.shown, effects.ended = True, request, action.fetch_id
-    told = action.told
-    effects.renewed = response_record, told if told is not None and told.condition is not None else None
+    validators = action.validators
+    effects.renewed = response_record, validators if validators is not None and validators.condition is not None else None
     before = store_state.base.key_meta(request.key)
     if before is not None:
         change.key_metas[request.key].brought = before.brought
@@ -204,8 +204,8 @@ def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
     looking = _looking(store_state, request, action.meta)
     looking.change = change
     _note_freshness(store_state, request, looking, action.fetch_id, effects)
-    if told is not None and request.rules.concurrency is not None:
-        effects.tags = tags_of(request, told, Normalization(store_state.base, request.args, action.meta))
+    if validators is not None and request.rules.concurrency is not None:
+        effects.tags = tags_of(request, validators, Normalization(store_state.base, request.args, action.meta))
     return effects
 
 

@@ -39,16 +39,16 @@ EXACT: Final = 2
 
 
 class ResponseRecord:
-    """What the base state has of one answer; `mark` tells its body from others under its key, `told` what it said.
+    """What the base state has of one answer; `mark` tells its body from others under its key, `validators` what it said.
 
     Of each cell it holds two references and no more.
     """
 
-    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_partial", "_result", "mark", "told")
+    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_partial", "_result", "mark", "validators")
 
-    def __init__(self, mark: bytes | None, told: Validators | None, key: str, change: Change, base: Tables) -> None:
+    def __init__(self, mark: bytes | None, validators: Validators | None, key: str, change: Change, base: Tables) -> None:
         self.mark = mark
-        self.told = told
+        self.validators = validators
         self._definitions = definitions.count
         self._result = base.result(key)
         self._cells = [(table, (*written,), (*written.values(),)) for table, written in change.entities.items()]
@@ -61,7 +61,7 @@ class ResponseRecord:
 
     def is_of(self, mark: Hashable) -> bool:
         """Whether this tells the answer."""
-        return (self.mark is not None and mark == self.mark) or (self.told is not None and mark == self.told.mark)
+        return (self.mark is not None and mark == self.mark) or (self.validators is not None and mark == self.validators.mark)
 
     def holds(self, key: str, base: Tables) -> bool:
         """Whether all of it is there still."""
@@ -111,7 +111,7 @@ def response_record_of(action: SetResponse, change: Change, result: Any) -> tupl
     That is not so where the store has something newer, and where others take part in what its lists are. Where code of
     users takes part in it, each body is taken apart; where that code merges, the answer is not known at all.
     """
-    rules, told = action.request.rules, action.told
+    rules, validators = action.request.rules, action.validators
     likeness = repeats(rules)
     if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended:
         return None, None
@@ -120,7 +120,7 @@ def response_record_of(action: SetResponse, change: Change, result: Any) -> tupl
     if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
         return None, None  # something was invalid
     mark = action.mark if likeness == EXACT and rules.owns_response else None
-    return mark, told if told is not None and told.condition is not None else None
+    return mark, validators if validators is not None and validators.condition is not None else None
 
 
 def repeats(rules: Rules) -> int:

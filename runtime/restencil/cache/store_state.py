@@ -273,13 +273,13 @@ class StoreState:
     def _note_answer(self, effects: Transition, change: Change) -> None:
         """Keeps by what an answer, which made this change, is known once more."""
         if effects.marked is not None:
-            key, mark, told = effects.marked
+            key, mark, validators = effects.marked
             self.response_records.pop(key, None)
-            if mark is not None or told is not None:
-                self.response_records[key] = ResponseRecord(mark, told, key, change, self.base)
+            if mark is not None or validators is not None:
+                self.response_records[key] = ResponseRecord(mark, validators, key, change, self.base)
         elif effects.renewed is not None:
-            response_record, told = effects.renewed
-            response_record.told = told
+            response_record, validators = effects.renewed
+            response_record.validators = validators
         if effects.tags or self.tags is not None:
             self.tags = self.tags or EntityTags(self.base)
             self.tags.note(change, effects.tags, effects.untagged)
@@ -337,9 +337,9 @@ class StoreState:
             retention.came(change)
         self.ready.clear()
 
-    def vouch(self, key: str, told: Validators, change: Change) -> None:
+    def vouch(self, key: str, validators: Validators, change: Change) -> None:
         """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
-        self.response_records[key] = ResponseRecord(None, told, key, change, self.base)
+        self.response_records[key] = ResponseRecord(None, validators, key, change, self.base)
 
     def bound(self) -> None:
         """Lets go of what is over the bound since more was taken in."""

@@ -48,7 +48,7 @@ def _known(in_flight: InFlight) -> Validators | None:
     """The validators of the last response, if this request may be sent with them."""
     request = in_flight.request
     witness = in_flight.store.witness(request.key)
-    validators = None if witness is None else witness.told
+    validators = None if witness is None else witness.validators
     return validators if validators is not None and validators.source == source_of(request) else None
 
 

@@ -316,7 +316,7 @@ class NetworkManager(Manager):
                     in_flight.resets,
                     date + self.error_length(request),
                     mark=in_flight.mark,
-                    told=validators,
+                    validators=validators,
                     terms=terms,
                 )
                 if settled or not core.is_direct:
@@ -395,7 +395,7 @@ class NetworkManager(Manager):
         if is_ordered(request):
             return True
         witness = in_flight.store.witness(request.key, whole=False) if request.rules.conditional else None
-        return witness is not None and witness.told is not None
+        return witness is not None and witness.validators is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
         sharing = in_flight.sharing

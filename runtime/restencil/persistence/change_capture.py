@@ -198,9 +198,9 @@ class ChangeCapture:
                 self._forms.shapes.meet(met)
                 self._met[met] = definitions.count
         results = self._results(pending, captured)
-        told = captured.header.told
-        if told is not None and request is not None and request.key in results and is_bare(told, request):
-            results[request.key] = results[request.key]._replace(told=told)
+        validators = captured.header.validators
+        if validators is not None and request is not None and request.key in results and is_bare(validators, request):
+            results[request.key] = results[request.key]._replace(validators=validators)
         pending.results = results
         if brought is not None and brought.page is not None:
             self._extend(pending, *brought.page, results)

@@ -48,7 +48,7 @@ class Result(NamedTuple):
     """Whether only its times are new."""
     terms: Terms | None = None
     """How long it is good, where the server was asked for that."""
-    told: Validators | None = None
+    validators: Validators | None = None
     """What the answer said of itself, where it can be asked for by that."""
     number: float | None = None
     """That of the request; None for the moment of `times`."""
@@ -107,7 +107,7 @@ class ActionHeader(NamedTuple):
     """That it did; set once it was carried out."""
     partial: Mapping[str, Mapping[str, Whole]]
     """The responses that last brought records whole, where that is not this one."""
-    told: Validators | None
+    validators: Validators | None
     """What an answer said of itself."""
     is_answer: bool
     """Whether it is an answer with a value of its own, and none that came once more."""

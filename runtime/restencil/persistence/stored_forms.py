@@ -75,7 +75,7 @@ class Forms:
         schema = None if result.rules is None else result.rules.schema
         data = encode_result(result.value, schema, self.shapes.secrets)
         terms = None if result.is_invalidated else result.terms
-        validator = None if cells is None or result.told is None else Validator(result.told.headers, cells)
+        validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
         brought = None if result.is_invalidated else result.brought
         if terms is None and validator is None and brought is None:
             return data

@@ -56,8 +56,8 @@ class StoredRevalidation:
         if not is_whole or condition is None or not repeats(request.rules) or key != f"GET {request.url}":
             del self._intake.validators[key]
             return
-        told = Validators(validator.headers, source_at(request.url), place_at(request), condition)
-        self._store_state.vouch(key, told, change)
+        validators = Validators(validator.headers, source_at(request.url), place_at(request), condition)
+        self._store_state.vouch(key, validators, change)
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> Change:
         """What a commit left with these times, of what was met on a walk."""

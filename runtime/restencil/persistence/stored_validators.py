@@ -27,9 +27,9 @@ def place_at(request: Request) -> str:
     return request.url.partition("?")[0]
 
 
-def is_bare(told: Validators, request: Request) -> bool:
+def is_bare(validators: Validators, request: Request) -> bool:
     """Whether an answer stands for its address alone: it came from there, and no header of the call took part in it."""
-    return told.source == source_at(request.url) and told.place == place_at(request)
+    return validators.source == source_at(request.url) and validators.place == place_at(request)
 
 
 def with_stored_validators(
@@ -39,13 +39,13 @@ def with_stored_validators(
 
     They are those of which memory has all, and the rows that are to be stored have the same.
     """
-    told = {key: result for key, result in results.items() if result.told is not None}
-    if not told:
+    validators = {key: result for key, result in results.items() if result.validators is not None}
+    if not validators:
         return
     base, of_times = store_state.base, Counter(held.times[:2] for held in rows.values())
-    for key, result in told.items():
+    for key, result in validators.items():
         witness = store_state.response_records.get(key)
-        if witness is None or witness.told is not result.told or not witness.holds(key, base):
+        if witness is None or witness.validators is not result.validators or not witness.holds(key, base):
             continue
         written = dict(witness.cells())
         if of_times[result.times[:2]] == len(written) and all(
