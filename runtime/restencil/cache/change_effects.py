@@ -65,7 +65,7 @@ def unread(request: Request, writer: Normalization) -> ChangeEffects:
 
 def gone(request: Request, writer: Normalization) -> StaleSet:
     """What is stale because the address of a record was answered by 404 or 410."""
-    effects = _Effects(request, writer, event=f"its record is not there: {request.asked}")
+    effects = _Effects(request, writer, event=f"its record is not there: {request.label}")
     if request.rules.policy.marks_changes:
         effects.mark_named(existence=True)
     return effects.stale
@@ -91,7 +91,7 @@ class _Effects:
         item = None if rules.siblings is None else rules.siblings.item_schema
         own = tables_of(rules.schema)
         self.tables = own or tables_of(schema_of(item))
-        self.stale = StaleSet(event or f"a change was sent since: {request.asked}")
+        self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
         named = [] if creates or not rules.policy.marks_changes else meant(request, writer)
         self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in named]

@@ -21,12 +21,12 @@ class Explanation:
 
     `verdict` says it in one sentence, `reasons` why; `str()` gives all of it. `age` is the time since the response
     arrived, `expires_in` until it turns stale (negative: since it did). `entities` are the (key, pk) that it is made
-    of, `dependents` for each of them how much is built from it, `held` whether a live read holds it. `asked` is the
+    of, `dependents` for each of them how much is built from it, `held` whether a live read holds it. `request` is the
     request: method and the client's own address.
     """
 
     key: str
-    asked: str
+    request: str
     verdict: str
     reasons: tuple[str, ...]
     status: ExpiryStatus
@@ -43,7 +43,7 @@ class Explanation:
     dependents: dict[Cell, int]
 
     def __str__(self) -> str:
-        lines = [f"{self.asked or '(inactive)'}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
+        lines = [f"{self.request or '(inactive)'}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
         if self.entities:
             shown = ", ".join(f"{table}:{pk}" for table, pk in self.entities[:10])
             more = f" and {len(self.entities) - 10} more" if len(self.entities) > 10 else ""
@@ -57,7 +57,7 @@ def explain(store: Store, request: Request) -> Explanation:
     if request.inactive:
         return Explanation(
             key="",
-            asked="",
+            request="",
             verdict="gives None and never fetches",
             reasons=("its only argument is None, which means that nothing is wanted",),
             status=reading.expiry_status,
@@ -103,7 +103,7 @@ def explain(store: Store, request: Request) -> Explanation:
         reasons.append("a request for it is in flight, which a fetch would join")
     return Explanation(
         key=key,
-        asked=request.asked,
+        request=request.label,
         verdict=_verdict(reading, joins=in_flight),
         reasons=tuple(reasons),
         status=reading.expiry_status,

@@ -135,7 +135,7 @@ class _Following:
         for cell, listings in by_cell.items():
             if listings[0].collection.follows:
                 (self._ask_exactly if is_exact else self._ask)(cell, listings)
-        if self.now is not None and self.writer.brought is not None and self.siblings is not None:
+        if self.now is not None and self.writer.write_set is not None and self.siblings is not None:
             self._note_elsewhere(find_collection(self.siblings.list_schema))
 
     def _note_elsewhere(self, collection: Collection | None) -> None:

@@ -400,8 +400,8 @@ def _expire(writer: Normalization, test: Callable[[str], bool], *, everywhere: b
     if not isinstance(base, Tables):
         return  # what is only expected of a mutation leaves nothing stale
     writer.expire_tests.append(test)
-    if everywhere and writer.brought is not None:
-        writer.brought.expires(test)
+    if everywhere and writer.write_set is not None:
+        writer.write_set.expires(test)
     for key, meta in list(base.key_metas.items()):
         if key != "" and test(key):
             writer.change.key_metas[key] = meta.with_expiry(1)

@@ -78,7 +78,7 @@ class Normalization:
         """The entities that have another primary key now."""
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
-        self.brought: WriteSet | None = None
+        self.write_set: WriteSet | None = None
         """What it brings, where that is noted."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
@@ -100,7 +100,7 @@ class Normalization:
 
     def notes(self) -> None:
         """From now on what it brings is noted, for a store that stands on a storage."""
-        self.brought = WriteSet(self._passed)
+        self.write_set = WriteSet(self._passed)
 
     def write(self, schema: Schema, response: Any) -> Any:
         """Normalizes a whole response; returns the result to store, `UNDEFINED` where nothing is.
@@ -209,22 +209,22 @@ class Normalization:
     def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
         """Stores a record, merged with those of this entity that are there."""
         table, change, meta = schema.table_key, self.change, self.meta
-        earlier = self._brought(table, pk)
+        earlier = self._in_earlier_response(table, pk)
         before = self.underlying.get(table, pk)
         if earlier is not None:
             # A record that comes twice in one response is merged with itself first, so that an old response's second
             # occurrence cannot overwrite newer data.
             if earlier is INVALID:
                 self._reborn.add((table, pk))
-                if self.brought is not None:
-                    self.brought.bears((table, pk))
+                if self.write_set is not None:
+                    self.write_set.bears((table, pk))
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
                 before = UNDEFINED  # invalidated by this very response and written again: a new record
         self.passed(table)[pk] = record
-        if self.brought is not None:
-            self.brought.wrote(schema, (pk,))
+        if self.write_set is not None:
+            self.write_set.wrote(schema, (pk,))
         former = change.get(table, pk) if schema.indexes else UNDEFINED
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
@@ -233,8 +233,8 @@ class Normalization:
             replaced = apply(ReplaceRecord(schema, record), pk, held, meta)
             assert replaced is not None
             stored, meta, _ = replaced
-            if self.brought is not None:
-                self.brought.replaces((table, pk))
+            if self.write_set is not None:
+                self.write_set.replaces((table, pk))
         else:
             stored, meta = self._merged(schema, pk, before, record)
         change.write(table, pk, stored, meta)
@@ -267,7 +267,7 @@ class Normalization:
         models = rules.reach.models.get(table, ())
         return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
 
-    def _brought(self, table: str, pk: str) -> Any:
+    def _in_earlier_response(self, table: str, pk: str) -> Any:
         """What this response brought of an entity before, None where it is new in it."""
         earlier = self.passed(table).get(pk)
         if earlier is None:
@@ -299,8 +299,8 @@ class Normalization:
     def write_collection(self, table: str, pk: str, items: Any, schema: Schema | None = None) -> None:
         """Replaces a collection, unless the stored one was fetched later."""
         self.change.collections.add(table)
-        if self.brought is not None and not is_partial(items):
-            self.brought.did(PutList(table, pk, items, is_page=False))
+        if self.write_set is not None and not is_partial(items):
+            self.write_set.did(PutList(table, pk, items, is_page=False))
         before, times = self.underlying.get(table, pk), self.underlying.meta(table, pk)
         held = None if before is UNDEFINED or times is None else Held(before, times)
         put = apply(PutList(table, pk, items, is_page=False), pk, held, self.meta)
@@ -314,8 +314,8 @@ class Normalization:
     def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
         """What is added to this collection is a page of it."""
         self.change.extended[table, pk] = schema
-        if self.brought is not None:
-            self.brought.did(PutList(table, pk, items, is_page=True))
+        if self.write_set is not None:
+            self.write_set.did(PutList(table, pk, items, is_page=True))
 
     def note_joins(
         self,

@@ -131,8 +131,8 @@ class CompiledNormalization(Normalization):
 
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
         table, change, underlying = model.key, self.change, self.underlying
-        if self.brought is not None:
-            self.brought.written += model.node, (*pks,)
+        if self.write_set is not None:
+            self.write_set.written += model.node, (*pks,)
         written = change.entities.get(table)
         if written is None:
             written = change.entities[table] = {}

@@ -243,11 +243,11 @@ class OptimisticUpdates:
             change = Change(underlying, action.meta)
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on.
-            asked = action.request.asked
-            logger.exception("%s: the optimistic response failed; the request goes on", asked)
+            label = action.request.label
+            logger.exception("%s: the optimistic response failed; the request goes on", label)
             failure = error if isinstance(error, ProcessingError) else None
             if failure is None:
-                failure = ProcessingError(f"{asked}: the optimistic response failed: {error}")
+                failure = ProcessingError(f"{label}: the optimistic response failed: {error}")
                 failure.__cause__ = error
             change = Change(underlying, action.meta)
             change.key_metas[action.key] = ResultMeta(action.meta, error=kept(failure))

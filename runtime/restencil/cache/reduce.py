@@ -167,7 +167,7 @@ def _misfitting(
     failure.__cause__ = error
     # Its text shows a piece of the response: that is for who asked, and not for a log.
     kind = type(error).__name__
-    logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.asked, kind)
+    logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.label, kind)
     if not is_current:
         effects.notifies = False
         return effects
@@ -285,7 +285,7 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     tables = frozenset(() if made is None else made.tables)
     records = frozenset([*named, *brought])
     number = writer.meta.fetched_at
-    return Answered(number, made is not None, request.asked, records, tables, lists, plain, request.key)
+    return Answered(number, made is not None, request.label, records, tables, lists, plain, request.key)
 
 
 def _expired_in_flight(store_state: StoreState, writer: Normalization) -> set[str]:
@@ -323,7 +323,7 @@ def set_error(cache_reader: CacheReader, action: actions.SetError) -> Transition
             writer = Normalization(cache_reader.store_state.base, action.request.args, action.meta)
             writer.change = effects.change
             effects.untagged = refused(action.request, writer)
-            effects.stale = StaleSet(f"the server has another version: {action.request.asked}")
+            effects.stale = StaleSet(f"the server has another version: {action.request.label}")
             effects.stale.cells.update(effects.untagged)
     if action.resets is None or action.resets == cache_reader.store_state.resets:
         _note_failure(cache_reader.store_state, action, effects)
@@ -575,7 +575,7 @@ def _normalized(
         args,
         meta,
         placeholder_id=placeholder,
-        where="" if placeholder is None else f" ({request.asked})",
+        where="" if placeholder is None else f" ({request.label})",
         owns_response=owns_response,
         strict=rules.strict_shape,
         replaces=replaces,
@@ -627,8 +627,8 @@ def _follow_change(
         rename(request, result, writer)
         if not writer.is_certain:
             keep_whole(writer.change)
-            if writer.brought is not None:
-                writer.brought.keeps_whole = True
+            if writer.write_set is not None:
+                writer.write_set.keeps_whole = True
     if writer.response is not None or _deletes(request, schema):
         writer.followed = follow(writer, request, schema, result)
 
@@ -710,8 +710,8 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
     """
     change = writer.change
     said = list_result(schema, page, request.args) if isinstance(page, dict) else UNDEFINED
-    if writer.brought is not None:
-        writer.brought.page = key, said
+    if writer.write_set is not None:
+        writer.write_set.page = key, said
     stored, meta = change.result(key), change.key_meta(key)
     if stored is UNDEFINED or meta is None or meta.date > change.times.date:
         return
@@ -902,7 +902,7 @@ def _misfit(error: Exception, request: Request, response: Any) -> ProcessingErro
     title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
     made = "; the change was made, and what it may have changed is stale" if request.rules.side_effect else ""
     return ProcessingError(
-        f"{request.answered}: the response does not fit its schema ({title}): {error}{made}", response=response
+        f"{request.label_with_status}: the response does not fit its schema ({title}): {error}{made}", response=response
     )
 
 

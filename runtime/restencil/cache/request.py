@@ -403,7 +403,7 @@ class Request:
             return None
 
     @property
-    def asked(self) -> str:
+    def label(self) -> str:
         """What is asked, for messages: method and address, which is that of the client; else the key."""
         try:
             url = self.url
@@ -414,9 +414,9 @@ class Request:
         return f"{self.rules.method} {public_url(url if self.locator is None else self.locator.address(url))}".lstrip()
 
     @property
-    def answered(self) -> str:
+    def label_with_status(self) -> str:
         """What is asked and how it was answered, for messages."""
-        return self.asked if self.answer is None else f"{self.asked}: {status_line(self.answer)}"
+        return self.label if self.answer is None else f"{self.label}: {status_line(self.answer)}"
 
     @property
     def identity(self) -> Identity:

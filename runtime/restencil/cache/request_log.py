@@ -22,7 +22,7 @@ class Answered(NamedTuple):
 
     number: float
     is_change: bool
-    asked: str
+    label: str
     records: frozenset[Cell]
     """What the path or body names, or the response brought."""
     tables: frozenset[str]
@@ -52,7 +52,7 @@ class RequestLog:
         stale = StaleSet("")
         for at, other in self._answered:
             if at >= this.number and (this.is_change or other.is_change):
-                stale.event = f"a change overlapped with another request: {_change_of(this, other).asked}"
+                stale.event = f"a change overlapped with another request: {_change_of(this, other).label}"
                 self._add(stale, this, other, state)
         return stale
 

@@ -101,7 +101,7 @@ def refuse_unseen(store: Store, request: Request) -> None:
         return
     if store.tagged(request)[1] is None and Call.of(request).header("if-match") is None:
         raise ValueError(
-            f"{request.asked}: no ETag of this entity is known, and its concurrency requires one; "
+            f"{request.label}: no ETag of this entity is known, and its concurrency requires one; "
             "call get(...) first, and change what that gave"
         )
 
@@ -164,7 +164,7 @@ class ConditionalRequests:
             left = None if limit is None else limit - waited
             if left is not None and left <= 0:
                 raise TimeoutExceededError(
-                    f"{in_flight.request.asked}: no answer within {limit:g} ms (it waited for an earlier change of the "
+                    f"{in_flight.request.label}: no answer within {limit:g} ms (it waited for an earlier change of the "
                     "same entity, and was not sent)",
                     url=public_url(in_flight.request.url),
                     method=in_flight.request.rules.method,

@@ -377,7 +377,7 @@ def recorded(reading: Reading) -> BaseException:
 def unusable_data(request: Request) -> InvalidDataError:
     """What a read raises where a fetch did not help."""
     return InvalidDataError(
-        f"{request.asked!r} was fetched, but its data is not usable: the response lacks what "
+        f"{request.label!r} was fetched, but its data is not usable: the response lacks what "
         f"the schema of {request.endpoint.name!r} requires, or what it refers to was deleted"
     )
 

@@ -279,7 +279,7 @@ class NetworkManager(Manager):
             with store.lock:
                 rejected = [f for f in store.in_flight.by_id.values() if not f.mutation and f.resets != store.resets]
             for in_flight in rejected:
-                requested = in_flight.request.asked
+                requested = in_flight.request.label
                 in_flight.settle(error=ResetError(f"the store was reset while {requested!r} was being fetched"))
 
     # what becomes of a request

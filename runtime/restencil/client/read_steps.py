@@ -65,7 +65,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
     reading = yield from _with_references(core, request, reading)
     if core.store.resets != resets:
         # Whatever is there now is not what was asked for: another user may have logged in.
-        raise ResetError(f"the store was reset while {request.asked!r} was being read")
+        raise ResetError(f"the store was reset while {request.label!r} was being read")
     if reading.error is not None:
         raise recorded(reading)
     if reading.found:

@@ -63,7 +63,7 @@ class ChangeCapture:
         each call is felt. (Benchmark: write of one entity over a storage.)
         """
         base = self._store_state.base
-        brought = None if effects.writer is None else effects.writer.brought
+        brought = None if effects.writer is None else effects.writer.write_set
         request, is_stored = None, True
         if type(action) in _ANSWERS:
             answer: Any = action

@@ -251,7 +251,7 @@ class Changes:
         answered = Answered(
             number=NEVER,
             is_change=any(kind == "path" for kind, *_ in entry.stale),
-            asked="another process has sent it",
+            label="another process has sent it",
             records=frozenset(cell for cell in cells if not is_collection(cell[0])),
             tables=frozenset(),
             lists={},
@@ -343,7 +343,7 @@ class Changes:
         self._connection.on_remote(None)
         for request in [*store.in_flight.by_id.values()]:
             if not request.mutation and request.resets != store.resets:
-                asked = request.request.asked
+                asked = request.request.label
                 request.settle(
                     error=ResetError(f"the store was reset by another process while {asked!r} was being fetched")
                 )

@@ -212,7 +212,7 @@ class PendingWrite:
     @property
     def label(self) -> str:
         """What is said of it in the log."""
-        return "a change" if self.request is None else self.request.asked
+        return "a change" if self.request is None else self.request.label
 
     def times_of(self, table: str, pk: str) -> Meta:
         """The times of a cell in memory."""

@@ -108,20 +108,20 @@ def test_controller_client_explain_names_the_address_of_the_client() -> None:
     """Of a client that looks elsewhere, and of one with a base URL; `key` is what the store knows it by."""
     with Blog(client=Server().client(), token="t", url_prefix=OWN) as blog:
         explanation = blog.users.get.explain(id="7")
-        assert (explanation.asked, explanation.key) == (f"GET {OWN}/users/7", f"GET {PREFIX}/users/7")
+        assert (explanation.request, explanation.key) == (f"GET {OWN}/users/7", f"GET {PREFIX}/users/7")
         assert str(explanation).startswith(f"GET {OWN}/users/7: fetches and waits")
         page: Any = create_resource(url_prefix=PREFIX, path="/users/:id", schema=User, pagination_field="page")
-        assert blog.explain(page.get_list.get_page, page="2").asked == f"GET {OWN}/users?page=2"
+        assert blog.explain(page.get_list.get_page, page="2").request == f"GET {OWN}/users?page=2"
     plain: Any = create_resource(path="/users/:id", schema=User)
     with Controller(base_url="http://u:p@there.example/") as controller:
-        assert controller.explain(plain.get, id="7").asked == "GET http://there.example/users/7"
-        assert controller.explain(plain.get, None).asked == ""
+        assert controller.explain(plain.get, id="7").request == "GET http://there.example/users/7"
+        assert controller.explain(plain.get, None).request == ""
     with Controller(client=httpx.Client(base_url="http://there.example")) as controller:
-        assert controller.explain(plain.get, id="7").asked == "GET http://there.example/users/7"
+        assert controller.explain(plain.get, id="7").request == "GET http://there.example/users/7"
     with Controller() as controller:
-        assert controller.explain(plain.get, id="7").asked == "GET /users/7"
+        assert controller.explain(plain.get, id="7").request == "GET /users/7"
         counted: Any = Endpoint(lambda: 1, name="one")
-        assert controller.explain(counted).asked == "one []"
+        assert controller.explain(counted).request == "one []"
 
 
 def test_controller_client_optimistic_response_that_fails_names_the_address_of_the_client(
