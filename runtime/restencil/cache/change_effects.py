@@ -150,11 +150,11 @@ class _Effects:
         if isinstance(schema, Invalidate):
             return self._of_deletion()
         self._mark_lists_of_nested(followed)
-        brought = {
+        received = {
             (table, pk): stored for table in self.tables for pk, stored in writer.change.entities.get(table, {}).items()
         }
-        gone = [cell for cell, stored in brought.items() if stored is INVALID]
-        present = [cell for cell, stored in brought.items() if stored is not INVALID]
+        gone = [cell for cell, stored in received.items() if stored is INVALID]
+        present = [cell for cell, stored in received.items() if stored is not INVALID]
         for cell in gone:
             self._removed(cell)
         if not present:
@@ -172,10 +172,10 @@ class _Effects:
         if isinstance(schema, Adder) and not is_creation:
             for table in self.tables:
                 self._mark_lists(table, ())
-        for cell in [cell for cell in self._named if cell not in brought]:
+        for cell in [cell for cell in self._named if cell not in received]:
             self.mark_record(cell, existence=False)
         self._same_address(whole, followed, gone)
-        return self.done(brought)
+        return self.done(received)
 
     def of_nothing(self, *, is_certain: bool) -> ChangeEffects:
         """The response brought nothing, or there was none; where it is not `is_certain`, it may have removed."""

@@ -79,7 +79,7 @@ def _judged(
     judge = _Judge(base, request, cells, now)
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
-        own = judge.judge(meta.number, meta.expires_at, meta.brought)
+        own = judge.judge(meta.number, meta.expires_at, meta.received)
         if own.expires_at >= now or not request.rules.policy.counts_whole:
             return own
     root = _root(base, request, stored)
@@ -158,9 +158,9 @@ class _Judge:
         self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
 
     def judge(
-        self, number: float, expires_at: float, brought: Mapping[str, AbstractSet[str]] | None, root: Cell | None = None
+        self, number: float, expires_at: float, received: Mapping[str, AbstractSet[str]] | None, root: Cell | None = None
     ) -> Freshness:
-        """How fresh what a request of this number brought is; `brought`: None for everything that shows."""
+        """How fresh what a request of this number brought is; `received`: None for everything that shows."""
         mark = _result_mark(self._base, self._request)
         if mark.number >= number:
             return Freshness(STALE, mark)
@@ -171,12 +171,12 @@ class _Judge:
         own_expiry = expires_at
         references: list[Cell] = []
         first = NO_MARK
-        beyond = self._beyond(brought) if root is None else ()  # what nobody requested is all that it shows
+        beyond = self._beyond(received) if root is None else ()  # what nobody requested is all that it shows
         for cell in self._cells:
             table, pk = cell
             if pk == WHOLE or cell in beyond:
                 continue
-            is_own = cell == root or brought is None or pk in brought.get(table, ())
+            is_own = cell == root or received is None or pk in received.get(table, ())
             if not is_own and self._is_left_out(cell, number, set()):
                 continue
             if table in self._collections:
@@ -242,12 +242,12 @@ class _Judge:
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
-    def _beyond(self, brought: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
+    def _beyond(self, received: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
         """Nested lists that the result's own response did not bring, and what shows in them: no part of it."""
-        if brought is None:
+        if received is None:
             return frozenset()
         cells, collections = self._cells, self._collections
-        outside = [cell for cell in cells if cell[0] in collections and cell[1] not in brought.get(cell[0], ())]
+        outside = [cell for cell in cells if cell[0] in collections and cell[1] not in received.get(cell[0], ())]
         if not outside:
             return frozenset()
         held: dict[Cell | None, list[Cell]] = {}

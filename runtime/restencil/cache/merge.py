@@ -126,8 +126,8 @@ def whole_after(
         since_of = {**dict.fromkeys(whole.fields, whole.fetched_at), **whole.later}
         later = {name: since for name, since in since_of.items() if since > number}
         return Whole(number, times.expires_at, record.keys(), number, later)
-    brought = {name: number for name in record if number > whole.later.get(name, whole.fetched_at)}
-    return whole._replace(later={**whole.later, **brought})
+    received = {name: number for name in record if number > whole.later.get(name, whole.fetched_at)}
+    return whole._replace(later={**whole.later, **received})
 
 
 def _deleted(held: Held | None, times: Meta) -> Held:

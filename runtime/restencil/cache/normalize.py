@@ -209,7 +209,7 @@ class Normalization:
     def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
         """Stores a record, merged with those of this entity that are there."""
         table, change, meta = schema.table_key, self.change, self.meta
-        earlier = self._in_earlier_response(table, pk)
+        earlier = self._earlier_in_response(table, pk)
         before = self.underlying.get(table, pk)
         if earlier is not None:
             # A record that comes twice in one response is merged with itself first, so that an old response's second
@@ -267,7 +267,7 @@ class Normalization:
         models = rules.reach.models.get(table, ())
         return names is not None and any(rules.required_fields(model)[0] <= names.keys() for model in models)
 
-    def _in_earlier_response(self, table: str, pk: str) -> Any:
+    def _earlier_in_response(self, table: str, pk: str) -> Any:
         """What this response brought of an entity before, None where it is new in it."""
         earlier = self.passed(table).get(pk)
         if earlier is None:

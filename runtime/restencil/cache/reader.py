@@ -286,7 +286,7 @@ class CacheReader:
         except BaseException as error:
             self.store_state.interrupted(error)
             raise
-        if _was_brought_since(self.store_state.base, request, meta, assembled[2], now):
+        if _arrived_since(self.store_state.base, request, meta, assembled[2], now):
             meta = None
         return _reading(request, meta, assembled, now)
 
@@ -396,7 +396,7 @@ class CacheReader:
 _STALE: Final = Freshness(STALE)
 
 
-def _was_brought_since(
+def _arrived_since(
     base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float
 ) -> bool:
     """Whether a request failed, and other responses have brought its record whole since."""

@@ -135,7 +135,7 @@ def set_response(cache_reader: CacheReader, action: actions.SetResponse) -> Tran
     writer.change.key_metas[key] = known_of = ResultMeta(
         action.meta, prev_expires_at=expired, terms=action.terms, rules=request.rules
     )
-    known_of.brought, known_of.is_complete = _brought(writer)
+    known_of.received, known_of.is_complete = _received(writer)
     if not request.rules.persist or (action.validators is not None and not action.validators.stored):
         effects.is_stored = False
     if schema is None:
@@ -199,7 +199,7 @@ def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
     effects.renewed = response_record, validators if validators is not None and validators.condition is not None else None
     before = store_state.base.key_meta(request.key)
     if before is not None:
-        change.key_metas[request.key].brought = before.brought
+        change.key_metas[request.key].received = before.received
         change.key_metas[request.key].is_complete = before.is_complete
     looking = _looking(store_state, request, action.meta)
     looking.change = change
@@ -227,7 +227,7 @@ def _keep_own_value(store_state: StoreState, action: actions.SetResponse, effect
         effects.echoed = None
 
 
-def _brought(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
+def _received(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
     """By table, the records and lists that a response brought, and whether it brought all that it refers to.
 
     None and True where that does not matter: for changes, and for endpoints that are written by hand.
@@ -273,17 +273,17 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     """What a request touched: of a read what it brought, of a change also what it named."""
     reach = request.rules.reach
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
-    brought: set[Cell] = set()
+    received: set[Cell] = set()
     lists: dict[Cell, tuple[str, ...]] = {}
     for cell in writer.change.cells():
         if cell[0] not in collections and cell[0] not in writer.change.collections:
-            brought.add(cell)
+            received.add(cell)
         elif made is None or cell in writer.change.answered or cell in writer.change.extended:
             lists[cell] = collections.get(cell[0], ())
     plain = frozenset[str]() if reach is None else reach.plain_lists
     named = () if made is None else made.records
     tables = frozenset(() if made is None else made.tables)
-    records = frozenset([*named, *brought])
+    records = frozenset([*named, *received])
     number = writer.meta.fetched_at
     return Answered(number, made is not None, request.label, records, tables, lists, plain, request.key)
 
@@ -725,13 +725,13 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
     # A list that is made of pages is as old as the oldest of them.
     times = change.times
     fetched_at, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
-    brought, is_complete = _brought(writer)
-    here, there = brought or {}, meta.brought or {}
+    received, is_complete = _received(writer)
+    here, there = received or {}, meta.received or {}
     change.key_metas[key] = ResultMeta(
         Meta(fetched_at, times.date, until),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
-        brought={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
+        received={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
         is_complete=meta.is_complete and is_complete,
         number=min(meta.number, times.fetched_at),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WHOLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
-_UNSAID: Final = frozenset({"brought", "is_complete", "number", "rules", "terms"})
+_UNSAID: Final = frozenset({"received", "is_complete", "number", "rules", "terms"})
 
 
 EMPTY: Final[Mapping[str, Any]] = {}
@@ -54,7 +54,7 @@ class ResultMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = (
-        "brought",
+        "received",
         "date",
         "error",
         "error_policy",
@@ -78,14 +78,14 @@ class ResultMeta:
         invalidated: bool = False,
         terms: Terms | None = None,
         rules: Rules | None = None,
-        brought: Mapping[str, AbstractSet[str]] | None = None,
+        received: Mapping[str, AbstractSet[str]] | None = None,
         is_complete: bool = False,
         number: float | None = None,
     ) -> None:
         self.fetched_at, self.date, self.expires_at = meta
         self.number = meta.fetched_at if number is None else number
         """That of the request, which marks are compared with."""
-        self.brought = brought
+        self.received = received
         """By table, the records and lists that the response brought; None where that does not matter."""
         self.is_complete = is_complete
         """Whether the response brought all that it refers to."""
@@ -107,7 +107,7 @@ class ResultMeta:
         made.error = None if invalidated else self.error
         made.error_policy = None if invalidated else self.error_policy
         made.invalidated = self.invalidated if invalidated is None else invalidated
-        made.rules, made.brought, made.is_complete = self.rules, self.brought, self.is_complete
+        made.rules, made.received, made.is_complete = self.rules, self.received, self.is_complete
         made.terms = None if self.terms is None else self.terms._replace(fresh_until=expires_at)
         return made
 

@@ -217,8 +217,8 @@ class _Dumping:
         is_stale = meta.error is not None or self._is_marked(key, meta)
         expires_at = min(meta.expires_at, _STALE) if is_stale else meta.expires_at
         times = _outward(Meta(meta.fetched_at, meta.date, expires_at))
-        if not meta.invalidated and (meta.terms is not None or meta.brought is not None):
-            value = with_details(value, times, meta.terms, None, meta.brought)
+        if not meta.invalidated and (meta.terms is not None or meta.received is not None):
+            value = with_details(value, times, meta.terms, None, meta.received)
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:

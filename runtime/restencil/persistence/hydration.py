@@ -453,7 +453,7 @@ class Hydrator(Provenance):
             here,
             prev_expires_at=meta.expires_at,
             rules=meta.rules,
-            brought=meta.brought,
+            received=meta.received,
             number=known.timeline.number_of(requested_rev),
         )
 
@@ -587,7 +587,7 @@ class Hydrator(Provenance):
             invalidated=result.invalidated,
             terms=terms,
             rules=None if meta is None else meta.rules,
-            brought=brought,
+            received=brought,
             number=timeline.number_of(result.requested_rev),
         )
         if result.invalidated:
