@@ -104,23 +104,23 @@ class BeforeImage:
 class BeforeImages(set["weakref.ref[BeforeImage]"]):
     """What the snapshots that are still held keep; empty where there is none, which every write asks."""
 
-    def keep(self, aside: BeforeImage) -> None:
+    def keep(self, before_image: BeforeImage) -> None:
         """From now on, for as long as it is held."""
-        self.add(weakref.ref(aside, self.discard))
+        self.add(weakref.ref(before_image, self.discard))
 
     def held(self) -> list[BeforeImage]:
         """All of them."""
-        return [aside for reference in self.copy() if (aside := reference()) is not None]
+        return [before_image for reference in self.copy() if (before_image := reference()) is not None]
 
     def keep_results(self, keys: Iterable[str]) -> None:
         """The results or metas of these keys are about to change."""
-        for aside in self.held() if self else ():
+        for before_image in self.held() if self else ():
             for key in keys:
-                aside.keep_result(key)
+                before_image.keep_result(key)
 
 
-def past(state: State, base: Tables, aside: BeforeImage) -> State:
+def as_of(state: State, base: Tables, before_image: BeforeImage) -> State:
     """A state over the base, as it stays while the base goes on."""
     if state is base or not isinstance(state, Change):
-        return aside
-    return state.over(past(state.underlying, base, aside))
+        return before_image
+    return state.over(as_of(state.underlying, base, before_image))

@@ -10,7 +10,7 @@ from ..base.values import INVALID, Sentinel, is_dict
 from ..schema.notation import schema_of
 from ..schema.protocol import EntityNode
 from ..schema.stored import record_of
-from .before_images import BeforeImage, past
+from .before_images import BeforeImage, as_of
 from .denormalize import Denormalization
 from .dependency_graph import DependencyGraph
 from .mutations import entities_of
@@ -32,9 +32,9 @@ class Snapshot:
 
     def __init__(self, cache_reader: CacheReader, state: State, fetched_at: float, base: Tables | None = None) -> None:
         self._cache_reader = cache_reader
-        self.aside = BeforeImage(base) if base is not None else None
+        self.before_image = BeforeImage(base) if base is not None else None
         """Where the store keeps what it changes from now on, None where the state itself stays."""
-        self._state = past(state, base, self.aside) if base is not None and self.aside is not None else state
+        self._state = as_of(state, base, self.before_image) if base is not None and self.before_image is not None else state
         self._memo = DependencyGraph()
         self.fetched_at = fetched_at
 
@@ -85,6 +85,6 @@ class Snapshot:
         return self.get_response(endpoint, *args, **kwargs).error
 
     def _reader(self, args: tuple[Any, ...]) -> Denormalization:
-        if self.aside is None:
+        if self.before_image is None:
             return Denormalization(self._state, args, self._memo)
         return self._cache_reader.reader_beside(self._state, args, self._memo)

@@ -237,8 +237,8 @@ class Store(Dumpable):
             store_state.refresh()
             started = self.now() if fetched_at is None else fetched_at
             snapshot = Snapshot(self._cache_reader, store_state.view, started, store_state.base)
-            if snapshot.aside is not None:
-                store_state.asides.keep(snapshot.aside)
+            if snapshot.before_image is not None:
+                store_state.before_images.keep(snapshot.before_image)
             return snapshot
 
     # -- changing ------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class StoreState:
         """How often the store started over."""
         self.last_reset: float = 0
         self._respond = respond
-        self.asides = BeforeImages()
+        self.before_images = BeforeImages()
         """What changes is kept there for the snapshots that are held."""
         self._ids = 0
         self.ready: dict[str, Ready] = {}
@@ -299,7 +299,7 @@ class StoreState:
         self.retention.reset()
         debug(STORE, "reset: all that was stored is gone")
         self.request_log.clear()
-        self.asides.clear()  # snapshots taken before keep the tables of before
+        self.before_images.clear()  # snapshots taken before keep the tables of before
         self._hold_nothing()
         self.resets += 1
         self.last_reset = moment
@@ -307,9 +307,9 @@ class StoreState:
     def _write(self, change: Change) -> None:
         """Writes a change into the tables, and drops what was built from what it changes."""
         base, optimistic, retention = self.base, self.optimistic, self.retention
-        if self.asides:
-            for aside in self.asides.held():
-                aside.keep_change(change)
+        if self.before_images:
+            for before_image in self.before_images.held():
+                before_image.keep_change(change)
         shown = self._drop_built(change)
         grown = base.commit(change)
         for table in grown:
@@ -362,7 +362,7 @@ class StoreState:
 
     def _record(self, keys: Mapping[str, ResultMeta], *, drops_results: bool) -> None:
         base = self.base
-        self.asides.keep_results(keys)
+        self.before_images.keep_results(keys)
         for key, meta in keys.items():
             if drops_results:
                 base.results.pop(key, None)
@@ -380,9 +380,9 @@ class StoreState:
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
         self._unfinished = gone = [*self._unfinished, *gone]
         tables = {table for table, _ in gone}
-        for aside in self.asides.held():
-            aside.keep_removed(gone)
-        self.asides.keep_results(keys)
+        for before_image in self.before_images.held():
+            before_image.keep_removed(gone)
+        self.before_images.keep_results(keys)
         base.remove(gone)
         if gone and self.persistence is None:  # else it is loaded again as it was
             stale = StaleSet(EVICTED)

@@ -175,9 +175,9 @@ def test_snapshots_of_different_datetimes_differ(desk: Desk) -> None:
 def test_snapshot_that_is_evicted_costs_nothing(desk: Desk) -> None:
     """What was kept aside for it goes with it."""
     snapshot = desk.snapshot()
-    assert len(desk.store._store_state.asides) == 1  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._store_state.before_images) == 1  # pyright: ignore[reportPrivateUsage]
     del snapshot
-    assert len(desk.store._store_state.asides) == 0  # pyright: ignore[reportPrivateUsage]
+    assert len(desk.store._store_state.before_images) == 0  # pyright: ignore[reportPrivateUsage]
 
 
 def test_snapshot_never_says_to_the_view_what_was_in_no_table_then() -> None:
