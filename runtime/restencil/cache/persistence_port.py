@@ -249,7 +249,7 @@ class PersistentStoreMixin:
     _persistence: PersistencePort | None = None
 
     @property
-    def lasts(self) -> bool:
+    def is_persistent(self) -> bool:
         """Whether it stands on a storage, so that a read may have to wait for what that has."""
         return self._persistence is not None
 

@@ -98,7 +98,7 @@ class AsyncCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
-        if store.lasts:
+        if store.is_persistent:
             await drive_async(store.knowing(request), self.transport)
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:

@@ -478,7 +478,7 @@ class Controller(AnyController, Blocking):
         What is shown optimistically does not count as stored.
         """
         request = _request(endpoint, args, kwargs)
-        if self.store.lasts:
+        if self.store.is_persistent:
             self._core.wait_for(self.store.knowing(request))
         reading = self.store.read_base(request)
         if not reading.needs_fetch:
@@ -656,7 +656,7 @@ class AsyncController(AnyController, Awaiting):
         What is shown optimistically does not count as stored.
         """
         request = _request(endpoint, args, kwargs)
-        if self.store.lasts:
+        if self.store.is_persistent:
             await self._core.wait_for(self.store.knowing(request))
         reading = self.store.read_base(request)
         if not reading.needs_fetch:

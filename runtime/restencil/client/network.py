@@ -225,7 +225,7 @@ class NetworkManager(Manager):
                     return other
                 joined_by_others = other is None or not other.alive
             started = InFlight(self, store, request, identity, fetch_id, fetched_at)
-            if within is not None and store.lasts and not mutation:
+            if within is not None and store.is_persistent and not mutation:
                 started.sharing = Coalescing(started, within)
             store.in_flight.by_id[fetch_id] = started
             if mutation:

@@ -182,7 +182,7 @@ class PollingSubscription(Subscription):
             if self._former is not None:
                 self._former.cancel()
             frequency, store = self._frequency, self._controller.store
-            answered = self._answered_elsewhere(store, frequency) if store.lasts else None
+            answered = self._answered_elsewhere(store, frequency) if store.is_persistent else None
             if tick is self._former:
                 self._former = None
             else:

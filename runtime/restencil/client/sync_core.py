@@ -92,7 +92,7 @@ class SyncCore(Core):
         data = store.fresh(request)
         if data is not None:
             return data
-        if store.lasts:
+        if store.is_persistent:
             drive(store.knowing(request), self.transport)
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
