@@ -137,7 +137,7 @@ class _Effects:
         if siblings is None:
             return
         gets = (siblings.get_request(*cell) for cell in self._named)
-        records = {record_path_of(self._request, is_below=False), *(None if get is None else get.path for get in gets)}
+        records = {record_path_of(self._request, is_nested=False), *(None if get is None else get.path for get in gets)}
         records.discard(None)
         if not records and not (isinstance(schema, Adder) and schema.is_creation):
             records.add(EVERY_RECORD)

@@ -112,7 +112,7 @@ class Denormalization:
         """All that it was built with is known, so that it may be shown again for as long as it holds."""
         node = self._kept(schema, stored, slot)
         if node is not None:
-            self._own.proven.add(node)
+            self._own.verified.add(node)
 
     def _kept(self, schema: Schema, stored: Any, slot: Any) -> Node | None:
         own = self._own
@@ -312,7 +312,7 @@ class Denormalization:
         else:
             node.home[pk] = node
             if not self.depth and self._cut:
-                self._own.cut[node], self._cut = self._cut, []
+                self._own.truncated[node], self._cut = self._cut, []
 
     def _register(self, place: Any, node: Node, instance: Any) -> None:
         """The instance is under way: who comes back to it on a cycle gets it as it is."""

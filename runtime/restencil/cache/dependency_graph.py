@@ -79,11 +79,11 @@ class DependencyGraph:
         self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
         """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
         self.results: dict[Any, Node] = {}
-        self.cut: dict[Node, list[Node]] = {}
+        self.truncated: dict[Node, list[Node]] = {}
         """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
         self.touched: dict[Node, Shown] = {}
         """The cells that some nodes were built with, nested ones included, where a read asked for them."""
-        self.proven: set[Node] = set()
+        self.verified: set[Node] = set()
         """Nodes of which all that they were built with was known, where there is a storage to know it of."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._links = 0
@@ -99,9 +99,9 @@ class DependencyGraph:
         for kept in (
             self.entities,
             self.results,
-            self.cut,
+            self.truncated,
             self.touched,
-            self.proven,
+            self.verified,
             self._readers,
             self.unlinked,
             self._table_readers,
@@ -206,12 +206,12 @@ class DependencyGraph:
                 if node.home.get(node.slot) is node:
                     del node.home[node.slot]
                 _extend(dead, node.parents)
-                if self.cut:
-                    dead += self.cut.pop(node, ())
+                if self.truncated:
+                    dead += self.truncated.pop(node, ())
                 if self.touched:
                     self.touched.pop(node, None)
-                if self.proven:
-                    self.proven.discard(node)
+                if self.verified:
+                    self.verified.discard(node)
                 node.parents = node.value = None
                 if isinstance(node, Composed):
                     node.source = None

@@ -131,15 +131,15 @@ def _result_mark(base: Tables, request: Request) -> Mark:
     mark = marks.of_result(request.key, rules.resource, plain, lambda: request.path)
     if reach is None or reach.models or rules.siblings is None:
         return mark
-    return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_below=True)))
+    return max(mark, marks.of_values(rules.resource, lambda: record_path_of(request, is_nested=True)))
 
 
-def record_path_of(request: Request, *, is_below: bool) -> str | None:
+def record_path_of(request: Request, *, is_nested: bool) -> str | None:
     """The path of the record of its resource that a request is at or below, or only below; None where there is none."""
     siblings, path = request.rules.siblings, request.path
     if siblings is None or path is None:
         return None
-    return next((one for one in (*(() if is_below else (path,)), *paths_above(path)) if siblings.is_item(one)), None)
+    return next((one for one in (*(() if is_nested else (path,)), *paths_above(path)) if siblings.is_item(one)), None)
 
 
 def _fields_of_path(rules: Rules, schema: EntitySchema) -> dict[str, str]:

@@ -211,7 +211,7 @@ class CacheReader:
 
         return Denormalization(base, args, shared=store_state.memo, differs=differs)
 
-    def reader_beside(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
+    def reader_of_state(self, state: State, args: tuple[Any, ...], memo: DependencyGraph) -> Denormalization:
         """A reader of a state beside the view, which takes what they have in common from what the view has built."""
         store_state = self.store_state
         store_state.refresh()
@@ -253,7 +253,7 @@ class CacheReader:
                     return None
         return None if data is UNDEFINED or data is INVALID else data
 
-    def reading_beside(self, reader: Denormalization, request: Request) -> Reading:
+    def reading_of_state(self, reader: Denormalization, request: Request) -> Reading:
         """What a read of the endpoint finds in a state beside the view (locked)."""
         persistence = self.store_state.persistence
         if persistence is not None and not persistence.know(request, reader.state):
@@ -485,7 +485,7 @@ def _built(
         node = memo.results.get((key, schema))
         if node is not None and (node.source is not stored or node.args is not None):
             return None
-    if node is None or memo.definitions != definitions.count or (persistence is not None and node not in memo.proven):
+    if node is None or memo.definitions != definitions.count or (persistence is not None and node not in memo.verified):
         return None
     if node.value is INVALID or node.value is UNDEFINED:
         return None

@@ -66,9 +66,9 @@ class RequestLog:
                 if not change.tables.isdisjoint(one.plain_lists):
                     stale.keys.add(one.key)
 
-    def add(self, this: Answered, at: float, under_way: Iterable[float]) -> None:
-        """Notes a request that was answered when this was the highest number; of others `under_way` the numbers."""
-        oldest = min(under_way, default=None)
+    def add(self, this: Answered, at: float, running: Iterable[float]) -> None:
+        """Notes a request that was answered when this was the highest number; of others `running` the numbers."""
+        oldest = min(running, default=None)
         self._answered = [] if oldest is None else [(when, one) for when, one in self._answered if when >= oldest]
         if oldest is not None:
             self._answered.append((at, this))

@@ -78,7 +78,7 @@ class Snapshot:
         if request.inactive:
             return inactive()
         with self._cache_reader.lock:
-            return self._cache_reader.reading_beside(self._reader(request.args), request)
+            return self._cache_reader.reading_of_state(self._reader(request.args), request)
 
     def get_error(self, endpoint: EndpointLike, /, *args: Any, **kwargs: Any) -> BaseException | None:
         """The error that a read of the endpoint raises in this state, or None."""
@@ -87,4 +87,4 @@ class Snapshot:
     def _reader(self, args: tuple[Any, ...]) -> Denormalization:
         if self.before_image is None:
             return Denormalization(self._state, args, self._memo)
-        return self._cache_reader.reader_beside(self._state, args, self._memo)
+        return self._cache_reader.reader_of_state(self._state, args, self._memo)

@@ -265,9 +265,9 @@ class StoreState:
         if effects.stale:
             self.base.marks.add(effects.stale, self.next_number())
         if effects.answered is not None:
-            under_way = [one.fetched_at for one in self.in_flight.by_id.values()]
-            under_way = [number for number in under_way if number != effects.answered.number]
-            self.request_log.add(effects.answered, self.last_number, under_way)
+            running = [one.fetched_at for one in self.in_flight.by_id.values()]
+            running = [number for number in running if number != effects.answered.number]
+            self.request_log.add(effects.answered, self.last_number, running)
         self.ready.clear()
 
     def _note_answer(self, effects: Transition, change: Change) -> None:

@@ -244,8 +244,8 @@ class Changes:
         When that store sent its request is not known. Only the commit of a change has a mark on a path.
         """
         store_state = self._store_state
-        under_way = [one.fetched_at for one in store_state.in_flight.by_id.values()]
-        if not under_way:
+        running = [one.fetched_at for one in store_state.in_flight.by_id.values()]
+        if not running:
             return
         cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE}
         answered = Answered(
@@ -258,7 +258,7 @@ class Changes:
             plain_lists=frozenset(),
             key="",
         )
-        store_state.request_log.add(answered, store_state.last_number, under_way)
+        store_state.request_log.add(answered, store_state.last_number, running)
 
     def _number_of_key(self, key: str) -> float:
         meta = self._store_state.base.key_meta(key)

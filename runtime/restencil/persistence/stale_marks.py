@@ -91,7 +91,7 @@ def wanted_marks(request: Request) -> list[Mark]:
     if rules.resource is not None:
         found.append(("resource", rules.resource, ""))
         if reach is not None and not reach.models:
-            places = (record_path_of(request, is_below=True) or "", EVERY_RECORD)
+            places = (record_path_of(request, is_nested=True) or "", EVERY_RECORD)
             found += [("values", rules.resource, place) for place in places]
     path = request.path
     if path is not None:
