@@ -158,7 +158,11 @@ class _Judge:
         self._models: Mapping[str, tuple[EntityModel, ...]] = {} if reach is None else reach.models
 
     def judge(
-        self, number: float, expires_at: float, received: Mapping[str, AbstractSet[str]] | None, root: Cell | None = None
+        self,
+        number: float,
+        expires_at: float,
+        received: Mapping[str, AbstractSet[str]] | None,
+        root: Cell | None = None,
     ) -> Freshness:
         """How fresh what a request of this number brought is; `received`: None for everything that shows."""
         mark = _result_mark(self._base, self._request)

@@ -1,9 +1,9 @@
 """The read: what is found of a request, by the shortest way that gives it.
 
-1. *Ready.* Nothing changed since the last read of the key: one look-up (`StoreState.ready`). It needs no lock, for
+1. *Ready.* Nothing changed since the last read of the key: one look-up (`StoreState.hot`). It needs no lock, for
    an entry goes as a whole, once an action has been carried out: who finds it read before that.
-2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_built`).
-3. *Assembled* from the tables, and remembered for the next time (`CacheReader._assembled`).
+2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_memoized`).
+3. *Assembled* from the tables, and remembered for the next time (`CacheReader._denormalized`).
 4. *Missing.* There is no result and nothing to make one up from; which way it is missing is a fact for `policy`.
 
 The first two ways are open where a read shows the base state as it is. All four give the same object, for as long as
@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from .persistence_port import PersistencePort
     from .policy import Found
     from .request import Request
-    from .store_state import Ready, StoreState
+    from .store_state import HotResult, StoreState
     from .tables import Cell, ResultMeta, Shown, State, Tables
 
-    Assembled: TypeAlias = tuple[Any, Found, Freshness]
+    Denormalized: TypeAlias = tuple[Any, Found, Freshness]
     """Data, what it is to a reader, and how fresh it is."""
-    FoundBuilt: TypeAlias = tuple[Any, Freshness | None]
+    Hit: TypeAlias = tuple[Any, Freshness | None]
     """Data, and how fresh it is; None where that takes a closer look."""
 
-_READY: Final = 1_024
+_HOT_RESULTS: Final = 1_024
 """So many keys are found again at once. (Benchmark: cached read of one entity.)"""
 
 _OWN_PLACE: Final = (EntitySchema, Collection)
@@ -76,7 +76,7 @@ class CacheReader:
         self.store_state = store_state
         self.lock = lock
         self._clock = store_state.clock
-        self._ready = store_state.ready
+        self._hot_results = store_state.hot_results
 
     # -- the view ------------------------------------------------------------------------------------------------------
 
@@ -87,19 +87,19 @@ class CacheReader:
         store_state = self.store_state
         with self.lock:
             store_state.refresh()
-            return self._built_reading(request) or self._looked(request)
+            return self._hit_reading(request) or self._full_reading(request)
 
-    def _built_reading(self, request: Request) -> Reading | None:
+    def _hit_reading(self, request: Request) -> Reading | None:
         """What a read finds that is built as it is handed out (locked); None where nothing is."""
         store_state = self.store_state
-        found = self._found(request) if store_state.shows_base else None
+        found = self._hit(request) if store_state.shows_base else None
         if found is None or found[1] is None:
             return None
         return _reading(
             request, store_state.base.key_metas.get(request.key), (found[0], USABLE, found[1]), self._clock()
         )
 
-    def _looked(self, request: Request) -> Reading:
+    def _full_reading(self, request: Request) -> Reading:
         """What a read finds that finds nothing built (locked)."""
         store_state = self.store_state
         if store_state.persistence is not None:
@@ -107,7 +107,7 @@ class CacheReader:
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.view, request)
-            reading = self._built_reading(request)  # it may have come as what is handed out
+            reading = self._hit_reading(request)  # it may have come as what is handed out
             if reading is not None:
                 return reading
         reader = reader_of(store_state.view, request.args, store_state.memo)
@@ -116,35 +116,35 @@ class CacheReader:
     def cached(self, request: Request) -> Any:
         """The data that can be shown now, however old and whatever error is recorded; None where nothing usable is."""
         # Without the lock: what lies here goes when an action has been carried out.
-        ready = self._ready.get(request.key)
-        if ready is not None and _is_of(ready, request):
-            return ready[3]
+        hot = self._hot_results.get(request.key)
+        if hot is not None and _is_of(hot, request):
+            return hot[3]
         if request.inactive:
             return None
         store_state = self.store_state
         with self.lock:
             if store_state.shows_base:
                 if isinstance(request.rules.schema, _OWN_PLACE):
-                    found = self._found(request)
+                    found = self._hit(request)
                     if found is not None:
                         return found[0]
                 else:  # it is not found again at once, so it does not matter here when it turns stale
-                    built = _built(store_state.base, store_state.memo, request, store_state.persistence)
-                    if built is not None:
-                        return built[0]
+                    memoized = _memoized(store_state.base, store_state.memo, request, store_state.persistence)
+                    if memoized is not None:
+                        return memoized[0]
             store_state.refresh()
-            return self._looked(request).usable_data
+            return self._full_reading(request).usable_data
 
     def fresh(self, request: Request) -> Any:
         """The data that a reader is to be given at once, without a request; None: `read` says what is to be done."""
-        ready = self._ready.get(request.key)  # without the lock, as above
-        if ready is not None and _is_of(ready, request):
-            return ready[3] if self._clock() <= ready[4] else None
+        hot = self._hot_results.get(request.key)  # without the lock, as above
+        if hot is not None and _is_of(hot, request):
+            return hot[3] if self._clock() <= hot[4] else None
         if request.inactive:
             return None
         store_state = self.store_state
         with self.lock:
-            found = self._found(request) if store_state.shows_base else None
+            found = self._hit(request) if store_state.shows_base else None
             if found is not None and found[1] is not None and self._clock() <= found[1].expires_at:
                 return found[0]
         return None
@@ -282,13 +282,13 @@ class CacheReader:
             return _reading(request, meta, (stored, found, freshness), now)
         try:
             with self.store_state.hooks:
-                assembled = self._assembled(reader, schema, stored, meta, request, uses=uses, is_past=is_past)
+                denormalized = self._denormalized(reader, schema, stored, meta, request, uses=uses, is_past=is_past)
         except BaseException as error:
             self.store_state.interrupted(error)
             raise
-        if _arrived_since(self.store_state.base, request, meta, assembled[2], now):
+        if _arrived_since(self.store_state.base, request, meta, denormalized[2], now):
             meta = None
-        return _reading(request, meta, assembled, now)
+        return _reading(request, meta, denormalized, now)
 
     def _unknown(self, state: State, request: Request) -> Reading:
         """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
@@ -296,7 +296,7 @@ class CacheReader:
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
-    def _found(self, request: Request) -> FoundBuilt | None:
+    def _hit(self, request: Request) -> Hit | None:
         """What lies built without an error; where that lasts it is ready the next time.
 
         None where it takes a closer look. No hook runs here.
@@ -306,10 +306,10 @@ class CacheReader:
         meta = base.key_metas.get(request.key)
         if meta is not None and (meta.error is not None or meta.invalidated):
             return None
-        built = _built(base, store_state.memo, request, store_state.persistence)
-        if built is None or (store_state.persistence is not None and not store_state.persistence.knows(request)):
+        memoized = _memoized(base, store_state.memo, request, store_state.persistence)
+        if memoized is None or (store_state.persistence is not None and not store_state.persistence.knows(request)):
             return None
-        data, cells = built
+        data, cells = memoized
         if meta is not None and meta.expires_at and unmarked(base, request, meta):
             freshness = Freshness(meta.expires_at)
         elif cells is None:
@@ -320,13 +320,13 @@ class CacheReader:
                 stored = named_pk(schema, request.rules.entity_args(request.args))
             freshness = freshness_of(base, request, meta, stored, cells, self._clock())
         if isinstance(schema, _OWN_PLACE):
-            ready = self._ready
-            if len(ready) >= _READY:
-                ready.clear()
-            ready[request.key] = request.rules, definitions.count, request.args, data, freshness.expires_at
+            hot = self._hot_results
+            if len(hot) >= _HOT_RESULTS:
+                hot.clear()
+            hot[request.key] = request.rules, definitions.count, request.args, data, freshness.expires_at
         return data, freshness
 
-    def _assembled(
+    def _denormalized(
         self,
         reader: Denormalization,
         schema: Schema,
@@ -336,7 +336,7 @@ class CacheReader:
         *,
         uses: bool,
         is_past: bool,
-    ) -> Assembled:
+    ) -> Denormalized:
         """What the tables give for a stored result, or without one for the arguments."""
         base = self.store_state.base
         retention, key = self.store_state.retention, request.key
@@ -396,9 +396,7 @@ class CacheReader:
 _STALE: Final = Freshness(STALE)
 
 
-def _arrived_since(
-    base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float
-) -> bool:
+def _arrived_since(base: Tables, request: Request, meta: ResultMeta | None, freshness: Freshness, now: float) -> bool:
     """Whether a request failed, and other responses have brought its record whole since."""
     if meta is None or meta.error is None or not meta.expires_at:
         return False
@@ -441,15 +439,15 @@ def _warn_of(slot: str, error: ConversionError) -> None:
         logger.warning("%s: what is stored is not usable: %s", slot, error)
 
 
-def _is_of(ready: Ready, request: Request) -> bool:
+def _is_of(hot: HotResult, request: Request) -> bool:
     """Whether what lies ready under a key was found by the same rules for the same arguments."""
     try:
-        return ready[0] is request.rules and ready[1] == definitions.count and ready[2] == request.args
+        return hot[0] is request.rules and hot[1] == definitions.count and hot[2] == request.args
     except Exception:  # a foreign object's own comparison failed: it is not known to be equal
         return False
 
 
-def _built(
+def _memoized(
     base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
 ) -> tuple[Any, Shown | None] | None:
     """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
@@ -562,9 +560,9 @@ def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -
     return cells
 
 
-def _reading(request: Request, meta: ResultMeta | None, assembled: Assembled, now: float) -> Reading:
+def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormalized, now: float) -> Reading:
     """What was found as a reading: the facts go through the tables of `policy`."""
-    data, found, freshness = assembled
+    data, found, freshness = denormalized
     expires_at = freshness.expires_at
     if data is UNDEFINED or data is INVALID:
         data = None

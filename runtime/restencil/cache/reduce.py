@@ -196,7 +196,9 @@ def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
         return effects
     effects.notifies, effects.shown, effects.ended = True, request, action.fetch_id
     validators = action.validators
-    effects.renewed = response_record, validators if validators is not None and validators.condition is not None else None
+    effects.renewed = response_record, (
+        validators if validators is not None and validators.condition is not None else None
+    )
     before = store_state.base.key_meta(request.key)
     if before is not None:
         change.key_metas[request.key].received = before.received

@@ -44,9 +44,21 @@ class ResponseRecord:
     Of each cell it holds two references and no more.
     """
 
-    __slots__ = ("_answered", "_cells", "_collections", "_definitions", "_lists", "_partial", "_result", "mark", "validators")
+    __slots__ = (
+        "_answered",
+        "_cells",
+        "_collections",
+        "_definitions",
+        "_lists",
+        "_partial",
+        "_result",
+        "mark",
+        "validators",
+    )
 
-    def __init__(self, mark: bytes | None, validators: Validators | None, key: str, change: Change, base: Tables) -> None:
+    def __init__(
+        self, mark: bytes | None, validators: Validators | None, key: str, change: Change, base: Tables
+    ) -> None:
         self.mark = mark
         self.validators = validators
         self._definitions = definitions.count
@@ -61,7 +73,9 @@ class ResponseRecord:
 
     def is_of(self, mark: Hashable) -> bool:
         """Whether this tells the answer."""
-        return (self.mark is not None and mark == self.mark) or (self.validators is not None and mark == self.validators.mark)
+        return (self.mark is not None and mark == self.mark) or (
+            self.validators is not None and mark == self.validators.mark
+        )
 
     def holds(self, key: str, base: Tables) -> bool:
         """Whether all of it is there still."""

@@ -34,7 +34,9 @@ class Snapshot:
         self._cache_reader = cache_reader
         self.before_image = BeforeImage(base) if base is not None else None
         """Where the store keeps what it changes from now on, None where the state itself stays."""
-        self._state = as_of(state, base, self.before_image) if base is not None and self.before_image is not None else state
+        self._state = (
+            as_of(state, base, self.before_image) if base is not None and self.before_image is not None else state
+        )
         self._memo = DependencyGraph()
         self.fetched_at = fetched_at
 

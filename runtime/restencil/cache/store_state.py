@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .retention import Retention
     from .validators import Validators
 
-Ready: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
+HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 """What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
 data, and when it turns stale."""
 
@@ -118,7 +118,7 @@ class StoreState:
         self.before_images = BeforeImages()
         """What changes is kept there for the snapshots that are held."""
         self._ids = 0
-        self.ready: dict[str, Ready] = {}
+        self.hot_results: dict[str, HotResult] = {}
         """What was handed out by key since the last change; only where a read shows the base as it is."""
         self._unfinished: list[Cell] = []
         """What is being taken out of the tables."""
@@ -147,7 +147,7 @@ class StoreState:
         stale.cells.update(cells)
         if stale:
             self.base.marks.add(stale, self.next_number())
-            self.ready.clear()
+            self.hot_results.clear()
 
     def is_marked(self, cell: Cell) -> bool:
         """Whether a record or list is stale whatever shows it."""
@@ -202,7 +202,7 @@ class StoreState:
                 self._forget_built()
                 raise
             finally:
-                self.ready.clear()  # optimistic responses may have read the base meanwhile
+                self.hot_results.clear()  # optimistic responses may have read the base meanwhile
 
     def interrupted(self, error: BaseException) -> None:
         """A read ended so: after an interruption what it had begun to build is not to be trusted."""
@@ -213,7 +213,7 @@ class StoreState:
         """All that is built from the tables is built anew."""
         self.memo.clear()
         self.optimistic.begin_anew()
-        self.ready.clear()
+        self.hot_results.clear()
 
     def _needed(self) -> Callable[[Cell], bool]:
         """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
@@ -268,7 +268,7 @@ class StoreState:
             running = [one.fetched_at for one in self.in_flight.by_id.values()]
             running = [number for number in running if number != effects.answered.number]
             self.request_log.add(effects.answered, self.last_number, running)
-        self.ready.clear()
+        self.hot_results.clear()
 
     def _note_answer(self, effects: Transition, change: Change) -> None:
         """Keeps by what an answer, which made this change, is known once more."""
@@ -335,7 +335,7 @@ class StoreState:
             self.optimistic.base_changed(tokens_of(change, grown))
         if retention.active or retention.evicted:
             retention.came(change)
-        self.ready.clear()
+        self.hot_results.clear()
 
     def vouch(self, key: str, validators: Validators, change: Change) -> None:
         """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""

@@ -54,7 +54,6 @@ class ResultMeta:
     """What the store knows of an endpoint's result besides the result: times in ms, error, invalidation."""
 
     __slots__ = (
-        "received",
         "date",
         "error",
         "error_policy",
@@ -64,6 +63,7 @@ class ResultMeta:
         "is_complete",
         "number",
         "prev_expires_at",
+        "received",
         "rules",
         "terms",
     )

@@ -158,7 +158,7 @@ class Hydrator(Provenance):
             self.generation += moved is not None
             if moved and apply_remote(store_state, moved):
                 self._store.changed()
-        store_state.ready.clear()
+        store_state.hot_results.clear()
 
     def _tell(self, effects: Transition) -> None:
         self.generation += 1
@@ -349,7 +349,7 @@ class Hydrator(Provenance):
             held.clear()
             held.update(ordered)
             store_state.memo.drop_table(table)
-            store_state.ready.clear()
+            store_state.hot_results.clear()
         elif is_known:
             change = Change(base, _NO_TIMES)
             change.entities[table] = {}
@@ -470,7 +470,7 @@ class Hydrator(Provenance):
             known.note(table, pk, 0, "")
             if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
                 self.is_memory_only(cell)
-        self._store_state.ready.clear()
+        self._store_state.hot_results.clear()
 
     # -- results -----------------------------------------------------------------------------------------------------
 

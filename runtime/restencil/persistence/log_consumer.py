@@ -179,7 +179,7 @@ class Changes:
         if loaded is None or loaded.marks.get(ANYTHING, 0) > before:
             store_state.base.marks.miss_events(store_state.next_number())
             timeline.event_elsewhere(store_state.last_number, number)
-            store_state.ready.clear()
+            store_state.hot_results.clear()
 
     def _number_own(self, entries: Iterable[Entry]) -> None:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
@@ -234,7 +234,7 @@ class Changes:
                 stale = stale_of(entry.stale, self._number_of_key, self._number_of_list)
                 base.marks.add(stale, store_state.next_number())
                 known.timeline.event_elsewhere(store_state.last_number, entry.number)
-                store_state.ready.clear()
+                store_state.hot_results.clear()
                 self._store.changed()
             known.timeline.knows(entry.number, taken=True)
 
@@ -296,7 +296,7 @@ class Changes:
         if plan.unseen:
             memo.drop_cells(plan.unseen)
         if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
-            self._store_state.ready.clear()
+            self._store_state.hot_results.clear()
             intake.generation += 1
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ class Changes:
         effects = Transition()
         effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
         store_state.commit(effects)
-        store_state.ready.clear()
+        store_state.hot_results.clear()
         self._store.changed()
         self._connection.on_remote(None)
 

@@ -137,7 +137,7 @@ class Provenance:
         marks, number_of_event = self._store_state.base.marks, self._connection.known.timeline.number_of_event
         if loaded.marks:
             load_marks(marks, loaded.marks, number_of_event)
-            self._store_state.ready.clear()
+            self._store_state.hot_results.clear()
         for row in loaded.rows:
             if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
                 marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))

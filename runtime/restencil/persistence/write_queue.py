@@ -301,7 +301,7 @@ class WriteQueue:
                 mark_record(stale, self._store_state.base, cell, existence=False)
             number = self._store_state.next_number()
             self._store_state.base.marks.add(stale, number)
-            self._store_state.ready.clear()
+            self._store_state.hot_results.clear()
             if action.stale is None:
                 action.stale = stale
             else:
