@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, Meta
-from .tables import Cell, Change, ListBinding, ResultMeta, State, Tables
+from .tables import EntityPath, Change, ListBinding, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,7 +17,7 @@ class BeforeImage:
 
     def __init__(self, base: Tables) -> None:
         self.base = base
-        self.cells: dict[Cell, tuple[Any, Meta | None]] = {}
+        self.cells: dict[EntityPath, tuple[Any, Meta | None]] = {}
         self.results: dict[str, tuple[Any, ResultMeta | None]] = {}
         self.indexes: dict[tuple[str, str, str], str | None] = {}
         self.tables: dict[str, tuple[str, ...] | None] = {}
@@ -78,7 +78,7 @@ class BeforeImage:
             for text in entries:
                 self._keep_index(table, name, text)
 
-    def keep_removed(self, cells: Collection[Cell]) -> None:
+    def keep_removed(self, cells: Collection[EntityPath]) -> None:
         """Entities and collections are about to go."""
         for table in {table for table, _ in cells}:
             if table not in self.tables:

@@ -23,7 +23,7 @@ from .tables import Tables
 if TYPE_CHECKING:
     from .normalize import Normalization
     from .request import Request
-    from .tables import Cell, ListBinding, State
+    from .tables import EntityPath, ListBinding, State
 
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Answers to a change which say that its record is not what was known."""
@@ -35,11 +35,11 @@ class ChangeEffects(NamedTuple):
     """The tables and records that a change touched, and what it makes stale."""
 
     tables: tuple[str, ...]
-    records: frozenset[Cell]
+    records: frozenset[EntityPath]
     stale: StaleSet
 
 
-def changed(request: Request, writer: Normalization, followed: Sized[Cell]) -> ChangeEffects:
+def changed(request: Request, writer: Normalization, followed: Sized[EntityPath]) -> ChangeEffects:
     """What a change makes stale whose response was written; `followed` are the lists that follow it exactly."""
     effects = _Effects(request, writer)
     return effects.of_response(followed) if request.rules.policy.marks_changes else effects.done()
@@ -94,10 +94,10 @@ class _Effects:
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
         named = [] if creates or not rules.policy.marks_changes else meant(request, writer)
-        self._named: list[Cell] = [(gone.schema.table_key, gone.pk) for gone in named]
+        self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
-    def done(self, records: Iterable[Cell] = ()) -> ChangeEffects:
+    def done(self, records: Iterable[EntityPath] = ()) -> ChangeEffects:
         if self.stale and self._request.rules.policy.marks_changes:
             self.stale.errors.update(self.tables)
             self._mark_values()
@@ -105,7 +105,7 @@ class _Effects:
 
     # -- what is marked ------------------------------------------------------------------------------------------------
 
-    def mark_record(self, cell: Cell, *, existence: bool) -> None:
+    def mark_record(self, cell: EntityPath, *, existence: bool) -> None:
         mark_record(self.stale, self._writer.underlying, cell, existence=existence)
 
     def mark_named(self, *, existence: bool) -> None:
@@ -114,11 +114,11 @@ class _Effects:
             if existence:
                 self._mark_below(cell)
 
-    def _mark_lists(self, table: str, followed: Sized[Cell]) -> None:
+    def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """All lists of an entity are stale but those that followed the change."""
         mark_lists(self.stale, self._writer.underlying, table, followed=followed)
 
-    def _mark_lists_of_nested(self, followed: Sized[Cell]) -> None:
+    def _mark_lists_of_nested(self, followed: Sized[EntityPath]) -> None:
         """The response may nest records of other entities that were not known: the change may have created them."""
         for table, written in self._writer.change.entities.items():
             is_new = table not in self.tables and any(
@@ -145,7 +145,7 @@ class _Effects:
 
     # -- outcomes ------------------------------------------------------------------------------------------------------
 
-    def of_response(self, followed: Sized[Cell]) -> ChangeEffects:
+    def of_response(self, followed: Sized[EntityPath]) -> ChangeEffects:
         writer, schema = self._writer, self._request.rules.schema
         if isinstance(schema, Invalidate):
             return self._of_deletion()
@@ -212,7 +212,7 @@ class _Effects:
         self._same_address(gone=deleted)
         return self.done(deleted)
 
-    def _removed(self, cell: Cell) -> None:
+    def _removed(self, cell: EntityPath) -> None:
         """A record is gone: collections that it leaves stay fresh; all else that shows it, or is under it, is stale."""
         stale, (table, _) = self.stale, cell
         stale.cells.add(cell)
@@ -221,7 +221,7 @@ class _Effects:
         mark_lists(stale, self._writer.underlying, table, followed=left)
         self._mark_below(cell)
 
-    def _mark_below(self, cell: Cell) -> None:
+    def _mark_below(self, cell: EntityPath) -> None:
         """Results under the path of a record that is gone, or may be, are stale; so are lists by its key."""
         self.stale.arguments.add(cell[1])
         get = None if self._siblings is None else self._siblings.get_request(*cell)
@@ -229,7 +229,7 @@ class _Effects:
             if path is not None:
                 self.stale.trees.add(path)
 
-    def _same_address(self, whole: Sized[Cell] = (), followed: Sized[Cell] = (), gone: Sized[Cell] = ()) -> None:
+    def _same_address(self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()) -> None:
         """What stands at the path of the change is stale, and so are the records at that path and above it.
 
         Exempt is what is certain: records that were brought whole or are `gone`, and lists that followed.
@@ -253,15 +253,15 @@ class _Effects:
                 if cell not in whole and cell not in gone:
                     self.mark_record(cell, existence=False)
 
-    def _followed(self, followed: Sized[Cell]) -> Iterator[ListBinding]:
+    def _followed(self, followed: Sized[EntityPath]) -> Iterator[ListBinding]:
         for table in self.tables:
             yield from (listing for listing in self._listings(table) if listing.cell in followed)
 
-    def _records_at(self, path: str) -> list[Cell]:
+    def _records_at(self, path: str) -> list[EntityPath]:
         return [] if self._siblings is None else [(model.key, pk) for model, pk in self._siblings.items_at(path)]
 
 
-def mark_record(stale: StaleSet, state: State, cell: Cell, *, existence: bool) -> None:
+def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: bool) -> None:
     """A record is stale, with the memberships of lists that it may have joined or left.
 
     Without `existence` it is there as before, so that it stays in lists that have no filter.
@@ -271,7 +271,7 @@ def mark_record(stale: StaleSet, state: State, cell: Cell, *, existence: bool) -
 
 
 def mark_lists(
-    stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[Cell] = ()
+    stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[EntityPath] = ()
 ) -> None:
     """The lists of an entity are stale, whether they are known here or not, but those that `followed` a change."""
     stale.plain_lists.add(table)

@@ -15,7 +15,7 @@ from ..base.values import INVALID, SCALARS, UNDEFINED, ReadOnlyList, Sentinel, r
 from ..schema.protocol import CollectionNode, EntityNode, Schema, definitions
 from ..schema.stored import is_partial, record_of
 from .dependency_graph import Composed, DependencyGraph, Node, args_text, linked
-from .tables import WHOLE, Cell, State
+from .tables import WHOLE_TABLE, EntityPath, State
 
 if TYPE_CHECKING:
     from .tables import Shown
@@ -41,8 +41,8 @@ class Denormalization:
     """How many entities are being built in each other."""
     _shared: DependencyGraph | None = None
     _differs: Callable[[str, str], bool] | None = None
-    _trace: dict[Cell, set[Cell | None]] | None = None
-    _place: Cell | None = None
+    _trace: dict[EntityPath, set[EntityPath | None]] | None = None
+    _place: EntityPath | None = None
     """The record or list in which what is read now stands."""
     truncated = False
     """Whether something of what is being built stays a primary key, because it is nested too deep."""
@@ -55,7 +55,7 @@ class Denormalization:
         *,
         shared: DependencyGraph | None = None,
         differs: Callable[[str, str], bool] | None = None,
-        trace: dict[Cell, set[Cell | None]] | None = None,
+        trace: dict[EntityPath, set[EntityPath | None]] | None = None,
     ) -> None:
         self.state = state
         self.args = args
@@ -196,7 +196,7 @@ class Denormalization:
         """The primary keys of a table in order of arrival."""
         self.reads_tables = True
         if self._trace is not None:
-            self._trace.setdefault((table, WHOLE), set()).add(self._place)
+            self._trace.setdefault((table, WHOLE_TABLE), set()).add(self._place)
         return self.state.pks(table)
 
     def _note(self, table: str, pk: str) -> None:
@@ -239,7 +239,7 @@ class Denormalization:
     def _is_the_views(self, schema: Schema, pk: str) -> bool:
         """Whether nothing that the object depends on differs between this state and the view."""
         differs = self._differs
-        cells: dict[Cell, set[Cell | None]] = {}
+        cells: dict[EntityPath, set[EntityPath | None]] = {}
         trace = Denormalization(self.state, self.args, trace=cells)
         trace.read(schema, pk)
         return differs is not None and not trace.reads_tables and not any(differs(*cell) for cell in cells)
@@ -294,10 +294,10 @@ class Denormalization:
 
     def _link_all(self, schema: EntityNode, pk: str, node: Node) -> None:
         """Links an unusable member of a ring to all that it is about: why it is unusable was met before the restart."""
-        cells: dict[Cell, set[Cell | None]] = {}
+        cells: dict[EntityPath, set[EntityPath | None]] = {}
         Denormalization(self.state, self.args, trace=cells).read(schema, pk)
         for table, key in cells:
-            if key == WHOLE:
+            if key == WHOLE_TABLE:
                 self._own.link_table(table, node)
             else:
                 self._own.link_cell(table, key, node)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED
 from ..schema.protocol import definitions
-from .tables import Cell
+from .tables import EntityPath
 
 if TYPE_CHECKING:
     from .tables import Shown
@@ -171,7 +171,7 @@ class DependencyGraph:
         """The node was built with the list of all that the table holds."""
         self._table_readers[table] = linked(self._table_readers.get(table), node)
 
-    def drop_cells(self, cells: list[Cell], *, fresh: bool = False) -> None:
+    def drop_cells(self, cells: list[EntityPath], *, fresh: bool = False) -> None:
         """The cells changed: drops what depends on them; `fresh` ones held nothing before."""
         dead: list[Node] = []
         if self.unlinked and not fresh:

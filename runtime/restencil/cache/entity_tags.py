@@ -10,7 +10,7 @@ from .tables import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from .tables import Cell, Change, Tables
+    from .tables import EntityPath, Change, Tables
 
 _LOOK_AT: Final = 10_000
 """From so many ETags on it is looked which are of entities that are here no more."""
@@ -27,13 +27,13 @@ class EntityTags:
         self._tags: dict[str, dict[str, tuple[str, float]]] = {}
         self._look_at = _LOOK_AT
 
-    def get(self, cell: Cell) -> str | None:
+    def get(self, cell: EntityPath) -> str | None:
         """The ETag of an entity, None where none is known."""
         table, pk = cell
         found = self._tags.get(table, EMPTY).get(pk)
         return None if found is None else found[0]
 
-    def note(self, change: Change, found: Mapping[Cell, tuple[str, float]], untagged: Collection[Cell]) -> None:
+    def note(self, change: Change, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]) -> None:
         """A change was written, whose answer had these ETags, or refused those of some entities."""
         for table, tags in self._tags.items():
             for pk, stored in change.entities.get(table, EMPTY).items():

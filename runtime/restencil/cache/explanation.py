@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .reading import Reading
     from .request import Request, Rules
     from .store import Store
-    from .tables import Cell, ResultMeta
+    from .tables import EntityPath, ResultMeta
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Explanation:
     error: BaseException | None
     error_policy: str | None
     held: bool
-    entities: tuple[Cell, ...]
-    dependents: dict[Cell, int]
+    entities: tuple[EntityPath, ...]
+    dependents: dict[EntityPath, int]
 
     def __str__(self) -> str:
         lines = [f"{self.request or '(inactive)'}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]

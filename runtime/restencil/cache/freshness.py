@@ -16,7 +16,7 @@ from ..schema.stored import record_of
 from .reach import tables_of
 from .reading import INFINITE, STALE, Freshness
 from .staleness import EVICTED, NEVER, NO_MARK, Mark, paths_above
-from .tables import EMPTY, WHOLE
+from .tables import EMPTY, WHOLE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..schema.entity import EntityModel
     from .request import Request, Rules
-    from .staleness import Cell
+    from .staleness import EntityPath
     from .tables import ResultMeta, Shown, Tables
 
 _GONE: Final = frozenset({404, 410})
@@ -103,7 +103,7 @@ def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
     return Freshness(STALE, Mark(NEVER, EVICTED), changed=max(own, base.marks.latest_event(cells)))
 
 
-def _root(base: Tables, request: Request, stored: Any) -> Cell | None:
+def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     """The record or list that a result is as a whole, where the arguments name it."""
     schema, args = request.rules.schema, request.rules.entity_args(request.args)
     if isinstance(schema, Collection):
@@ -162,7 +162,7 @@ class _Judge:
         number: float,
         expires_at: float,
         received: Mapping[str, AbstractSet[str]] | None,
-        root: Cell | None = None,
+        root: EntityPath | None = None,
     ) -> Freshness:
         """How fresh what a request of this number brought is; `received`: None for everything that shows."""
         mark = _result_mark(self._base, self._request)
@@ -173,12 +173,12 @@ class _Judge:
                 STALE, Mark(NEVER, "its record has another value by now in the field that it was found by")
             )
         own_expiry = expires_at
-        references: list[Cell] = []
+        references: list[EntityPath] = []
         first = NO_MARK
         beyond = self._beyond(received) if root is None else ()  # what nobody requested is all that it shows
         for cell in self._cells:
             table, pk = cell
-            if pk == WHOLE or cell in beyond:
+            if pk == WHOLE_TABLE or cell in beyond:
                 continue
             is_own = cell == root or received is None or pk in received.get(table, ())
             if not is_own and self._is_left_out(cell, number, set()):
@@ -215,7 +215,7 @@ class _Judge:
                     return True
         return False
 
-    def composed(self, root: Cell | None) -> Freshness:
+    def composed(self, root: EntityPath | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
         if root is None or not self._rules.policy.counts_whole:
             return self._assembled()
@@ -235,7 +235,7 @@ class _Judge:
         expires_at = INFINITE
         for cell in self._cells:
             table, pk = cell
-            if pk == WHOLE:
+            if pk == WHOLE_TABLE:
                 continue
             if table in self._collections:
                 part = self._list(cell, NEVER)
@@ -246,7 +246,7 @@ class _Judge:
             expires_at = min(expires_at, part.expires_at)
         return Freshness(expires_at)
 
-    def _beyond(self, received: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[Cell]:
+    def _beyond(self, received: Mapping[str, AbstractSet[str]] | None) -> AbstractSet[EntityPath]:
         """Nested lists that the result's own response did not bring, and what shows in them: no part of it."""
         if received is None:
             return frozenset()
@@ -254,12 +254,12 @@ class _Judge:
         outside = [cell for cell in cells if cell[0] in collections and cell[1] not in received.get(cell[0], ())]
         if not outside:
             return frozenset()
-        held: dict[Cell | None, list[Cell]] = {}
+        held: dict[EntityPath | None, list[EntityPath]] = {}
         for cell, places in cells.items():
             for place in places:
                 held.setdefault(place, []).append(cell)
         lists, waiting = set(outside), [*held.get(None, ())]
-        found: set[Cell] = set()
+        found: set[EntityPath] = set()
         while waiting:
             cell = waiting.pop()
             if cell not in found and cell not in lists:
@@ -267,7 +267,7 @@ class _Judge:
                 waiting += held.get(cell, ())
         return cells.keys() - found
 
-    def _is_left_out(self, cell: Cell, number: float, seen: set[Cell]) -> bool:
+    def _is_left_out(self, cell: EntityPath, number: float, seen: set[EntityPath]) -> bool:
         """Whether a record shows only in fields that the response of this request left out: no part of it."""
         seen.add(cell)
         for place in self._cells[cell]:
@@ -294,7 +294,7 @@ class _Judge:
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 
-    def _list(self, cell: Cell, number: float) -> _Part:
+    def _list(self, cell: EntityPath, number: float) -> _Part:
         """A list that the result's own request brought, or (NEVER) another one."""
         expires_at = INFINITE
         if number == NEVER:
@@ -305,13 +305,13 @@ class _Judge:
         mark = self._base.marks.of_list(cell, self._collections[cell[0]])
         return _Part(STALE, mark) if mark.number >= number else _Part(expires_at)
 
-    def _own_record(self, cell: Cell, number: float) -> _Part:
+    def _own_record(self, cell: EntityPath, number: float) -> _Part:
         mark = self._base.marks.of_record(cell)
         if mark.number >= number and mark.number >= self._whole(cell)[0]:
             return _Part(STALE, mark)
         return _FRESH
 
-    def _joined_record(self, cell: Cell, number: float) -> _Part:
+    def _joined_record(self, cell: EntityPath, number: float) -> _Part:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         mark = self._base.marks.of_record(cell)
@@ -340,7 +340,7 @@ class _Judge:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
         return _Part(STALE, mark, is_reference=True)
 
-    def _whole(self, cell: Cell) -> tuple[float, float]:
+    def _whole(self, cell: EntityPath) -> tuple[float, float]:
         """The number of the latest request whose response brought a record whole, and when that expires (ms)."""
         whole = self._base.whole(*cell)
         if whole is None:

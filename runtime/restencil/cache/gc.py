@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ..base.durations import Duration
     from ..base.scheduler import Handle, Scheduler
     from .actions import Action
-    from .tables import Cell
+    from .tables import EntityPath
 
-    Place = TypeVar("Place", str, Cell)
+    Place = TypeVar("Place", str, EntityPath)
 
 #: However short its lifetime, data is kept at least this long after it was fetched, in milliseconds.
 SHORTEST_LIFE: Final = 120_000.0
@@ -54,7 +54,7 @@ class Collected(Protocol):
         """The times of an entity or collection, None where there is none."""
         ...
 
-    def is_held(self, place: str | Cell) -> bool:
+    def is_held(self, place: str | EntityPath) -> bool:
         """Whether someone holds a key or an entity."""
         ...
 
@@ -73,7 +73,7 @@ class ImmortalGCPolicy:
         """A policy of the same kind, with the same settings, that serves no store yet."""
         return copy(self)
 
-    def dropped(self, keys: Iterable[str], entities: Iterable[Cell], /) -> None:
+    def dropped(self, keys: Iterable[str], entities: Iterable[EntityPath], /) -> None:
         """No one holds these keys and entities any more."""
 
 
@@ -105,7 +105,7 @@ class GCPolicy(ImmortalGCPolicy):
     def _begin(self) -> None:
         self._store: Collected | None = None
         self._keys: set[str] = set()
-        self._entities: set[Cell] = set()
+        self._entities: set[EntityPath] = set()
         self._timer: Handle | None = None
         self._lock = threading.Lock()
 
@@ -121,7 +121,7 @@ class GCPolicy(ImmortalGCPolicy):
             raise RuntimeError("this GCPolicy serves a store already; make one for each store")
         self._store = store
 
-    def dropped(self, keys: Iterable[str], entities: Iterable[Cell], /) -> None:
+    def dropped(self, keys: Iterable[str], entities: Iterable[EntityPath], /) -> None:
         """They become candidates, and the next sweep is set."""
         with self._lock:
             self._keys.update(keys)

@@ -23,7 +23,7 @@ from ..schema.collection import (
 from ..schema.containers import List, Object
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from .tables import Cell, Change, ListBinding, State, Tables
+from .tables import EntityPath, Change, ListBinding, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -50,7 +50,7 @@ def note_lists(writer: Normalization, request: Request) -> None:
             change.noted.append(ListBinding(cell, collection, request.key, rules.total, True, rules.exact_filters))
 
 
-def binding_of(cell: Cell, collection: Any, request: Request) -> ListBinding:
+def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBinding:
     """The key of a request as the place of a list that is in its result."""
     rules = request.rules
     is_own = collection is find_collection(rules.schema)
@@ -59,13 +59,13 @@ def binding_of(cell: Cell, collection: Any, request: Request) -> ListBinding:
     return ListBinding(cell, collection, request.key, rules.total, is_page, exact, has_more)
 
 
-def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> set[Cell]:
+def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> set[EntityPath]:
     """Lets the lists that follow their members follow what this response of a mutation says.
 
     Returns the lists of which it is certain that they have followed.
     """
-    followed: set[Cell] = set()
-    undecided: set[Cell] = set()
+    followed: set[EntityPath] = set()
+    undecided: set[EntityPath] = set()
     renamed = [Subject(gone, pk, False) for gone, pk in writer.renamed]
     for subject in [*renamed, *_subjects(schema, result)]:
         following = _Following(writer, request, subject)
@@ -119,8 +119,8 @@ class _Following:
         table, pk = subject.schema.table_key, subject.pk
         self.was = writer.record_before(table, pk)
         self.now = writer.stored_record(table, pk)
-        self.followed: set[Cell] = set()
-        self.undecided: set[Cell] = set()
+        self.followed: set[EntityPath] = set()
+        self.undecided: set[EntityPath] = set()
 
     def carry_out(self) -> None:
         """Asks each list that follows whether the entity belongs into it."""
@@ -170,7 +170,7 @@ class _Following:
         rules = self.writer.rules
         return rules is not None and rules.policy.follows_exactly and type(self.underlying) is Tables
 
-    def _ask_exactly(self, cell: Cell, listings: list[ListBinding]) -> None:
+    def _ask_exactly(self, cell: EntityPath, listings: list[ListBinding]) -> None:
         """The list follows by the values of the response, if all its arguments decide exactly."""
         writer, first = self.writer, listings[0]
         existing = writer.stored_collection(*cell)
@@ -200,7 +200,7 @@ class _Following:
             writer.outdated.update(listing.key for listing in listings if listing.has_more)
         self._tell(listings, int(holds) - int(held), expires=False)
 
-    def _take_out(self, cell: Cell, existing: Any, entry: Any) -> None:
+    def _take_out(self, cell: EntityPath, existing: Any, entry: Any) -> None:
         self.writer.change_collection(*cell, without(existing, [entry]))
         self.writer.note_joins(*cell, _always, lambda pk, items: without(items, [entry]))
 

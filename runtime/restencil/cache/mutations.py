@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .normalize import Normalization
     from .request import Request, Rules
-    from .tables import Cell
+    from .tables import EntityPath
     from .validators import Validators
 
 
@@ -226,11 +226,11 @@ def meant(request: Request, writer: Normalization) -> list[Gone]:
     return _named(item, params, params, writer) or _known(item, request, writer)
 
 
-def _cells_meant(request: Request, writer: Normalization) -> list[Cell]:
+def _cells_meant(request: Request, writer: Normalization) -> list[EntityPath]:
     return [(gone.schema.table_key, gone.pk) for gone in meant(request, writer)]
 
 
-def tags_of(request: Request, validators: Validators, writer: Normalization) -> Mapping[Cell, tuple[str, float]]:
+def tags_of(request: Request, validators: Validators, writer: Normalization) -> Mapping[EntityPath, tuple[str, float]]:
     """The ETag that an answer had of the entity that it is about, unless the store has something newer of that.
 
     An answer at an entity's own path is about that, and one that says where the entity is that was created. A weak ETag
@@ -247,14 +247,14 @@ def tags_of(request: Request, validators: Validators, writer: Normalization) -> 
     return {} if late or len(kept) != 1 else {kept[0]: (tag, times.fetched_at)}
 
 
-def _cells_answered(request: Request, writer: Normalization) -> list[Cell]:
+def _cells_answered(request: Request, writer: Normalization) -> list[EntityPath]:
     """The entity that an answer is about: that of the path, and where it names none by its key, what was answered."""
     item, params = _item_of(request.rules.schema), _params(request)
     found = _named(item, params, params, writer) or _result_of(item, writer.change.results.get(request.key, UNDEFINED))
     return [(gone.schema.table_key, gone.pk) for gone in found or _known(item, request, writer)]
 
 
-def _created(schema: Schema | None, writer: Normalization) -> list[Cell]:
+def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:
     """The entities of a schema's own kinds that an answer brought."""
     tables = [entity.table_key for _, entity in entities_of(_item_of(schema))]
     return [(table, pk) for table in tables for pk in writer.change.entities.get(table, ())]
@@ -264,7 +264,7 @@ def _item_of(schema: Schema | None) -> Schema | None:
     return schema.item if isinstance(schema, Invalidate) else _entity_of(schema)
 
 
-def refused(request: Request, writer: Normalization) -> list[Cell]:
+def refused(request: Request, writer: Normalization) -> list[EntityPath]:
     """The server has something else than what a mutation was made for: the entity turns stale, and its `get`."""
     expire_self(request, writer)
     cells, change = _cells_meant(request, writer), writer.change

@@ -15,7 +15,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
-from .tables import Cell, Change, ListBinding, ResultMeta, State, Tables
+from .tables import EntityPath, Change, ListBinding, ResultMeta, State, Tables
 
 Token = tuple[str, ...]
 """What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
@@ -117,7 +117,7 @@ class OptimisticUpdates:
         self._changed: set[Token] = set()
         self.stale = False
         """Whether the view has to be brought up to date before it is read."""
-        self._effective: dict[Cell, Any] = {}
+        self._effective: dict[EntityPath, Any] = {}
         self._opened: set[str] = set()
         """The tables that updates write or open, as far as the view has been computed."""
         self.top: State = base
@@ -162,7 +162,7 @@ class OptimisticUpdates:
         return (table, pk) in self._effective
 
     @property
-    def cells(self) -> Container[Cell]:
+    def cells(self) -> Container[EntityPath]:
         """The cells that updates write, as far as the view has been computed."""
         return self._effective.keys()
 
@@ -179,7 +179,7 @@ class OptimisticUpdates:
         above = {pk for name, pk in self._effective if name == table and self._base.get(table, pk) is UNDEFINED}
         return self.top.has_table(table) and gained <= above and (not gained or len(above) == 1)
 
-    def refresh(self) -> tuple[list[Cell], set[str]]:
+    def refresh(self) -> tuple[list[EntityPath], set[str]]:
         """Brings the view up to date; returns the cells whose view changed and the tables with new or lost members."""
         self.stale = False  # first of all: optimistic responses may read the store
         underlying: State = self._base
@@ -198,7 +198,7 @@ class OptimisticUpdates:
         self._changed = set()
         self.top = underlying
         before, self._effective = self._effective, self._writes()
-        cells: list[Cell] = []
+        cells: list[EntityPath] = []
         opened, self._opened = self._opened, {table for update in self.updates for table in update.tables}
         tables = {table for table in opened ^ self._opened if not self._base.has_table(table)}
         for cell in before.keys() | self._effective.keys():
@@ -216,7 +216,7 @@ class OptimisticUpdates:
                     tables.add(cell[0])
         return cells, tables
 
-    def _keep(self, cell: Cell, stored: Any) -> None:
+    def _keep(self, cell: EntityPath, stored: Any) -> None:
         """Puts a record into the topmost update that writes its cell, in the place of an equal one."""
         table, pk = cell
         for update in reversed(self.updates):
@@ -224,8 +224,8 @@ class OptimisticUpdates:
                 update.change.entities[table][pk] = self._effective[cell] = stored
                 return
 
-    def _writes(self) -> dict[Cell, Any]:
-        written: dict[Cell, Any] = {}
+    def _writes(self) -> dict[EntityPath, Any]:
+        written: dict[EntityPath, Any] = {}
         for update in self.updates:
             if update.change is not None:
                 for table, cells in update.change.entities.items():

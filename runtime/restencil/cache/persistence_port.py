@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..base.steps import Step, Steps
     from .actions import Action
     from .request import Request
-    from .tables import Cell, State
+    from .tables import EntityPath, State
 
 
 class StorageStats(Struct):
@@ -174,11 +174,11 @@ class PersistencePort(Protocol):
 
     # -- what memory holds
 
-    def is_pending(self, cell: Cell, /) -> bool:
+    def is_pending(self, cell: EntityPath, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
         ...
 
-    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+    def let_go(self, cells: Collection[EntityPath], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
         ...
 

@@ -43,7 +43,7 @@ from .policy import (
 )
 from .reading import INFINITE, STALE, Freshness, Reading, inactive
 from .staleness import NO_MARK
-from .tables import EMPTY, WHOLE
+from .tables import EMPTY, WHOLE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .policy import Found
     from .request import Request
     from .store_state import HotResult, StoreState
-    from .tables import Cell, ResultMeta, Shown, State, Tables
+    from .tables import EntityPath, ResultMeta, Shown, State, Tables
 
     Denormalized: TypeAlias = tuple[Any, Found, Freshness]
     """Data, what it is to a reader, and how fresh it is."""
@@ -169,7 +169,7 @@ class CacheReader:
             found = schema.query_key(args, Denormalization(state, args))
             return _unanswered(state, request, schema, found)
 
-    def paths(self, request: Request) -> set[Cell]:
+    def paths(self, request: Request) -> set[EntityPath]:
         """Every entity and collection that a read of the endpoint touches, nested ones included."""
         with self.lock:
             if self.store_state.persistence is not None:
@@ -183,7 +183,7 @@ class CacheReader:
             if stored is UNDEFINED:
                 stored = schema.query_key(args, Denormalization(state, args))
             cells: Shown = _touched(state, schema, stored, args) if _is_complete(stored) else {}
-            return {cell for cell in cells if cell[1] != WHOLE}
+            return {cell for cell in cells if cell[1] != WHOLE_TABLE}
 
     # -- other states --------------------------------------------------------------------------------------------------
 
@@ -249,7 +249,7 @@ class CacheReader:
                 return None
             if retention.evicted:
                 cells = _cells(reader, schema, stored, slot)
-                if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE]):
+                if retention.misses(reader.state, [cell for cell in cells if cell[1] != WHOLE_TABLE]):
                     return None
         return None if data is UNDEFINED or data is INVALID else data
 
@@ -419,12 +419,12 @@ def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
 
 
-def _is_of_base(base: Tables, state: State, cell: Cell) -> bool:
+def _is_of_base(base: Tables, state: State, cell: EntityPath) -> bool:
     """Whether a state over the base shows what lies in it."""
     return state.get(*cell) is base.get(*cell)
 
 
-def _is_as_in_base(base: Tables, state: State, cell: Cell) -> bool:
+def _is_as_in_base(base: Tables, state: State, cell: EntityPath) -> bool:
     """Whether a state over the base shows what lies in it, for as long as that lasts."""
     return _is_of_base(base, state, cell) and state.meta(*cell) == base.meta(*cell)
 
@@ -539,7 +539,7 @@ def _is_complete(query_key: Any) -> bool:
     return query_key is not UNDEFINED
 
 
-def _first_expiry(state: State, cells: Iterable[Cell]) -> float:
+def _first_expiry(state: State, cells: Iterable[EntityPath]) -> float:
     """When the first of these turns stale."""
     times = (state.meta(table, pk) for table, pk in cells)
     return min((meta.expires_at for meta in times if meta is not None), default=INFINITE)
@@ -554,8 +554,8 @@ def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> S
     return cells
 
 
-def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[Cell, set[Cell | None]]:
-    cells: dict[Cell, set[Cell | None]] = {}
+def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[EntityPath, set[EntityPath | None]]:
+    cells: dict[EntityPath, set[EntityPath | None]] = {}
     Denormalization(state, args, trace=cells).read(schema, stored)
     return cells
 

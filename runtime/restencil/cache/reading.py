@@ -6,7 +6,7 @@ from enum import Enum, IntEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from ..base.struct import Struct
-from .staleness import EVICTED, NEVER, NO_MARK, Cell, Mark
+from .staleness import EVICTED, NEVER, NO_MARK, EntityPath, Mark
 
 R = TypeVar("R")
 
@@ -48,7 +48,7 @@ class Freshness(NamedTuple):
 
     expires_at: float
     mark: Mark = NO_MARK
-    references: tuple[Cell, ...] = ()
+    references: tuple[EntityPath, ...] = ()
     changed: float = NEVER
     """Where part of it was evicted: the number of the latest event that may have changed what it shows."""
 
@@ -101,7 +101,7 @@ class Reading:
         """Which event made it stale, and whether references alone did."""
 
     @property
-    def references(self) -> tuple[Cell, ...]:
+    def references(self) -> tuple[EntityPath, ...]:
         """The records that alone have to be fetched for it to be fresh."""
         return () if self.freshness is None else self.freshness.references
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from .reader import CacheReader
     from .request import Request
     from .store_state import StoreState
-    from .tables import Cell, State
+    from .tables import EntityPath, State
 
 
 def fetch(cache_reader: CacheReader, action: actions.Fetch) -> Transition:
@@ -275,8 +275,8 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     """What a request touched: of a read what it brought, of a change also what it named."""
     reach = request.rules.reach
     collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
-    received: set[Cell] = set()
-    lists: dict[Cell, tuple[str, ...]] = {}
+    received: set[EntityPath] = set()
+    lists: dict[EntityPath, tuple[str, ...]] = {}
     for cell in writer.change.cells():
         if cell[0] not in collections and cell[0] not in writer.change.collections:
             received.add(cell)
@@ -477,7 +477,7 @@ def _heard_of(effects: Transition, request: Request, looking: Normalization) -> 
     return effects
 
 
-def tagged(cache_reader: CacheReader, request: Request) -> tuple[Cell | None, str | None]:
+def tagged(cache_reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
     """The entity that a mutation is of, and the ETag of what is known of it."""
     store_state, concurrency = cache_reader.store_state, request.rules.concurrency
     now = store_state.clock()

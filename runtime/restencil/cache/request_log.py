@@ -14,7 +14,7 @@ from .staleness import StaleSet
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .tables import Cell, State
+    from .tables import EntityPath, State
 
 
 class Answered(NamedTuple):
@@ -23,11 +23,11 @@ class Answered(NamedTuple):
     number: float
     is_change: bool
     label: str
-    records: frozenset[Cell]
+    records: frozenset[EntityPath]
     """What the path or body names, or the response brought."""
     tables: frozenset[str]
     """Of a change, the entities whose lists it may have changed."""
-    lists: Mapping[Cell, tuple[str, ...]]
+    lists: Mapping[EntityPath, tuple[str, ...]]
     """The memberships that the response brought, with the entities in them."""
     plain_lists: frozenset[str]
     """The entities of its lists that are no collections."""

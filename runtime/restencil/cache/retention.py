@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..base.values import DICT, LIST, UNDEFINED, Sentinel
 from ..schema.stored import is_partial, record_of
-from .tables import WHOLE, Cell, Change, Tables
+from .tables import WHOLE_TABLE, EntityPath, Change, Tables
 
 if TYPE_CHECKING:
     from .tables import State
@@ -28,11 +28,11 @@ class Retention:
     def __init__(self, max_entities: int | None) -> None:
         self.max_entities = max_entities
         self.active = max_entities is not None
-        self._order: dict[Cell, None] = {}
+        self._order: dict[EntityPath, None] = {}
         self._keys: dict[str, None] = {}
-        self._held: dict[str | Cell, int] = {}
-        self.evicted: set[Cell] = set()
-        """Marks: what was let go of, and with `WHOLE` for a primary key the tables that are no longer complete."""
+        self._held: dict[str | EntityPath, int] = {}
+        self.evicted: set[EntityPath] = set()
+        """Marks: what was let go of, and with `WHOLE_TABLE` for a primary key the tables that are no longer complete."""
         self._look_at = MARKS
 
     def reset(self) -> None:
@@ -41,16 +41,16 @@ class Retention:
             kept.clear()
         self._look_at = MARKS
 
-    def hold(self, places: Iterable[str | Cell]) -> None:
+    def hold(self, places: Iterable[str | EntityPath]) -> None:
         """Someone shows these keys and entities."""
         for place in places:
             self._held[place] = self._held.get(place, 0) + 1
 
-    def release(self, places: Iterable[str | Cell]) -> list[str | Cell]:
+    def release(self, places: Iterable[str | EntityPath]) -> list[str | EntityPath]:
         """Someone does not any more; returns those that no one else does."""
         return [place for place in places if self._release(place)]
 
-    def _release(self, place: str | Cell) -> bool:
+    def _release(self, place: str | EntityPath) -> bool:
         count = self._held.get(place, 0) - 1
         if count > 0:
             self._held[place] = count
@@ -58,11 +58,11 @@ class Retention:
         self._held.pop(place, None)
         return True
 
-    def is_held(self, place: str | Cell) -> bool:
+    def is_held(self, place: str | EntityPath) -> bool:
         """Whether someone holds a key or an entity."""
         return place in self._held
 
-    def used(self, key: str, cells: Iterable[Cell]) -> None:
+    def used(self, key: str, cells: Iterable[EntityPath]) -> None:
         """Someone read a key: it and what it touches were used last."""
         _to_the_end(self._keys, key)
         order = self._order
@@ -77,7 +77,7 @@ class Retention:
         self._keys.update(fresh)
         return self._past(fresh, self.max_entities)
 
-    def written(self, change: Change, needed: Callable[[], Callable[[Cell], bool]]) -> tuple[list[Cell], list[str]]:
+    def written(self, change: Change, needed: Callable[[], Callable[[EntityPath], bool]]) -> tuple[list[EntityPath], list[str]]:
         """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
 
         `needed()` tells which entities have to stay all the same.
@@ -97,7 +97,7 @@ class Retention:
         for key in named:
             keys.pop(key, None)
             keys[key] = None
-        over: list[Cell] = []
+        over: list[EntityPath] = []
         if len(order) > maximum:
             is_needed = needed()
             free = (cell for cell in order if cell not in fresh and not is_needed(cell))
@@ -116,7 +116,7 @@ class Retention:
                 self._keys.pop(key, None)
                 self._keys[key] = None
 
-    def over(self, needed: Callable[[], Callable[[Cell], bool]]) -> list[Cell]:
+    def over(self, needed: Callable[[], Callable[[EntityPath], bool]]) -> list[EntityPath]:
         """The entities that are over the bound, and were used longest ago."""
         maximum = self.max_entities
         if maximum is None or len(self._order) <= maximum:
@@ -132,14 +132,14 @@ class Retention:
     def listed(self, tables: Iterable[str]) -> None:
         """The server just said what there is in these tables."""
         for table in tables:
-            self.evicted.discard((table, WHOLE))
+            self.evicted.discard((table, WHOLE_TABLE))
 
-    def removed(self, cells: Iterable[Cell], keys: Iterable[str], base: Tables) -> None:
+    def removed(self, cells: Iterable[EntityPath], keys: Iterable[str], base: Tables) -> None:
         """These were taken out of the tables: what refers to them must be fetched again."""
         for cell in cells:
             self._order.pop(cell, None)
             self.evicted.add(cell)
-            self.evicted.add((cell[0], WHOLE))
+            self.evicted.add((cell[0], WHOLE_TABLE))
         for key in keys:
             self._keys.pop(key, None)
         if len(self.evicted) > self._look_at:
@@ -147,12 +147,12 @@ class Retention:
 
     def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
-        tables = {mark for mark in self.evicted if mark[1] == WHOLE}
-        gone = [mark for mark in self.evicted if mark[1] != WHOLE and _is_lacking(base.get(*mark))]
+        tables = {mark for mark in self.evicted if mark[1] == WHOLE_TABLE}
+        gone = [mark for mark in self.evicted if mark[1] != WHOLE_TABLE and _is_lacking(base.get(*mark))]
         self.evicted = tables | _referenced(gone, base)
         self._look_at = max(MARKS, 2 * len(self.evicted))
 
-    def misses(self, state: State, cells: Iterable[Cell]) -> bool:
+    def misses(self, state: State, cells: Iterable[EntityPath]) -> bool:
         """Whether a read touches something that was let go of."""
         evicted = self.evicted
         return any(cell in evicted and _is_lacking(state.get(*cell)) for cell in cells)
@@ -181,7 +181,7 @@ def _first(number: int, places: Iterable[T], held: Container[object]) -> list[T]
     return found
 
 
-def _referenced(cells: Iterable[Cell], base: Tables) -> set[Cell]:
+def _referenced(cells: Iterable[EntityPath], base: Tables) -> set[EntityPath]:
     """Those of the cells whose primary key stands anywhere in what is stored."""
     texts: set[str] = set()
     for stored in base.results.values():

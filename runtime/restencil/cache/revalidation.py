@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .actions import SetResponse
     from .request import Rules
-    from .tables import Cell, Tables
+    from .tables import EntityPath, Tables
     from .validators import Terms, Validators
 
 _CELLS: Final = 10_000
@@ -87,7 +87,7 @@ class ResponseRecord:
             all(map(is_, map(base.entities.get(table, EMPTY).get, pks), stored)) for table, pks, stored in self._cells
         )
 
-    def cells(self) -> Iterator[tuple[Cell, Any]]:
+    def cells(self) -> Iterator[tuple[EntityPath, Any]]:
         """The cells that the answer wrote, and what is in each."""
         for table, pks, stored in self._cells:
             yield from (((table, pk), value) for pk, value in zip(pks, stored, strict=True))

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..schema.collection import identity_of_text
 
-Cell: TypeAlias = tuple[str, str]
+EntityPath: TypeAlias = tuple[str, str]
 """One place of the state: the table and the primary key of an entity or collection."""
 
 MAX_MARKS: Final = 1_000
@@ -68,7 +68,7 @@ class StaleSet:
 
     def __init__(self, event: str) -> None:
         self.event = event
-        self.cells: set[Cell] = set()
+        self.cells: set[EntityPath] = set()
         """Records, and memberships of lists."""
         self.errors: set[str] = set()
         """Recorded errors of reads of an entity."""
@@ -90,7 +90,7 @@ class StaleSet:
         """Memberships of lists of an entity that have arguments."""
         self.arguments: set[str] = set()
         """Memberships of lists that have an argument of this value."""
-        self.spared_lists: dict[Cell, float] = {}
+        self.spared_lists: dict[EntityPath, float] = {}
         """Lists that are certain although all lists of the entity are stale: the number up to which that is so."""
         self.plain_lists: set[str] = set()
         """Memberships of lists of an entity that are no collections."""
@@ -102,7 +102,7 @@ class StaleSet:
     def __bool__(self) -> bool:
         return bool(self.tests) or any(getattr(self, name) for name in _KINDS)
 
-    def certain_lists(self) -> list[tuple[Cell, float]]:
+    def certain_lists(self) -> list[tuple[EntityPath, float]]:
         """The lists that are spared, each with its number; one that anything makes stale is none of them."""
         return [(cell, since) for cell, since in self.spared_lists.items() if cell not in self.cells]
 
@@ -140,7 +140,7 @@ class StaleMarks:
         self._floor = NO_MARK
         self._spared: dict[str, float] = {}
         """By key, up to which number the marks of its path do not count."""
-        self._spared_lists: dict[Cell, float] = {}
+        self._spared_lists: dict[EntityPath, float] = {}
         """By list, up to which number the marks of all lists of its entities do not count."""
         self._tests: list[tuple[Callable[[str], bool], Mark]] = []
         self._untested: dict[str, float] = {}
@@ -203,7 +203,7 @@ class StaleMarks:
         if before:
             self._untested[key] = max(before)
 
-    def forget(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+    def forget(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
         """Memory lets go of these: what a storage says of them is loaded with them again."""
         for cell in cells:
             self.stored.pop(("cells", cell), None)
@@ -215,11 +215,11 @@ class StaleMarks:
         found = self._marks[kind].get(place, NO_MARK)
         return max(found, self.stored.get((kind, place), NO_MARK)) if self.stored else found
 
-    def of_record(self, cell: Cell) -> Mark:
+    def of_record(self, cell: EntityPath) -> Mark:
         """The mark of a record."""
         return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
-    def of_list(self, cell: Cell, entities: Iterable[str]) -> Mark:
+    def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """The mark of the membership of a collection of these entities."""
         found = max(self._of("cells", cell), self._floor)
         of_all = self._of_lists(cell, entities)
@@ -230,7 +230,7 @@ class StaleMarks:
                 found = max(found, self._of("arguments", str(value)))
         return found
 
-    def _of_lists(self, cell: Cell, entities: Iterable[str]) -> Mark:
+    def _of_lists(self, cell: EntityPath, entities: Iterable[str]) -> Mark:
         """The mark of all lists of these entities that such a list is one of."""
         found, marks = NO_MARK, self._marks
         if self.stored or marks["lists"] or marks["filtered_lists"]:
@@ -279,7 +279,7 @@ class StaleMarks:
         marks = self._marks["errors"]
         return max([self._floor, *(marks[entity] for entity in entities if entity in marks)])
 
-    def latest_event(self, cells: Iterable[Cell]) -> float:
+    def latest_event(self, cells: Iterable[EntityPath]) -> float:
         """The highest number of a mark on these records and lists, evictions left out."""
         marks = self._marks["cells"]
         return max(

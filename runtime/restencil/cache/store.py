@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .persistence_port import StorageLike
     from .request import Request
     from .revalidation import ResponseRecord
-    from .tables import Cell, Change, ResultMeta, State
+    from .tables import EntityPath, Change, ResultMeta, State
 
 
 class Store(Dumpable):
@@ -209,7 +209,7 @@ class Store(Dumpable):
             self._store_state.refresh()
             return self._store_state.view.get(*cell) is INVALID
 
-    def tagged(self, request: Request) -> tuple[Cell | None, str | None]:
+    def tagged(self, request: Request) -> tuple[EntityPath | None, str | None]:
         """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
         with self.lock:
             return reduce.tagged(self._cache_reader, request)
@@ -359,9 +359,9 @@ class Store(Dumpable):
 
     # -- holding -------------------------------------------------------------------------------------------------------
 
-    def hold(self, key: str, paths: Iterable[Cell]) -> Callable[[], None]:
+    def hold(self, key: str, paths: Iterable[EntityPath]) -> Callable[[], None]:
         """Someone shows this key and what it touches: none of it is collected or evicted until released."""
-        places: list[str | Cell] = [key, *paths]
+        places: list[str | EntityPath] = [key, *paths]
         retention = self._store_state.retention
         with self.lock:
             retention.hold(places)
@@ -378,6 +378,6 @@ class Store(Dumpable):
 
         return release
 
-    def is_held(self, place: str | Cell) -> bool:
+    def is_held(self, place: str | EntityPath) -> bool:
         """Whether someone holds a key or an entity."""
         return self._store_state.retention.is_held(place)

@@ -24,7 +24,7 @@ from .reentrancy_guard import reentrancy_guard
 from .request_log import Answered, RequestLog
 from .revalidation import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
-from .tables import EMPTY, Cell, Change, ResultMeta, State, Tables
+from .tables import EMPTY, EntityPath, Change, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
@@ -41,7 +41,7 @@ HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 data, and when it turns stale."""
 
 _NO_KEYS: Final[Mapping[str, ResultMeta]] = {}
-_NO_TAGS: Final[Mapping[Cell, tuple[str, float]]] = {}
+_NO_TAGS: Final[Mapping[EntityPath, tuple[str, float]]] = {}
 
 
 class Transition:
@@ -53,7 +53,7 @@ class Transition:
     """The fetch whose optimistic update is queued."""
     keys: Mapping[str, ResultMeta] = _NO_KEYS
     """What is recorded of keys from now on."""
-    removed: tuple[Collection[Cell], Collection[str]] | None = None
+    removed: tuple[Collection[EntityPath], Collection[str]] | None = None
     """Entities and keys that are taken out of the tables."""
     starts_over: bool = False
     """Whether all that is held goes."""
@@ -82,9 +82,9 @@ class Transition:
     """A key, and what tells its answer from others, where that would change nothing if it came once more."""
     renewed: tuple[ResponseRecord, Validators | None] | None = None
     """What an answer that came once more said of itself."""
-    tags: Mapping[Cell, tuple[str, float]] = _NO_TAGS
+    tags: Mapping[EntityPath, tuple[str, float]] = _NO_TAGS
     """By entity, the ETag that an answer had, and when it was fetched."""
-    untagged: Collection[Cell] = ()
+    untagged: Collection[EntityPath] = ()
     """Entities whose ETag turned out to be another."""
     writer: Normalization | None = None
     """What took the response apart that it writes."""
@@ -120,7 +120,7 @@ class StoreState:
         self._ids = 0
         self.hot_results: dict[str, HotResult] = {}
         """What was handed out by key since the last change; only where a read shows the base as it is."""
-        self._unfinished: list[Cell] = []
+        self._unfinished: list[EntityPath] = []
         """What is being taken out of the tables."""
         self.persistence: PersistencePort | None = None
         """The tier below the tables, of a store that stands on a storage."""
@@ -141,7 +141,7 @@ class StoreState:
         self.tags: EntityTags | None = None
         """The ETags of entities, for those who change them; None as long as there are none."""
 
-    def mark_stale(self, cells: Iterable[Cell], event: str) -> None:
+    def mark_stale(self, cells: Iterable[EntityPath], event: str) -> None:
         """These records and lists are stale because of an event at this moment."""
         stale = StaleSet(event)
         stale.cells.update(cells)
@@ -149,7 +149,7 @@ class StoreState:
             self.base.marks.add(stale, self.next_number())
             self.hot_results.clear()
 
-    def is_marked(self, cell: Cell) -> bool:
+    def is_marked(self, cell: EntityPath) -> bool:
         """Whether a record or list is stale whatever shows it."""
         base, (table, pk) = self.base, cell
         meta = base.meta(table, pk)
@@ -215,7 +215,7 @@ class StoreState:
         self.optimistic.begin_anew()
         self.hot_results.clear()
 
-    def _needed(self) -> Callable[[Cell], bool]:
+    def _needed(self) -> Callable[[EntityPath], bool]:
         """Tells what a bound does not touch: what pending optimistic updates write in the view, and marks of deletion.
 
         These are needed where a request is in flight that began before the deletion, whose answer must not undo it.
@@ -224,7 +224,7 @@ class StoreState:
         base, expected, persistence = self.base, self.optimistic.cells, self.persistence
         oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
 
-        def is_needed(cell: Cell) -> bool:
+        def is_needed(cell: EntityPath) -> bool:
             if cell in expected or (persistence is not None and persistence.is_pending(cell)):
                 return True
             if oldest is None or base.get(*cell) is not INVALID:
@@ -374,7 +374,7 @@ class StoreState:
                 self._remove((), over)
         self.optimistic.base_changed({("key", key) for key in keys})
 
-    def _remove(self, cells: Iterable[Cell], keys: Collection[str]) -> None:
+    def _remove(self, cells: Iterable[EntityPath], keys: Collection[str]) -> None:
         """Takes entities and keys out of the tables; no one is told."""
         base, memo = self.base, self.memo
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]

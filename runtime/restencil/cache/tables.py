@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..base.values import INVALID, UNDEFINED, Meta, Sentinel, text_of
 from ..schema.stored import record_of
-from .staleness import Cell as Cell
+from .staleness import EntityPath as EntityPath
 from .staleness import StaleMarks
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .request import Rules
     from .validators import Terms
 
-WHOLE: Final = ""
+WHOLE_TABLE: Final = ""
 """Where a primary key stands in a cell: all that a table holds."""
 _UNSAID: Final = frozenset({"received", "is_complete", "number", "rules", "terms"})
 
@@ -160,7 +160,7 @@ class State(Protocol):
 class ListBinding(NamedTuple):
     """A key whose result holds a list, or a page of one: where it says how many there are in all, if it does."""
 
-    cell: Cell
+    cell: EntityPath
     collection: Any
     key: str
     total: tuple[str, ...]
@@ -196,12 +196,12 @@ class Tables:
         self.marks = StaleMarks()
         self.set_as: dict[EntityNode, None] = {}
         """The entities that values were set as, by users."""
-        self.unstored: set[Cell | str] = set()
+        self.unstored: set[EntityPath | str] = set()
         """Cells and keys with something of answers that no storage and no dump has."""
         self.indexes: dict[str, dict[str, dict[str, str]]] = {}
-        self.answered_lists: dict[Cell, tuple[Any, int, bool]] = {}
+        self.answered_lists: dict[EntityPath, tuple[Any, int, bool]] = {}
         """Lists as they were answered: what was stored, its length, and whether pages extended it since."""
-        self._listings: dict[str, dict[Cell, dict[str, ListBinding]]] = {}
+        self._listings: dict[str, dict[EntityPath, dict[str, ListBinding]]] = {}
         """Under which keys the lists of a table's entities are held."""
 
     def get(self, table: str, pk: str) -> Any:
@@ -248,7 +248,7 @@ class Tables:
                     del keys[key]
             keys[listing.key] = listing
 
-    def differing(self, table: str, change: Change) -> list[Cell]:
+    def differing(self, table: str, change: Change) -> list[EntityPath]:
         """The cells of a table that the change gives another value."""
         known = change.differing.get(table)
         if known is not None:
@@ -258,7 +258,7 @@ class Tables:
 
     def commit(self, change: Change) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
-        extended: list[Cell] = []
+        extended: list[EntityPath] = []
         if change.extended:
             extended += (cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None)
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
@@ -302,16 +302,16 @@ class Tables:
         meta = self.metas[table][pk]
         return Whole(meta.fetched_at, meta.expires_at, record_of(stored).keys(), meta.fetched_at)
 
-    def number(self, cell: Cell, meta: Meta) -> float:
+    def number(self, cell: EntityPath, meta: Meta) -> float:
         """The number of the request that last brought anything of a record, or a list, that has these times."""
         found = self.partial.get(cell[0], EMPTY).get(cell[1])
         return meta.fetched_at if found is None or found.number == found.fetched_at else found.number
 
-    def _note_whole(self, cell: Cell, *, is_extended: bool) -> None:
+    def _note_whole(self, cell: EntityPath, *, is_extended: bool) -> None:
         stored = self.get(*cell)
         self.answered_lists[cell] = stored, len(stored), is_extended
 
-    def as_answered(self, cell: Cell, shown: Any) -> tuple[int, bool] | None:
+    def as_answered(self, cell: EntityPath, shown: Any) -> tuple[int, bool] | None:
         """The length of a list that shows what its answer, and pages since, had; whether there were any of those."""
         noted = self.answered_lists.get(cell)
         if noted is None or noted[0] is not shown or noted[1] != len(shown):
@@ -340,7 +340,7 @@ class Tables:
         stored.update(written)
         return len(stored) != size
 
-    def remove(self, cells: Iterable[Cell]) -> None:
+    def remove(self, cells: Iterable[EntityPath]) -> None:
         """Takes entities and collections out, with their times and what leads to them."""
         for table, pk in cells:
             for name, text in self.indexed(table, pk):
@@ -405,9 +405,9 @@ class Change:
 
         Benchmarks: merging into a full store; fetched again, 1 % of the records changed.
         """
-        self.answered: dict[Cell, Any] = {}
+        self.answered: dict[EntityPath, Any] = {}
         """Collections that the response is the whole of, with their schemas."""
-        self.extended: dict[Cell, Any] = {}
+        self.extended: dict[EntityPath, Any] = {}
         """Collections that the response is a page of, with their schemas."""
         self.partial: dict[str, dict[str, Whole]] = {}
         """By table and primary key: the response that last brought a record whole, where that is not this one."""
@@ -478,7 +478,7 @@ class Change:
     def listings(self, entity: str) -> list[ListBinding]:
         return self.underlying.listings(entity)
 
-    def cells(self) -> Iterable[Cell]:
+    def cells(self) -> Iterable[EntityPath]:
         """The entities and collections that it writes."""
         return ((table, pk) for table, written in self.entities.items() for pk in written)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
     from .request import Rules
-    from .tables import Cell
+    from .tables import EntityPath
 
 T = TypeVar("T")
 
@@ -61,9 +61,9 @@ class EditList(NamedTuple):
     """What becomes of a collection, from its primary key and items; the same object where nothing does."""
     refreshes: bool
     """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
-    moved: Mapping[Cell, Records]
+    moved: Mapping[EntityPath, Records]
     """The entities by whose records that is told, as memory knew these."""
-    change_for: Callable[[Mapping[Cell, Records]], Callable[[str, Any], Any]] | None
+    change_for: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
     """`change`, as other records of these entities tell it."""
     keeps_times: bool = False
     """Whether the list is as old as before, whatever joins it."""
@@ -86,9 +86,9 @@ class WriteSet:
     """What one action brings; `records` are those whose merge changed them, others lie in the change as they came."""
 
     # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
-    replaced: AbstractSet[Cell] = frozenset()
+    replaced: AbstractSet[EntityPath] = frozenset()
     """The entities whose records were to be replaced."""
-    reborn: AbstractSet[Cell] = frozenset()
+    reborn: AbstractSet[EntityPath] = frozenset()
     """The entities that were deleted, and then written anew."""
     collections: Sequence[EditList | PutList] = ()
     """What was done to lists and maps, in order."""
@@ -118,11 +118,11 @@ class WriteSet:
         """Records of a class came."""
         self.written += node, tuple(pks)
 
-    def replaces(self, cell: Cell) -> None:
+    def replaces(self, cell: EntityPath) -> None:
         """The record of an entity was to be replaced."""
         self.replaced = _more_cells(self.replaced, cell)
 
-    def bears(self, cell: Cell) -> None:
+    def bears(self, cell: EntityPath) -> None:
         """An entity was deleted, and then written anew."""
         self.reborn = _more_cells(self.reborn, cell)
 
@@ -135,7 +135,7 @@ class WriteSet:
         self.stale = _more(self.stale, test)
 
 
-def _more_cells(cells: AbstractSet[Cell], cell: Cell) -> AbstractSet[Cell]:
+def _more_cells(cells: AbstractSet[EntityPath], cell: EntityPath) -> AbstractSet[EntityPath]:
     found = cells if isinstance(cells, set) else set(cells)
     found.add(cell)
     return found

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..base.steps import Step, Steps
     from ..cache.reading import Reading
     from ..cache.request import Request
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..endpoint.call_options import ViewOptions
     from .core import Core
 
@@ -81,7 +81,7 @@ def _with_references(core: Core, request: Request, reading: Reading) -> Generato
 
     Where one of them cannot be had, the reading stays stale, so that the request itself is sent.
     """
-    requested: set[Cell] = set()
+    requested: set[EntityPath] = set()
     while not requested.issuperset(reading.references):
         for cell in reading.references:
             reference = None if cell in requested else _get_of(request, cell)
@@ -103,7 +103,7 @@ def _with_references(core: Core, request: Request, reading: Reading) -> Generato
     return reading
 
 
-def _get_of(request: Request, cell: Cell) -> Request | None:
+def _get_of(request: Request, cell: EntityPath) -> Request | None:
     """The request of `get` for a record that a result refers to, with the options of its call."""
     siblings = request.rules.siblings
     found = None if siblings is None else siblings.get_request(*cell)

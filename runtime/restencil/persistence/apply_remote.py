@@ -14,10 +14,10 @@ from .row_codec import is_collection
 if TYPE_CHECKING:
     from ..cache.merge import Held
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
 
 
-def apply_remote(store_state: StoreState, entering: Mapping[Cell, Held]) -> bool:
+def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, Held]) -> bool:
     """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
 
     Where it is the same in JSON, the object stays that memory has.

@@ -16,7 +16,7 @@ from .storage_query import MOST_IN_LOOP, Asking, StorageQuery
 
 if TYPE_CHECKING:
     from ..cache.request import Request
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry, Loaded, Mark, Page
     from .connection import StorageConnection
     from .hydration import Hydrator
@@ -39,7 +39,7 @@ class BatchLoader:
         self.inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
-    def load_key(self, request: Request, ahead: Mapping[Cell, Any]) -> Asking[bool]:
+    def load_key(self, request: Request, ahead: Mapping[EntityPath, Any]) -> Asking[bool]:
         """Loads what lies under a key, and these cells with it; whether there is anything under the key."""
         key, cells = request.key, [*ahead]
         tables = [*dict.fromkeys(table for table, _ in cells)]
@@ -73,7 +73,7 @@ class BatchLoader:
             return False
         return self._intake.take_unread(key, next((result for result in loaded.results if result.key == key), None))
 
-    def load(self, cells: Mapping[Cell, Any], index: list[IndexEntry]) -> Asking[bool]:
+    def load(self, cells: Mapping[EntityPath, Any], index: list[IndexEntry]) -> Asking[bool]:
         """Loads all of one level; False where the storage does not answer, or not in time."""
         intake, todo = self._intake, [*cells]
         size = max(1, len(todo))
@@ -163,7 +163,7 @@ class BatchLoader:
         return True
 
 
-def _marks_of(cells: Mapping[Cell, Any]) -> Iterator[Mark]:
+def _marks_of(cells: Mapping[EntityPath, Any]) -> Iterator[Mark]:
     """The marks on which the freshness of these depends, but for their own."""
     nodes: dict[tuple[str, int], Any] = {(cell[0], id(node)): node for cell, node in cells.items()}
     for (table, _), node in nodes.items():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store_state import StoreState, Transition
-    from ..cache.tables import Cell, Change, ResultMeta
+    from ..cache.tables import EntityPath, Change, ResultMeta
     from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key
@@ -38,7 +38,7 @@ class ChangeCapture:
         self._store_state = store_state
         self._connection = connection
         self._forms = forms
-        self.tainted: set[Cell] = set()
+        self.tainted: set[EntityPath] = set()
         """Cells in which memory has something that reaches no storage."""
         self.apart: set[str] = set()
         """Keys whose results are not stored."""

@@ -10,7 +10,7 @@ from ..storage.protocol import MOST_PLACES
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from .connection import StorageConnection
     from .pending_write import PendingWrite
     from .write_batch import WriteBatch
@@ -21,7 +21,7 @@ class ConflictReads:
     """Loads what a draft cannot be made without."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, waiting: WriteQueue, tainted: set[Cell]
+        self, store_state: StoreState, connection: StorageConnection, waiting: WriteQueue, tainted: set[EntityPath]
     ) -> None:
         self._store_state = store_state
         self._connection = connection
@@ -33,7 +33,7 @@ class ConflictReads:
         connection, waiting = self._connection, self._waiting
         with connection.lock:
             known, bases = connection.known, waiting.bases
-            needed: list[Cell] = []
+            needed: list[EntityPath] = []
             if self._tainted or known.doubted:
                 tainted, is_unverified = self._tainted, known.is_unverified
                 needed += (
@@ -60,7 +60,7 @@ class ConflictReads:
                         needed.append(cell)
         return self._load(needed) and self._load(self._moved(draft))
 
-    def _moved(self, draft: WriteBatch) -> list[Cell]:
+    def _moved(self, draft: WriteBatch) -> list[EntityPath]:
         """Lists that memory has, and told by what it knew of an entity that moves: others know more of that."""
         with self._connection.lock:
             bases, tables = self._waiting.bases, set[str]()
@@ -68,7 +68,7 @@ class ConflictReads:
                 tables.update(joins.table for joins in pending.joins if any(cell in bases for cell in joins.moved))
             return [cell for cell in draft.cells() if cell[0] in tables and cell not in bases] if tables else []
 
-    def _joins(self, cell: Cell, actions: Iterable[PendingWrite]) -> bool:
+    def _joins(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> bool:
         """Whether something of these actions joins a collection."""
         try:
             with self._store_state.hooks:
@@ -94,7 +94,7 @@ class ConflictReads:
             members += page
         return version, members
 
-    def _load(self, cells: list[Cell]) -> bool:
+    def _load(self, cells: list[EntityPath]) -> bool:
         for start in range(0, len(cells), MOST_PLACES):
             part = cells[start : start + MOST_PLACES]
             loaded = self._connection.work(lambda storage, part=part: storage.load(part))  # type: ignore[misc]

@@ -38,7 +38,7 @@ from .schema_fingerprint import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_o
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell, ResultMeta, Tables
+    from ..cache.tables import EntityPath, ResultMeta, Tables
     from ..storage.protocol import IndexEntry, Opened
     from .storage_persistence import StoragePersistence
 
@@ -136,7 +136,7 @@ class _Dumping:
         for node in self._base.set_as:
             shapes.meet(node)
         tap = None if persistence is None else persistence.writer.tap
-        self._unstored: set[Cell | str] = self._base.unstored | (set() if tap is None else tap.tainted | tap.apart)
+        self._unstored: set[EntityPath | str] = self._base.unstored | (set() if tap is None else tap.tainted | tap.apart)
 
     def text(self) -> bytes:
         """All of it."""
@@ -200,7 +200,7 @@ class _Dumping:
             return table not in intake.whole and table not in intake.listed
         return any(evicted == table for evicted, _ in self._store_state.retention.evicted)
 
-    def _shape(self, cell: Cell, usual: str) -> str:
+    def _shape(self, cell: EntityPath, usual: str) -> str:
         known = "" if self._tier is None else self._tier.connection.known.shape(*cell)
         return known or usual
 

@@ -25,7 +25,7 @@ from ..base.values import (
 )
 from ..cache.merge import Held, apply, requested_by
 from ..cache.store_state import Transition
-from ..cache.tables import EMPTY, WHOLE, Change, ResultMeta, Whole
+from ..cache.tables import EMPTY, WHOLE_TABLE, Change, ResultMeta, Whole
 from ..cache.write_set import MergeRecord
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
@@ -37,7 +37,7 @@ from .row_codec import many_row_values, result_parts, row_value, whole_of, with_
 if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell, Tables
+    from ..cache.tables import EntityPath, Tables
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
     from .row_codec import ResultParts
@@ -67,9 +67,9 @@ class Hydrator(Provenance):
         super().__init__(store_state, connection, writer)
         self._store = store
         self._shapes = shapes
-        self._met: list[Cell] = []
+        self._met: list[EntityPath] = []
         """Rows that were loaded of what waits for its commit."""
-        self._whole_notes: dict[Cell, Any] = {}
+        self._whole_notes: dict[EntityPath, Any] = {}
         """What rows that are being taken in say of the response that brought them whole."""
         shapes.grew = self._may_be_read
 
@@ -92,9 +92,9 @@ class Hydrator(Provenance):
 
     def take_rows(
         self,
-        asked: Collection[Cell],
+        asked: Collection[EntityPath],
         loaded: Loaded,
-        nodes: Mapping[Cell, Any],
+        nodes: Mapping[EntityPath, Any],
         into: tuple[Change, Change] | None = None,
     ) -> None:
         """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
@@ -165,7 +165,7 @@ class Hydrator(Provenance):
         self._store_state.commit(effects)
         self._store.changed()
 
-    def _is_absent(self, cell: Cell, other: Change) -> None:
+    def _is_absent(self, cell: EntityPath, other: Change) -> None:
         """There is no row."""
         table, pk = cell
         known = self._connection.known
@@ -194,7 +194,7 @@ class Hydrator(Provenance):
             self._store_state.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
 
-    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[Cell, Any], new: Change) -> None:
+    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: Change) -> None:
         """Takes in rows of which memory has nothing, nor anything on its way; as `_take_row` does it with one."""
         known, arrived_at = self._connection.known, dict[Meta, Meta]()
         moments = {row.times for row in rows}
@@ -288,7 +288,7 @@ class Hydrator(Provenance):
             stored = before
         _write(new if before is UNDEFINED or stored is before else other, cell, Held(stored, times, whole))
 
-    def _replaced(self, cell: Cell, value: Any, node: Any, before: Any) -> Any:
+    def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
         """What memory is to hold where it had something; members that were left out stay as they were."""
         left = self.left.get(cell)
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
@@ -325,7 +325,7 @@ class Hydrator(Provenance):
             self.left[cell] = left
         return record
 
-    def _is_broken(self, place: Cell | str) -> None:
+    def _is_broken(self, place: EntityPath | str) -> None:
         self.broken.append(place)
         errors = self._connection.count.errors
         errors["ValueError"] = errors.get("ValueError", 0) + 1
@@ -341,7 +341,7 @@ class Hydrator(Provenance):
         """Memory has all rows of a table: those of the storage in their order, then what is on its way there."""
         base, store_state = self._store_state.base, self._store_state
         self.whole.add(table)
-        store_state.retention.evicted.discard((table, WHOLE))
+        store_state.retention.evicted.discard((table, WHOLE_TABLE))
         held = base.entities.get(table)
         if held is not None:
             ordered = {pk: held[pk] for pk in pks if pk in held}
@@ -374,10 +374,10 @@ class Hydrator(Provenance):
 
     def take_changes(
         self,
-        cells: Iterable[Cell],
+        cells: Iterable[EntityPath],
         loaded: Loaded | None,
         keys: Iterable[str],
-        same: Mapping[Cell, Renewal],
+        same: Mapping[EntityPath, Renewal],
         same_keys: Mapping[str, Renewal],
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
@@ -419,7 +419,7 @@ class Hydrator(Provenance):
             held[pk] = held.pop(pk)
         self._store_state.memo.drop_table(table)
 
-    def _renew(self, cell: Cell, renewal: Renewal, other: Change) -> None:
+    def _renew(self, cell: EntityPath, renewal: Renewal, other: Change) -> None:
         """A row came once more as it was: it has newer times."""
         number, times, requested_rev = renewal
         table, pk = cell
@@ -457,7 +457,7 @@ class Hydrator(Provenance):
             number=known.timeline.number_of(requested_rev),
         )
 
-    def dropped(self, cells: Iterable[Cell]) -> None:
+    def dropped(self, cells: Iterable[EntityPath]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
         base, known = self._store_state.base, self._connection.known
         for cell in cells:
@@ -490,7 +490,7 @@ class Hydrator(Provenance):
         result: StoredResult | None,
         shape: str | None,
         is_plain: bool,
-        ahead: tuple[Collection[Cell], Loaded, Mapping[Cell, Any]] | None = None,
+        ahead: tuple[Collection[EntityPath], Loaded, Mapping[EntityPath, Any]] | None = None,
     ) -> None:
         """Takes in what the storage has under a key, and rows that came with it.
 
@@ -634,7 +634,7 @@ _READ_ONLY: Final = (ReadOnlyList, ReadOnlyDict)
 _NO_TIMES: Final = Meta(0, 0, 0)
 
 
-def _confirm(base: Tables, cell: Cell, now: float) -> None:
+def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
     """What memory holds is what the storage has; only times that lie in the future are not believed."""
     table, pk = cell
     times = base.meta(table, pk)
@@ -662,7 +662,7 @@ def _stored(value: Any, node: Any, before: Any) -> Any:
     return value
 
 
-def _joined(base: Tables, cell: Cell, loaded: Held, node: Any) -> Held:
+def _joined(base: Tables, cell: EntityPath, loaded: Held, node: Any) -> Held:
     """A row that comes to what memory has of an answer that is stored nowhere."""
     table, pk = cell
     before, value = Held(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
@@ -675,7 +675,7 @@ def _joined(base: Tables, cell: Cell, loaded: Held, node: Any) -> Held:
     return loaded._replace(stored=_stored(value, node, before.stored))
 
 
-def _write(change: Change, cell: Cell, held: Held) -> None:
+def _write(change: Change, cell: EntityPath, held: Held) -> None:
     table, pk = cell
     change.write(table, pk, held.stored, held.times)
     if held.whole is not None:

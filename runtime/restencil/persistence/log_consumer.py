@@ -13,7 +13,7 @@ from ..base.values import UNDEFINED
 from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
 from ..cache.store_state import Transition
-from ..cache.tables import WHOLE
+from ..cache.tables import WHOLE_TABLE
 from ..storage.protocol import MOST_PLACES
 from .hydration import Renewal
 from .row_codec import is_collection
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..base.values import Meta
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import Changes as Validators
     from ..storage.protocol import Entry, Loaded
     from .connection import StorageConnection
@@ -55,7 +55,7 @@ class Changes:
         self.clocks: Callable[[], float] = _wall_over_monotonic
         """The wall clock minus the one that never steps, in ms."""
         self._apart = self.clocks()
-        self._recent: deque[tuple[int, frozenset[Cell | str]]] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[tuple[int, frozenset[EntityPath | str]]] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
         """Up to this number it is not remembered what commits changed."""
 
@@ -72,7 +72,7 @@ class Changes:
                 return False
         return False
 
-    def late(self, number: int) -> frozenset[Cell | str] | None:
+    def late(self, number: int) -> frozenset[EntityPath | str] | None:
         """What others changed after this number, as far as memory is; None where that is not remembered."""
         if number >= self._connection.known.number:
             return frozenset()
@@ -247,7 +247,7 @@ class Changes:
         running = [one.fetched_at for one in store_state.in_flight.by_id.values()]
         if not running:
             return
-        cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE}
+        cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE_TABLE}
         answered = Answered(
             number=NEVER,
             is_change=any(kind == "path" for kind, *_ in entry.stale),
@@ -374,17 +374,17 @@ class _Plan:
         self._awaited = connection.awaited
         self._is_held = store_state.retention.is_held
         self._writers = intake.key_writers
-        self.cells: dict[Cell, None] = {}
+        self.cells: dict[EntityPath, None] = {}
         """Rows to be loaded."""
         self.keys: dict[str, None] = {}
         """Results to be loaded."""
-        self.over: list[Cell] = []
+        self.over: list[EntityPath] = []
         """What is too much to be loaded."""
-        self.same: dict[Cell, Renewal] = {}
+        self.same: dict[EntityPath, Renewal] = {}
         """Rows that have other times alone."""
         self.same_keys: dict[str, Renewal] = {}
-        self.gone: dict[Cell, None] = {}
-        self.unseen: list[Cell] = []
+        self.gone: dict[EntityPath, None] = {}
+        self.unseen: list[EntityPath] = []
         """What memory does not hold."""
         self.unseen_keys: list[str] = []
         self.tables: dict[str, None] = {}
@@ -466,10 +466,10 @@ class _Plan:
         self.unseen += self.over
 
 
-def _places(entry: Entry) -> Iterable[Cell | str]:
+def _places(entry: Entry) -> Iterable[EntityPath | str]:
     for cells in (entry.changed, entry.same, entry.gone):
         for table, pks in cells.items():
-            yield table, WHOLE
+            yield table, WHOLE_TABLE
             for pk in pks:
                 yield table, pk
     yield from entry.keys

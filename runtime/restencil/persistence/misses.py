@@ -16,7 +16,7 @@ from .row_codec import is_kept_cell, is_kept_key, kept_pks
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry
     from .connection import StorageConnection
     from .hydration import Hydrator
@@ -55,13 +55,13 @@ class Misses:
         base = self._store_state.base
         return waits or not (key in base.results or key in base.key_metas)
 
-    def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[Cell, Any]:
+    def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[EntityPath, Any]:
         """The cells of these tables that are not known, with what they are read as.
 
         Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
         """
         known, entities, secrets = self._connection.known.revs, self._store_state.base.entities, self._shapes.secrets
-        found: dict[Cell, Any] = {}
+        found: dict[EntityPath, Any] = {}
         for table, node, pks in asked:
             revs = known.get(table, EMPTY)
             unknown = [pk for pk in pks if pk not in revs]
@@ -73,7 +73,7 @@ class Misses:
             found.update(dict.fromkeys([(table, pk) for pk in kept_pks(table, unknown, secrets)], node))
         return found
 
-    def ahead(self, request: Request, *, waits: bool) -> dict[Cell, Any]:
+    def ahead(self, request: Request, *, waits: bool) -> dict[EntityPath, Any]:
         """The cell that a read looks at where there is no result, and mostly where there is: it comes with the key."""
         schema, store_state = request.rules.schema, self._store_state
         if not isinstance(schema, _OWN_PLACE):
@@ -90,7 +90,7 @@ class Misses:
             return {}  # it is said when it is read
         return self.of(((table, schema, pks) for table, pks in walk.asked.items()), waits=waits)
 
-    def is_all(self, request: Request, cell: Cell) -> bool:
+    def is_all(self, request: Request, cell: EntityPath) -> bool:
         """Whether a read touches nothing but the cell that came with its key: an entity that refers to nothing.
 
         (Benchmark: `cached()` of an entity, cold.)

@@ -21,7 +21,7 @@ from ..schema.stored import record_of
 if TYPE_CHECKING:
     from ..cache.request import Request, Rules
     from ..cache.staleness import StaleSet
-    from ..cache.tables import Cell, ResultMeta
+    from ..cache.tables import EntityPath, ResultMeta
     from ..cache.validators import Terms, Validators
     from ..cache.write_set import WriteSet
     from ..schema.entity import EntitySchema
@@ -228,16 +228,16 @@ class PendingWrite:
         fields = frozenset[str]() if stored is INVALID or isinstance(stored, list) else record_of(stored).keys()
         return Whole(times.fetched_at, times.expires_at, fields, times.fetched_at)
 
-    def writes(self, cell: Cell) -> bool:
+    def writes(self, cell: EntityPath) -> bool:
         """Whether it wrote a cell in memory."""
         return cell[1] in self.cells.get(cell[0], EMPTY)
 
-    def is_same(self, cell: Cell) -> bool:
+    def is_same(self, cell: EntityPath) -> bool:
         """Whether it wrote what was there before, as far as that is known."""
         known = self.differing.get(cell[0])
         return known is not None and cell[1] not in known
 
-    def concerns(self, cell: Cell) -> bool:
+    def concerns(self, cell: EntityPath) -> bool:
         """Whether it has anything to say of a cell, be it in memory or not."""
         return self.writes(cell) or any(
             join.table == cell[0] and join.accepts(cell[1]) for join in self.joins if join.pk in (None, cell[1])
@@ -310,7 +310,7 @@ class PendingWrite:
         if self.brought is not None and self.brought.collections:
             self.joins = [piece for piece in self.brought.collections if isinstance(piece, EditList)]
 
-    def all_cells(self) -> list[Cell]:
+    def all_cells(self) -> list[EntityPath]:
         """What it wrote in memory."""
         return [(table, pk) for table, written in self.cells.items() for pk in written]
 

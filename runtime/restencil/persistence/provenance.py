@@ -16,7 +16,7 @@ from .stale_marks import load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell, Change
+    from ..cache.tables import EntityPath, Change
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
@@ -40,16 +40,16 @@ class Provenance:
         """The shapes of the endpoints of results that memory has."""
         self.key_writers = connection.known.key_writers
         """Who wrote results last, as far as the log told that."""
-        self.dangling: set[Cell] = set()
+        self.dangling: set[EntityPath] = set()
         """What responses of this process refer to and nobody stored."""
-        self.unusable: set[Cell] = set()
+        self.unusable: set[EntityPath] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
         """Keys whose results were loaded for a function of `update`, and which no endpoint has read here."""
-        self.broken: list[Cell | str] = []
+        self.broken: list[EntityPath | str] = []
         """What is no JSON: the next commit drops it."""
-        self.left: dict[Cell, Left] = connection.known.left
+        self.left: dict[EntityPath, Left] = connection.known.left
         """The members that were left out of rows."""
         self.whole: set[str] = set()
         """Tables of which memory has all that the storage has."""
@@ -64,7 +64,7 @@ class Provenance:
         self.doubted = connection.known.doubted
         """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
         self.doubted_keys = connection.known.doubted_keys
-        self.memory_only: set[Cell] = set()
+        self.memory_only: set[EntityPath] = set()
         """What memory holds, stale, and the storage does not have, or has as something that cannot be used here."""
         self.just_loaded: set[str] = set()
         """Keys whose results were loaded, and of which nobody knows yet what they touch."""
@@ -142,12 +142,12 @@ class Provenance:
             if row.stale_rev and (row.stale_rev > row.whole_rev or row.value is None or not row.shape):
                 marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
 
-    def is_memory_only(self, cell: Cell) -> None:
+    def is_memory_only(self, cell: EntityPath) -> None:
         """The storage does not have what memory has of this; it counts as stale."""
         self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
 
-    def let_go(self, cells: Iterable[Cell], keys: Iterable[str]) -> None:
+    def let_go(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
         """Memory has let go of these."""
         self.memory_only.difference_update(cells)
         for table, pk in cells:
@@ -173,7 +173,7 @@ class Provenance:
         """The shape of the endpoint that has read a key here; None where none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
-    def lacks_members(self, node: Any, cell: Cell, stored: Any) -> bool:
+    def lacks_members(self, node: Any, cell: EntityPath, stored: Any) -> bool:
         """Whether members were left out of a row that a class declares, and memory does not have them."""
         left = self.left.get(cell)
         if left is None or not isinstance(node, EntityNode):
@@ -218,7 +218,7 @@ class Provenance:
             self.indexed_meanwhile.clear()
         self._store_state.unsure = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
 
-    def some_unverified(self, number: int) -> list[Cell]:
+    def some_unverified(self, number: int) -> list[EntityPath]:
         """Some of the cells that are doubted."""
         return list(islice(((table, pk) for table, pks in self.doubted.items() for pk in pks), number))
 

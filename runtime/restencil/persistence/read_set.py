@@ -18,7 +18,7 @@ from ..schema.protocol import CollectionNode, EntityNode, Schema
 from ..schema.stored import record_of
 
 if TYPE_CHECKING:
-    from ..cache.tables import Cell, State
+    from ..cache.tables import EntityPath, State
     from ..storage.protocol import IndexEntry
 
 Node: TypeAlias = "EntityNode | CollectionNode"
@@ -106,7 +106,7 @@ class ReadSet:
         return self._seen.items()
 
     @property
-    def touched(self) -> Iterator[Cell]:
+    def touched(self) -> Iterator[EntityPath]:
         """All cells that were referred to or asked for."""
         for table, pks in self.asked.items():
             yield from ((table, pk) for pk in pks)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell, State
+    from ..cache.tables import EntityPath, State
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes as Validators
     from .connection import StorageConnection
@@ -186,7 +186,7 @@ class ReadThrough:
         self._shapes.meet(schema)
         self._meet(request)
         is_loaded = False
-        ahead: dict[Cell, Any] = {}
+        ahead: dict[EntityPath, Any] = {}
         if self.misses.keeps(request):
             if self._asks and self.misses.lacks_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
@@ -290,7 +290,7 @@ class ReadThrough:
             change.noted += noted
             self._store_state.take_in(change)
 
-    def _note_use(self, key: str, touched: Iterable[Cell]) -> None:
+    def _note_use(self, key: str, touched: Iterable[EntityPath]) -> None:
         if key in self.intake.just_loaded:
             self.intake.just_loaded.discard(key)
             self._writer.use([key, *touched])

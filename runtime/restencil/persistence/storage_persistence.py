@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.store_state import StoreState, Transition
-    from ..cache.tables import Cell, State
+    from ..cache.tables import EntityPath, State
     from ..storage.protocol import Place
 
 _in_use: WeakSet[Any] = WeakSet()
@@ -122,7 +122,7 @@ class StoragePersistence:
             return _giving_back(self.leases, self.writer, action, captured)
         return captured
 
-    def is_pending(self, cell: Cell, /) -> bool:
+    def is_pending(self, cell: EntityPath, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
         return self.writer.is_pending(cell)
 
@@ -211,7 +211,7 @@ class StoragePersistence:
 
     # -- what memory holds
 
-    def let_go(self, cells: Collection[Cell], keys: Collection[str], /) -> None:
+    def let_go(self, cells: Collection[EntityPath], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
         self.connection.settle()
         known = self.connection.known

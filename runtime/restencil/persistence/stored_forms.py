@@ -24,7 +24,7 @@ from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoi
 
 if TYPE_CHECKING:
     from ..base.values import Meta
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..schema.entity import EntityModel, EntitySchema
     from ..storage.protocol import IndexEntry, StoredRow
     from .pending_write import Result
@@ -39,7 +39,7 @@ class Forms:
 
     # -- what is stored at all
 
-    def is_kept(self, cell: Cell) -> bool:
+    def is_kept(self, cell: EntityPath) -> bool:
         """Whether a cell is stored at all."""
         table, pk = cell
         shapes = self.shapes

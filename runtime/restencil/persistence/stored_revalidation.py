@@ -19,7 +19,7 @@ from .stored_validators import place_at
 if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from .connection import StorageConnection
     from .hydration import Hydrator
     from .read_set import ReadSet
@@ -76,7 +76,7 @@ class StoredRevalidation:
                     change.answered[table, pk] = node
         return change
 
-    def _may_differ(self, cell: Cell) -> bool:
+    def _may_differ(self, cell: EntityPath) -> bool:
         """Whether memory may have something else of a cell than the row says of which it has the rev."""
         if isinstance(self._store_state.base.get(*cell), Sentinel) or cell in self._intake.left:
             return True

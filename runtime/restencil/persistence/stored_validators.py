@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..cache.merge import Held
     from ..cache.request import Request
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..cache.validators import Validators
     from .pending_write import Result
 
@@ -33,7 +33,7 @@ def is_bare(validators: Validators, request: Request) -> bool:
 
 
 def with_stored_validators(
-    results: Mapping[str, Result], rows: Mapping[Cell, Held], store_state: StoreState
+    results: Mapping[str, Result], rows: Mapping[EntityPath, Held], store_state: StoreState
 ) -> Iterator[tuple[str, int]]:
     """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
 

@@ -18,7 +18,7 @@ from .stored_validators import with_stored_validators
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry, Mark, Place, Spared
     from .connection import StorageConnection
     from .stored_forms import Forms
@@ -52,15 +52,15 @@ class WriteBatch:
         self.sent: Batch | None = None
         """What was sent and got no answer yet: it is sent again as it is until the storage says what became of it."""
         self.epoch = 0
-        self.joined: dict[Cell, None] = {}
+        self.joined: dict[EntityPath, None] = {}
         """Collections that something joins, and that the actions did not write in memory."""
         self.versions: dict[str, int] = {}
         """Of tables whose primary keys were looked through."""
-        self.rows: dict[Cell, BatchRow] = {}
+        self.rows: dict[EntityPath, BatchRow] = {}
         self.results: dict[str, Result] = {}
         self.with_stored_validators: dict[str, int] = {}
         """By key, how many cells the answer wrote that is stored with its validator."""
-        self.given_up: set[Cell] = set()
+        self.given_up: set[EntityPath] = set()
         """Cells that are dropped: what is to be in them could not be found out."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
@@ -69,9 +69,9 @@ class WriteBatch:
         self.row_size: float = 0
         """How many bytes of JSON its rows have on average."""
 
-    def cells(self) -> dict[Cell, list[PendingWrite]]:
+    def cells(self) -> dict[EntityPath, list[PendingWrite]]:
         """What the actions wrote in memory, and with each cell which of them did."""
-        found: dict[Cell, list[PendingWrite]] = {}
+        found: dict[EntityPath, list[PendingWrite]] = {}
         for action in self.actions:
             for table, written in action.cells.items():
                 for pk in written:
@@ -106,7 +106,7 @@ class WriteBatch:
         )
 
     def _row(
-        self, cell: Cell, actions: list[PendingWrite], connection: StorageConnection, forms: Forms, waiting: WriteQueue
+        self, cell: EntityPath, actions: list[PendingWrite], connection: StorageConnection, forms: Forms, waiting: WriteQueue
     ) -> BatchRow | None:
         known, (table, pk) = connection.known, cell
         last, base = actions[-1], waiting.bases.get(cell)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
     from .stored_forms import Forms
@@ -123,7 +123,7 @@ class Writer:
         if len(used) >= _USED:
             self.thread.wake()
 
-    def over(self, cell: Cell, loaded: Held) -> Held:
+    def over(self, cell: EntityPath, loaded: Held) -> Held:
         """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
         try:
             return self.waiting.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
@@ -336,7 +336,7 @@ class Writer:
         count.commits += 1
         count.committed_rows += len(draft.rows)
         is_next = known.numbered(number)
-        entering: dict[Cell, Held] = {}
+        entering: dict[EntityPath, Held] = {}
         for cell, row in draft.rows.items():
             if row.rev == 0:
                 known.versions.pop(cell[0], None)
@@ -400,7 +400,7 @@ class Writer:
             if gives_up:
                 draft.given_up.update(cells or draft.cells())
                 return
-            entering: dict[Cell, Held] = {}
+            entering: dict[EntityPath, Held] = {}
             known.unordered.update(row.table for row in moved.rows if row.rev)  # they were born before
             for cell, row in zip(cells, moved.rows, strict=True):
                 waiting.met(cell, row)
@@ -414,7 +414,7 @@ class Writer:
         if not self.commits_at_once:  # else who is told would come in between
             self._store.tell()
 
-    def _enter(self, cell: Cell, held: Held | None, draft: WriteBatch, entering: dict[Cell, Held]) -> None:
+    def _enter(self, cell: EntityPath, held: Held | None, draft: WriteBatch, entering: dict[EntityPath, Held]) -> None:
         """Notes what memory takes over of a row that moved, or was worked out anew."""
         try:
             waits = self.waiting.of_cell(cell)

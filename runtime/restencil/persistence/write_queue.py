@@ -18,7 +18,7 @@ from .row_codec import is_collection, left_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import Cell
+    from ..cache.tables import EntityPath
     from ..storage.protocol import Place, StoredRow
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
@@ -63,7 +63,7 @@ class WriteQueue:
         """How many rows wait."""
         self.row_size: float = 0
         """How many bytes of JSON the rows of the last commit had on average."""
-        self.bases: dict[Cell, Base] = {}
+        self.bases: dict[EntityPath, Base] = {}
         """Rows that what waits was not merged with when it came: it is laid over them."""
         self.names: dict[Place, None] = {}
         """Of what was too much to keep: it is dropped from the storage, first of all."""
@@ -196,13 +196,13 @@ class WriteQueue:
                     if not found:
                         del of_table[pk]
 
-    def is_pending(self, cell: Cell) -> bool:
+    def is_pending(self, cell: EntityPath) -> bool:
         """Whether a cell waits for its commit."""
         if self._captured or self._unsorted:
             self._sort()
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
-    def is_joined(self, cell: Cell) -> bool:
+    def is_joined(self, cell: EntityPath) -> bool:
         """Whether what waits joins a collection, or takes something out of it."""
         if not is_collection(cell[0]):
             return False
@@ -226,7 +226,7 @@ class WriteQueue:
         """When the latest result came that waits for its commit; None where none does."""
         return max((pending.results[key].times.date for pending in self.queue if key in pending.results), default=None)
 
-    def of_cell(self, cell: Cell) -> list[PendingWrite]:
+    def of_cell(self, cell: EntityPath) -> list[PendingWrite]:
         """The actions that have anything to say of a cell, in order."""
         if self._captured or self._unsorted:
             self._sort()
@@ -238,7 +238,7 @@ class WriteQueue:
 
     # -- what waits, laid over what the storage has
 
-    def met(self, cell: Cell, row: StoredRow | None) -> None:
+    def met(self, cell: EntityPath, row: StoredRow | None) -> None:
         """A row was met that memory does not know, or that another process has written."""
         if row is None or not row.rev:
             self.bases[cell] = Base(None, 0, "")
@@ -270,20 +270,20 @@ class WriteQueue:
                 else:
                     self.bases[cell] = Base(None, 0, "")
 
-    def over(self, cell: Cell, held: Held | None) -> Held | None:
+    def over(self, cell: EntityPath, held: Held | None) -> Held | None:
         """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
         known = self._connection.known
         self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
         self._mark_overlaps(cell)
         return self.folded(cell, self.of_cell(cell))
 
-    def folded(self, cell: Cell, actions: Iterable[PendingWrite]) -> Held | None:
+    def folded(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> Held | None:
         """What comes of the row that was met and what these actions brought. Users' functions may raise."""
         actions = [*actions]
         with self._store_state.hooks:
             return self._rebased(cell, self._base(cell, actions), actions, moves=True)
 
-    def _mark_overlaps(self, cell: Cell) -> None:
+    def _mark_overlaps(self, cell: EntityPath) -> None:
         """What two processes requested at once, and got different responses, is stale: nobody knows the order."""
         base, timeline = self.bases[cell], self._connection.known.timeline
         if base.held is None:
@@ -309,7 +309,7 @@ class WriteQueue:
             if action.event is None:
                 action.event = timeline.event(number)
 
-    def _base(self, cell: Cell, actions: list[PendingWrite]) -> Held | None:
+    def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> Held | None:
         """The row that was met. What was requested when its commit was known came later, whatever the clocks say."""
         base = self.bases.get(cell)
         if base is None or base.held is None or not actions:
@@ -320,7 +320,7 @@ class WriteQueue:
         return requested_by(base.held, number)
 
     def _rebased(
-        self, cell: Cell, held: Held | None, actions: Iterable[PendingWrite], *, moves: bool = False
+        self, cell: EntityPath, held: Held | None, actions: Iterable[PendingWrite], *, moves: bool = False
     ) -> Held | None:
         """What a cell holds once what these actions brought is merged with it; with `moves` as lists move for it."""
         for action in actions:
@@ -342,7 +342,7 @@ class WriteQueue:
             records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
         return joins._replace(moved=records, change=joins.change_for(records))
 
-    def moved(self, cells: Iterable[Cell]) -> dict[Cell, Held] | None:
+    def moved(self, cells: Iterable[EntityPath]) -> dict[EntityPath, Held] | None:
         """Lists in memory as what waits leaves them that moves these entities, of which rows were met now.
 
         None where nothing moves them. Those of which no row was met are unknown from now on.
@@ -355,7 +355,7 @@ class WriteQueue:
         }
         if not tables:
             return None
-        found: dict[Cell, Held] = {}
+        found: dict[EntityPath, Held] = {}
         for table in tables:
             for pk in [*self._store_state.base.entities.get(table, EMPTY)]:
                 cell = table, pk
@@ -371,7 +371,7 @@ class WriteQueue:
                     found[cell] = held
         return found
 
-    def committed(self, cell: Cell, held: Held, rev: int, shape: str) -> None:
+    def committed(self, cell: EntityPath, held: Held, rev: int, shape: str) -> None:
         """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
         if self.bases.pop(cell, None) is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape)
@@ -381,7 +381,7 @@ class WriteQueue:
         base = self._store_state.base
         return key in base.results or key in base.key_metas
 
-    def is_in_memory(self, cell: Cell) -> bool:
+    def is_in_memory(self, cell: EntityPath) -> bool:
         """Whether memory holds a cell."""
         return self._store_state.base.get(*cell) is not UNDEFINED
 
