@@ -51,7 +51,7 @@ EVERY: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/every", schema=All(T
 PLAIN: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/plain", schema=None)
 
 
-class Held(MemoryStorage):
+class StoredEntry(MemoryStorage):
     """A storage that does not take commits while it is held."""
 
     is_held = False
@@ -187,7 +187,7 @@ def test_a_deletion_is_a_tombstone(desk: Desk) -> None:
 
 def test_a_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
     """A record that was asked for after a deletion, and stored before it, stays."""
-    held = Held()
+    held = StoredEntry()
     first = Desk(held)
     second = first.another()
     held.hold()
@@ -306,7 +306,7 @@ def test_two_processes_push_to_one_list(desk: Desk) -> None:
 
 def test_a_list_that_was_asked_for_after_an_addition_has_it(desk: Desk) -> None:
     """An addition that comes late leaves a list alone that was asked for after its answer."""
-    held = Held()
+    held = StoredEntry()
     first = Desk(held)
     second = first.another()
     second.answer(TAGS, [{"id": "1"}], {})
@@ -366,7 +366,7 @@ def test_a_whole_table_is_listed(desk: Desk) -> None:
 
 def test_a_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFixture) -> None:
     """While a storage does not take commits memory goes on; that is logged once, and so is its end."""
-    held = Held()
+    held = StoredEntry()
     first = Desk(held)
     first.answer(GET_TAG, {"id": "1"}, {"id": "1"})
     held.hold()
@@ -404,7 +404,7 @@ def test_a_storage_that_is_off_is_not_asked_again(caplog: pytest.LogCaptureFixtu
 @pytest.mark.slow
 def test_of_too_much_only_names_are_kept() -> None:
     """Over 50,000 rows that wait, values are let go of; what is named is dropped from the storage once it is back."""
-    held = Held()
+    held = StoredEntry()
     desk = Desk(held)
     desk.answer(GET_TAG, {"id": "1", "word": "old"}, {"id": "1"})
     desk.answer(GET, {"id": "1", "title": "kept"}, {"id": "1"})

@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, Meta
-from .tables import EntityPath, Change, ListBinding, ResultMeta, State, Tables
+from .tables import EntityPath, ChangeSet, ListBinding, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -65,7 +65,7 @@ class BeforeImage:
 
     # -- keeping -------------------------------------------------------------------------------------------------------
 
-    def keep_change(self, change: Change) -> None:
+    def keep_change(self, change: ChangeSet) -> None:
         """The change is about to be written."""
         for table, written in change.entities.items():
             if table not in self.tables and not self.base.has_table(table):
@@ -121,6 +121,6 @@ class BeforeImages(set["weakref.ref[BeforeImage]"]):
 
 def as_of(state: State, base: Tables, before_image: BeforeImage) -> State:
     """A state over the base, as it stays while the base goes on."""
-    if state is base or not isinstance(state, Change):
+    if state is base or not isinstance(state, ChangeSet):
         return before_image
     return state.over(as_of(state.underlying, base, before_image))

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from ..schema.protocol import EntityNode
     from .request import Rules
-    from .tables import Change
+    from .tables import ChangeSet
 
 
-def note_whole(change: Change, table: str, pk: str, whole: Whole, stored: Any) -> None:
+def note_whole(change: ChangeSet, table: str, pk: str, whole: Whole, stored: Any) -> None:
     """Notes which response last brought a record whole, unless that is the one that the change is of."""
     if whole.later or whole.number != change.times.fetched_at or len(whole.fields) != len(record_of(stored)):
         change.partial.setdefault(table, {})[pk] = whole
 
 
 def note_part(
-    change: Change, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
+    change: ChangeSet, rules: Rules | None, node: EntityNode, pk: str, record: Mapping[str, Any], stored: Any
 ) -> None:
     """Notes which response last brought a record whole, after one that brought only some of its fields."""
     underlying = change.underlying
@@ -33,7 +33,7 @@ def note_part(
         note_whole(change, node.table_key, pk, whole_after(before, rules, node, record, stored, change.times), stored)
 
 
-def keep_whole(change: Change) -> None:
+def keep_whole(change: ChangeSet) -> None:
     """Leaves records as whole as they were: what a change writes is not what the server said of them."""
     underlying = change.underlying
     if type(underlying) is not Tables:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, is_mapping, is_sequence
 from ..schema.stored import record_of
-from .tables import Change
+from .tables import ChangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ def inspect_state(store_state: StoreState) -> dict[str, Any]:
     }
 
 
-def _indexes(store_state: StoreState, above: list[Change]) -> dict[str, dict[str, dict[str, str]]]:
+def _indexes(store_state: StoreState, above: list[ChangeSet]) -> dict[str, dict[str, dict[str, str]]]:
     top, base = store_state.view, store_state.base
     indexes: dict[str, dict[str, dict[str, str]]] = {}
     own = [(table, name) for table, names in base.indexes.items() for name in names]
@@ -55,10 +55,10 @@ def _indexes(store_state: StoreState, above: list[Change]) -> dict[str, dict[str
     return indexes
 
 
-def _changes(state: State) -> list[Change]:
+def _changes(state: State) -> list[ChangeSet]:
     """The changes that are laid over the base, from the bottom up."""
-    changes: list[Change] = []
-    while isinstance(state, Change):
+    changes: list[ChangeSet] = []
+    while isinstance(state, ChangeSet):
         changes.insert(0, state)
         state = state.underlying
     return changes

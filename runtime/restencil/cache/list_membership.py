@@ -23,7 +23,7 @@ from ..schema.collection import (
 from ..schema.containers import List, Object
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from .tables import EntityPath, Change, ListBinding, State, Tables
+from .tables import EntityPath, ChangeSet, ListBinding, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -111,7 +111,7 @@ class _Following:
 
     def __init__(self, writer: Normalization, request: Request, subject: Subject) -> None:
         self.writer = writer
-        self.change: Change = writer.change
+        self.change: ChangeSet = writer.change
         self.underlying: State = writer.underlying
         self.args = request.args
         self.siblings = request.rules.siblings

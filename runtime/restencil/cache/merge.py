@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .write_set import Operation
 
 
-class Held(NamedTuple):
+class StoredEntry(NamedTuple):
     """What lies in a cell, in the form and time of memory."""
 
     stored: Any
@@ -34,14 +34,14 @@ class Held(NamedTuple):
     """The response that last brought the record whole, or the list; None: the one that the times are of."""
 
 
-def apply(operation: Operation, pk: str, held: Held | None, times: Meta) -> Held | None:
+def apply(operation: Operation, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
     """What the cell under a primary key holds after an operation with these times; None for nothing."""
     if isinstance(operation, MergeRecord):
         return _merged(operation, held, times)
     if isinstance(operation, ReplaceRecord):
         if held is None or isinstance(held.stored, list):
-            return Held(operation.node.to_store({**operation.record}), times)
-        return Held(*operation.node.replaced(held.stored, held.times, {**operation.record}, times))
+            return StoredEntry(operation.node.to_store({**operation.record}), times)
+        return StoredEntry(*operation.node.replaced(held.stored, held.times, {**operation.record}, times))
     if isinstance(operation, DeleteRecord):
         return _deleted(held, times)
     if isinstance(operation, PutList):
@@ -53,17 +53,17 @@ def apply(operation: Operation, pk: str, held: Held | None, times: Meta) -> Held
     return held._replace(times=held.times._replace(expires_at=min(held.times.expires_at, 1)))
 
 
-def requested_by(held: Held, fetched_at: float) -> Held:
+def requested_by(held: StoredEntry, fetched_at: float) -> StoredEntry:
     """What lies in a cell as requested no later than this moment (ms), of which more is known than clocks tell."""
     stored, times, whole = held
     times = times._replace(fetched_at=min(times.fetched_at, fetched_at))
     if whole is not None:
         later = {name: min(since, fetched_at) for name, since in whole.later.items()}
         whole = whole._replace(fetched_at=min(whole.fetched_at, fetched_at), later=later)
-    return Held(stored, times, whole)
+    return StoredEntry(stored, times, whole)
 
 
-def differs(operation: Operation, held: Held) -> bool:
+def differs(operation: Operation, held: StoredEntry) -> bool:
     """Whether an operation and what is there say different things of the same."""
     if isinstance(operation, MergeRecord | ReplaceRecord):
         if held.stored is INVALID or isinstance(held.stored, list):
@@ -78,27 +78,27 @@ def differs(operation: Operation, held: Held) -> bool:
 # -- records -----------------------------------------------------------------------------------------------------------
 
 
-def _merged(operation: MergeRecord, held: Held | None, times: Meta) -> Held:
+def _merged(operation: MergeRecord, held: StoredEntry | None, times: Meta) -> StoredEntry:
     node, record = operation.node, operation.record
     if operation.is_recreated:
         after = _deleted(held, times)
         held = None if after.stored is INVALID and after.times == times else after
     if held is None or isinstance(held.stored, list):
-        return Held(node.to_store({**record}), times)
+        return StoredEntry(node.to_store({**record}), times)
     before, were, _ = held
     whole = _whole_of(held)
     stored, later = node.merged(before, were, {**record}, times)
     if before is INVALID or stored is INVALID:
-        return Held(stored, later)
+        return StoredEntry(stored, later)
     if later is were and times.fetched_at < were.fetched_at and not node.has_merge:
         merged = _by_field(whole, times.fetched_at, record, record_of(before))
         stored = stored if same_json(record_of(stored), merged) else node.to_store(merged)
     if operation.keeps_whole:
-        return Held(stored, later, whole)
-    return Held(stored, later, whole_after(whole, operation.rules, node, record, stored, times))
+        return StoredEntry(stored, later, whole)
+    return StoredEntry(stored, later, whole_after(whole, operation.rules, node, record, stored, times))
 
 
-def _whole_of(held: Held) -> Whole:
+def _whole_of(held: StoredEntry) -> Whole:
     if held.whole is not None:
         return held.whole
     fields = frozenset[str]() if held.stored is INVALID else record_of(held.stored).keys()
@@ -130,42 +130,42 @@ def whole_after(
     return whole._replace(later={**whole.later, **received})
 
 
-def _deleted(held: Held | None, times: Meta) -> Held:
+def _deleted(held: StoredEntry | None, times: Meta) -> StoredEntry:
     if held is None:
-        return Held(INVALID, times)
+        return StoredEntry(INVALID, times)
     if held.stored is INVALID:
-        return held if held.times.date > times.date else Held(INVALID, times)
+        return held if held.times.date > times.date else StoredEntry(INVALID, times)
     stays = held.times.date > times.date and held.times.fetched_at >= times.fetched_at
-    return held if stays else Held(INVALID, times)
+    return held if stays else StoredEntry(INVALID, times)
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
 
 
-def _list(held: Held | None, items: Any, times: Meta) -> Held:
+def _list(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
     """A list that was answered as a whole."""
     if held is None or isinstance(held.stored, Sentinel):
-        return Held(items, times)
+        return StoredEntry(items, times)
     before, were, _ = held
     is_older = times.fetched_at < were.fetched_at
     if is_partial(before) and not is_partial(items):
         # Only pages of it are known; those that overtook the list extend it.
-        return held._replace(stored=extended(items, before)) if is_older else Held(items, times)
+        return held._replace(stored=extended(items, before)) if is_older else StoredEntry(items, times)
     if is_older:
         return held
-    return Held(before if same_json(before, items) else items, times)
+    return StoredEntry(before if same_json(before, items) else items, times)
 
 
-def _page(held: Held | None, items: Any, times: Meta) -> Held:
+def _page(held: StoredEntry | None, items: Any, times: Meta) -> StoredEntry:
     if held is None or held.stored is INVALID:
-        return Held(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
+        return StoredEntry(PartialEntries(items) if is_dict(items) else PartialKeys(items), times)
     if held.times.fetched_at > times.date:
         return held  # the list was asked for after the page was answered
     stored = held.stored
     return _changed(held, overlay(stored, items) if is_dict(stored) else append(stored, items), times)
 
 
-def _edited(operation: EditList, pk: str, held: Held | None, times: Meta) -> Held | None:
+def _edited(operation: EditList, pk: str, held: StoredEntry | None, times: Meta) -> StoredEntry | None:
     """A list once something joined it, or was taken out; the same where nothing becomes of that."""
     if held is None or held.stored is INVALID or held.times.fetched_at > times.date:
         return held  # the list was asked for after these were answered, so it has them
@@ -177,8 +177,8 @@ def _edited(operation: EditList, pk: str, held: Held | None, times: Meta) -> Hel
     return _changed(held, changed, times)
 
 
-def _changed(held: Held, changed: Any, times: Meta) -> Held:
-    return held._replace(stored=changed) if times.fetched_at < held.times.fetched_at else Held(changed, times)
+def _changed(held: StoredEntry, changed: Any, times: Meta) -> StoredEntry:
+    return held._replace(stored=changed) if times.fetched_at < held.times.fetched_at else StoredEntry(changed, times)
 
 
 def extended(items: Any, later: Any) -> Any:

@@ -16,8 +16,8 @@ from ..schema.protocol import EntityNode, Schema
 from ..schema.record import class_record, is_instance, to_wire
 from ..schema.stored import is_partial, record_of
 from .completeness import note_whole
-from .merge import Held, apply
-from .tables import EMPTY, Change, State, Tables
+from .merge import StoredEntry, apply
+from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import EditList, MergeRecord, PutList, ReplaceRecord, WriteSet
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Normalization:
-    """One pass over one response: it writes a `Change` over the state that it sees below.
+    """One pass over one response: it writes a `ChangeSet` over the state that it sees below.
 
     `args` are the endpoint's arguments, `meta` the action's times, `placeholder_id` what placeholder keys are made
     from, of entities whose creation is only expected, `where` a phrase for errors that says which response this is.
@@ -57,7 +57,7 @@ class Normalization:
         """Whether the response refers to an entity by its primary key alone."""
         self.args = args
         self.meta = meta
-        self.change = Change(underlying, meta)
+        self.change = ChangeSet(underlying, meta)
         self.where = where
         self.owns_response = owns_response
         self.strict = strict
@@ -229,7 +229,7 @@ class Normalization:
         if before is UNDEFINED:
             stored = schema.to_store(record if earlier is None else {**record})
         elif self.replaces and self.enclosing is None:
-            held = Held(before, self.underlying.meta(table, pk) or meta)
+            held = StoredEntry(before, self.underlying.meta(table, pk) or meta)
             replaced = apply(ReplaceRecord(schema, record), pk, held, meta)
             assert replaced is not None
             stored, meta, _ = replaced
@@ -246,7 +246,7 @@ class Normalization:
         """A record merged with the one that is stored, and its times."""
         table, underlying, own = schema.table_key, self.underlying, self.meta
         whole = underlying.whole(table, pk) if type(underlying) is Tables else None
-        held = Held(before, underlying.meta(table, pk) or own, whole)
+        held = StoredEntry(before, underlying.meta(table, pk) or own, whole)
         merged = apply(MergeRecord(schema, record, self.rules), pk, held, own)
         assert merged is not None
         if merged.whole is not None and whole is not None:
@@ -302,7 +302,7 @@ class Normalization:
         if self.write_set is not None and not is_partial(items):
             self.write_set.did(PutList(table, pk, items, is_page=False))
         before, times = self.underlying.get(table, pk), self.underlying.meta(table, pk)
-        held = None if before is UNDEFINED or times is None else Held(before, times)
+        held = None if before is UNDEFINED or times is None else StoredEntry(before, times)
         put = apply(PutList(table, pk, items, is_page=False), pk, held, self.meta)
         assert put is not None
         stored, meta, _ = put

@@ -15,7 +15,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
-from .tables import EntityPath, Change, ListBinding, ResultMeta, State, Tables
+from .tables import EntityPath, ChangeSet, ListBinding, ResultMeta, State, Tables
 
 Token = tuple[str, ...]
 """What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
@@ -65,7 +65,7 @@ class Recorder:
         return self._state.listings(entity)
 
 
-def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
+def tokens_of(change: ChangeSet, grown: Iterable[str] = ()) -> set[Token]:
     """What depends on these writes has to be looked at again; `grown` are the tables that gain or lose members."""
     tokens: set[Token] = {("cell", *cell) for cell in change.cells()}
     tokens.update(("table", table) for table in grown)
@@ -77,7 +77,7 @@ def tokens_of(change: Change, grown: Iterable[str] = ()) -> set[Token]:
     return tokens
 
 
-def _grown(change: Change) -> set[str]:
+def _grown(change: ChangeSet) -> set[str]:
     """The tables that have more members with this change than without."""
     underlying = change.underlying
     return {table for table in change.entities if not underlying.has_table(table)} | {
@@ -90,7 +90,7 @@ class OptimisticUpdate:
 
     def __init__(self, action: Fetch) -> None:
         self.action = action
-        self.change: Change | None = None
+        self.change: ChangeSet | None = None
         self.reads: set[Token] = set()
 
     @property
@@ -103,7 +103,7 @@ class OptimisticUpdate:
         return self.change is None or not changed.isdisjoint(self.reads)
 
 
-Respond = Callable[[Fetch, State], Change]
+Respond = Callable[[Fetch, State], ChangeSet]
 """Normalizes the optimistic response of an action over a state, as if the network had sent it."""
 
 
@@ -233,14 +233,14 @@ class OptimisticUpdates:
                         written[table, pk] = stored
         return written
 
-    def _computed(self, update: OptimisticUpdate, underlying: State, old: Change | None) -> Change:
+    def _computed(self, update: OptimisticUpdate, underlying: State, old: ChangeSet | None) -> ChangeSet:
         action = update.action
         update.reads = set()
         seen = Recorder(underlying, update.reads)
         try:
             change = self._respond(action, seen)
         except AbortOptimistic:
-            change = Change(underlying, action.meta)
+            change = ChangeSet(underlying, action.meta)
         except Exception as error:
             # An optimistic response that fails is shown at the mutation's key; the request goes on.
             label = action.request.label
@@ -249,7 +249,7 @@ class OptimisticUpdates:
             if failure is None:
                 failure = ProcessingError(f"{label}: the optimistic response failed: {error}")
                 failure.__cause__ = error
-            change = Change(underlying, action.meta)
+            change = ChangeSet(underlying, action.meta)
             change.key_metas[action.key] = ResultMeta(action.meta, error=kept(failure))
         change.underlying = underlying
         update.reads |= tokens_of(change)
@@ -258,7 +258,7 @@ class OptimisticUpdates:
         return change
 
 
-def _keep_equal(old: Change, new: Change) -> None:
+def _keep_equal(old: ChangeSet, new: ChangeSet) -> None:
     # A recomputed record that is equal to its former self is that object, and so is what was built from it.
     for table, cells in new.entities.items():
         former = old.entities.get(table)
@@ -280,7 +280,7 @@ def _equal(left: Any, right: Any) -> bool:
     return same_json(record_of(left), record_of(right))
 
 
-def _differences(old: Change | None, new: Change) -> set[Token]:
+def _differences(old: ChangeSet | None, new: ChangeSet) -> set[Token]:
     if old is None:
         return tokens_of(new, _grown(new))
     tokens = tokens_of(old, _grown(old)) ^ tokens_of(new, _grown(new))

@@ -67,7 +67,7 @@ from .revalidation import response_record_of
 from .snapshot import Snapshot
 from .staleness import StaleSet
 from .store_state import Transition
-from .tables import Change, ResultMeta, Tables
+from .tables import ChangeSet, ResultMeta, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -455,7 +455,7 @@ def hear(cache_reader: CacheReader, action: actions.PeerMutated) -> Transition:
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
         return _heard_of(effects, request, _looking(store_state, request, answer.meta))
-    effects.change = change = Change(base, heard.times)
+    effects.change = change = ChangeSet(base, heard.times)
     known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
     for table, pk in heard.cells():
         if heard.get(table, pk) is INVALID:
@@ -528,12 +528,12 @@ REDUCERS: Final[Mapping[type, Callable[[CacheReader, Any], Transition]]] = {
 }
 
 
-def respond(cache_reader: CacheReader, action: actions.Fetch, underlying: State) -> Change:
+def respond(cache_reader: CacheReader, action: actions.Fetch, underlying: State) -> ChangeSet:
     """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
     request = action.request
     respond = request.rules.get_optimistic_response
     if respond is None:
-        return Change(underlying, action.meta)
+        return ChangeSet(underlying, action.meta)
     snapshot = Snapshot(cache_reader, underlying, action.meta.fetched_at)
     response = copy_in(_not_awaitable(respond(snapshot, *call_args(request.args)), request, "get_optimistic_response"))
     persistence = cache_reader.store_state.persistence
@@ -833,7 +833,7 @@ def _run_update(
     update: Callable[..., Any],
     result: Any,
     request: Request,
-    change: Change,
+    change: ChangeSet,
     persistence: PersistencePort | None,
     *,
     is_final: bool,
@@ -876,7 +876,7 @@ def _not_awaitable(value: Any, request: Request, hook: str) -> Any:
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _failed(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> Change:
+def _failed(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:
     """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
     key, error_policy = request.key, request.rules.error_policy
     policy = None
@@ -886,7 +886,7 @@ def _failed(store_state: StoreState, request: Request, error: Exception, meta: M
                 policy = _checked_policy(_not_awaitable(error_policy(error), request, "error_policy"))
         except Exception:
             logger.exception("%s: error_policy failed; the error counts as hard", key)
-    change = Change(store_state.base, meta)
+    change = ChangeSet(store_state.base, meta)
     before = store_state.base.key_meta(key)
     terms = None if before is None else before.terms
     change.key_metas[key] = ResultMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)

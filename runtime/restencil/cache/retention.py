@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..base.values import DICT, LIST, UNDEFINED, Sentinel
 from ..schema.stored import is_partial, record_of
-from .tables import WHOLE_TABLE, EntityPath, Change, Tables
+from .tables import WHOLE_TABLE, EntityPath, ChangeSet, Tables
 
 if TYPE_CHECKING:
     from .tables import State
@@ -77,7 +77,7 @@ class Retention:
         self._keys.update(fresh)
         return self._past(fresh, self.max_entities)
 
-    def written(self, change: Change, needed: Callable[[], Callable[[EntityPath], bool]]) -> tuple[list[EntityPath], list[str]]:
+    def written(self, change: ChangeSet, needed: Callable[[], Callable[[EntityPath], bool]]) -> tuple[list[EntityPath], list[str]]:
         """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
 
         `needed()` tells which entities have to stay all the same.
@@ -104,7 +104,7 @@ class Retention:
             over = _first(len(order) - maximum, free, self._held)
         return over, self._past(named, maximum)
 
-    def came(self, change: Change) -> None:
+    def came(self, change: ChangeSet) -> None:
         """A storage had this: it is there again, and was used last."""
         cells = [cell for cell in change.cells() if not is_partial(change.get(*cell))]
         self.evicted.difference_update(cells)

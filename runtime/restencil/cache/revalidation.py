@@ -17,7 +17,7 @@ from ..schema.entity import EntitySchema
 from ..schema.notation import Conversion, Lazy
 from ..schema.one_of import OneOf
 from ..schema.protocol import definitions
-from .tables import EMPTY, Change, ResultMeta
+from .tables import EMPTY, ChangeSet, ResultMeta
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator
@@ -57,7 +57,7 @@ class ResponseRecord:
     )
 
     def __init__(
-        self, mark: bytes | None, validators: Validators | None, key: str, change: Change, base: Tables
+        self, mark: bytes | None, validators: Validators | None, key: str, change: ChangeSet, base: Tables
     ) -> None:
         self.mark = mark
         self.validators = validators
@@ -96,11 +96,11 @@ class ResponseRecord:
         """Whether it holds anything of one of these tables."""
         return any(table in tables for table, _, _ in self._cells)
 
-    def renewed(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> Change | None:
+    def renewed(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> ChangeSet | None:
         """What the same answer changes: times, but for what was fetched later. None where not all of it is there."""
         if not self.holds(key, base):
             return None
-        change = Change(base, times)
+        change = ChangeSet(base, times)
         for table, pks, stored in self._cells:
             change.entities[table] = dict(zip(pks, stored, strict=True))
             change.differing[table] = []
@@ -119,7 +119,7 @@ class ResponseRecord:
         return change
 
 
-def response_record_of(action: SetResponse, change: Change, result: Any) -> tuple[bytes | None, Validators | None]:
+def response_record_of(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
     """By what an answer is known once more, where it would change nothing then: by its body, by what it said.
 
     That is not so where the store has something newer, and where others take part in what its lists are. Where code of

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .persistence_port import StorageLike
     from .request import Request
     from .revalidation import ResponseRecord
-    from .tables import EntityPath, Change, ResultMeta, State
+    from .tables import EntityPath, ChangeSet, ResultMeta, State
 
 
 class Store(Dumpable):
@@ -70,7 +70,7 @@ class Store(Dumpable):
         if max_entities is not None and max_entities < 1:
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
-        def respond(action: Fetch, underlying: State) -> Change:
+        def respond(action: Fetch, underlying: State) -> ChangeSet:
             return reduce.respond(cache_reader, action, underlying)
 
         self.clock = monotonic_clock(clock)

@@ -24,7 +24,7 @@ from .reentrancy_guard import reentrancy_guard
 from .request_log import Answered, RequestLog
 from .revalidation import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
-from .tables import EMPTY, EntityPath, Change, ResultMeta, State, Tables
+from .tables import EMPTY, EntityPath, ChangeSet, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
@@ -47,7 +47,7 @@ _NO_TAGS: Final[Mapping[EntityPath, tuple[str, float]]] = {}
 class Transition:
     """What an action brings about; a reducer sets what there is: one of the first six at most, others with it."""
 
-    change: Change | None = None
+    change: ChangeSet | None = None
     """What is written into the tables."""
     begun: Fetch | None = None
     """The fetch whose optimistic update is queued."""
@@ -270,7 +270,7 @@ class StoreState:
             self.request_log.add(effects.answered, self.last_number, running)
         self.hot_results.clear()
 
-    def _note_answer(self, effects: Transition, change: Change) -> None:
+    def _note_answer(self, effects: Transition, change: ChangeSet) -> None:
         """Keeps by what an answer, which made this change, is known once more."""
         if effects.marked is not None:
             key, mark, validators = effects.marked
@@ -284,7 +284,7 @@ class StoreState:
             self.tags = self.tags or EntityTags(self.base)
             self.tags.note(change, effects.tags, effects.untagged)
 
-    def _note_origin(self, effects: Transition, change: Change) -> None:
+    def _note_origin(self, effects: Transition, change: ChangeSet) -> None:
         """What was brought by an answer that is stored nowhere is marked; another answer stands under its key alone."""
         base = self.base
         if effects.set_as is not None:
@@ -304,7 +304,7 @@ class StoreState:
         self.resets += 1
         self.last_reset = moment
 
-    def _write(self, change: Change) -> None:
+    def _write(self, change: ChangeSet) -> None:
         """Writes a change into the tables, and drops what was built from what it changes."""
         base, optimistic, retention = self.base, self.optimistic, self.retention
         if self.before_images:
@@ -323,7 +323,7 @@ class StoreState:
                 self._remove(cells, keys)
             retention.listed(change.listed)
 
-    def take_in(self, change: Change) -> None:
+    def take_in(self, change: ChangeSet) -> None:
         """Writes what a storage had of what was not known here: that is no change, so snapshots see it as well."""
         base, retention = self.base, self.retention
         shown = self._drop_built(change)
@@ -337,7 +337,7 @@ class StoreState:
             retention.came(change)
         self.hot_results.clear()
 
-    def vouch(self, key: str, validators: Validators, change: Change) -> None:
+    def vouch(self, key: str, validators: Validators, change: ChangeSet) -> None:
         """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
         self.response_records[key] = ResponseRecord(None, validators, key, change, self.base)
 
@@ -347,7 +347,7 @@ class StoreState:
         if over:
             self._remove(over, ())
 
-    def _drop_built(self, change: Change) -> Collection[str]:
+    def _drop_built(self, change: ChangeSet) -> Collection[str]:
         """Drops what was built from the cells that a change is to write; returns tables that look the same after it."""
         base, memo, optimistic = self.base, self.memo, self.optimistic
         changed = [cell for table in change.entities if memo.knows(table) for cell in base.differing(table, change)]

@@ -1,6 +1,6 @@
 """The state of a store as tables that are edited in place, and changes that are laid over them.
 
-A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `Change`
+A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `ChangeSet`
 holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
 tables as an optimistic layer. Both answer the same questions, so normalization and reads do not care which they see.
 """
@@ -248,7 +248,7 @@ class Tables:
                     del keys[key]
             keys[listing.key] = listing
 
-    def differing(self, table: str, change: Change) -> list[EntityPath]:
+    def differing(self, table: str, change: ChangeSet) -> list[EntityPath]:
         """The cells of a table that the change gives another value."""
         known = change.differing.get(table)
         if known is not None:
@@ -256,7 +256,7 @@ class Tables:
         stored = self.entities.get(table, EMPTY)
         return [(table, pk) for pk, value in change.entities[table].items() if stored.get(pk) is not value]
 
-    def commit(self, change: Change) -> list[str]:
+    def commit(self, change: ChangeSet) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
         extended: list[EntityPath] = []
         if change.extended:
@@ -280,7 +280,7 @@ class Tables:
                     index[text] = found
         return grown
 
-    def _commit_whole(self, change: Change) -> None:
+    def _commit_whole(self, change: ChangeSet) -> None:
         """Takes over which responses last brought records whole."""
         for table, written in change.entities.items():
             wholes, partial = self.partial.get(table), change.partial.get(table, EMPTY)
@@ -318,7 +318,7 @@ class Tables:
             return None
         return noted[1:]
 
-    def _commit_table(self, table: str, written: dict[str, Any], change: Change) -> bool:
+    def _commit_table(self, table: str, written: dict[str, Any], change: ChangeSet) -> bool:
         """Takes over what is written to one table; whether that is new or has more members."""
         times = dict.fromkeys(written, change.times)
         latest = change.times.fetched_at
@@ -366,7 +366,7 @@ class Tables:
         return [(name, text) for name, text in texts if indexes[name].get(text) == pk]
 
 
-class Change:
+class ChangeSet:
     """What one action writes, over the state that it was computed from.
 
     `times` are the action's; they are those of all that it writes, except where `metas` has others.
@@ -414,9 +414,9 @@ class Change:
         self.noted: list[ListBinding] = []
         """What it says of keys that hold lists."""
 
-    def over(self, underlying: State) -> Change:
+    def over(self, underlying: State) -> ChangeSet:
         """This change over another state."""
-        moved = Change(underlying, self.times)
+        moved = ChangeSet(underlying, self.times)
         moved.entities, moved.metas, moved.indexes = self.entities, self.metas, self.indexes
         moved.results, moved.key_metas, moved.partial = self.results, self.key_metas, self.partial
         return moved

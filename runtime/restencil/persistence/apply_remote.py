@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..cache.store_state import Transition
-from ..cache.tables import EMPTY, Change
+from ..cache.tables import EMPTY, ChangeSet
 from ..schema.stored import is_partial, record_of
 from .row_codec import is_collection
 
 if TYPE_CHECKING:
-    from ..cache.merge import Held
+    from ..cache.merge import StoredEntry
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
 
 
-def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, Held]) -> bool:
+def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEntry]) -> bool:
     """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
 
     Where it is the same in JSON, the object stays that memory has.
     """
     base = store_state.base
-    change = Change(base, Meta(0, 0, 0))
+    change = ChangeSet(base, Meta(0, 0, 0))
     differs = False
     for (table, pk), (stored, times, whole) in entering.items():
         before = base.get(table, pk)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store_state import StoreState, Transition
-    from ..cache.tables import EntityPath, Change, ResultMeta
+    from ..cache.tables import EntityPath, ChangeSet, ResultMeta
     from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key
@@ -56,7 +56,7 @@ class ChangeCapture:
 
     # -- by who acts
 
-    def captured(self, action: Action, effects: Transition, change: Change) -> list[Any]:
+    def captured(self, action: Action, effects: Transition, change: ChangeSet) -> list[Any]:
         """What an action that is about to write a change hands over, as `CapturedAction.of` reads it.
 
         It is one list, as each object that waits is looked through by Python's garbage collector, again and again, and
@@ -140,7 +140,7 @@ class ChangeCapture:
         pending.stale = effects.stale
         return pending
 
-    def left_out(self, change: Change) -> PendingWrite:
+    def left_out(self, change: ChangeSet) -> PendingWrite:
         """What an action hands over of which nothing can be stored."""
         pending = PendingWrite(change.times)
         pending.cells = {table: {**written} for table, written in change.entities.items() if written}

@@ -23,9 +23,9 @@ from ..base.values import (
     read_only,
     same_json,
 )
-from ..cache.merge import Held, apply, requested_by
+from ..cache.merge import StoredEntry, apply, requested_by
 from ..cache.store_state import Transition
-from ..cache.tables import EMPTY, WHOLE_TABLE, Change, ResultMeta, Whole
+from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
 from ..cache.write_set import MergeRecord
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
@@ -95,12 +95,12 @@ class Hydrator(Provenance):
         asked: Collection[EntityPath],
         loaded: Loaded,
         nodes: Mapping[EntityPath, Any],
-        into: tuple[Change, Change] | None = None,
+        into: tuple[ChangeSet, ChangeSet] | None = None,
     ) -> None:
         """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
         base, known = self._store_state.base, self._connection.known
         entities = base.entities
-        new, other = (Change(base, _NO_TIMES), Change(base, _NO_TIMES)) if into is None else into
+        new, other = (ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         self.take_marks(loaded)
@@ -130,10 +130,10 @@ class Hydrator(Provenance):
         whole = whole_of(value, self._whole_notes.pop((row.table, row.pk), None), times, number)
         if not whole.later and whole.fetched_at <= times.fetched_at:
             return whole
-        return requested_by(Held(value, times, whole), times.fetched_at).whole or whole
+        return requested_by(StoredEntry(value, times, whole), times.fetched_at).whole or whole
 
     def put(
-        self, new: Change, other: Change, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
+        self, new: ChangeSet, other: ChangeSet, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
     ) -> None:
         """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
         store_state = self._store_state
@@ -165,7 +165,7 @@ class Hydrator(Provenance):
         self._store_state.commit(effects)
         self._store.changed()
 
-    def _is_absent(self, cell: EntityPath, other: Change) -> None:
+    def _is_absent(self, cell: EntityPath, other: ChangeSet) -> None:
         """There is no row."""
         table, pk = cell
         known = self._connection.known
@@ -177,7 +177,7 @@ class Hydrator(Provenance):
         if doubted is None:
             return
         if self._writer.is_pending(cell):  # it was laid over what memory had, which nobody else has
-            held = self._writer.over(cell, Held(UNDEFINED, _NO_TIMES))
+            held = self._writer.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
                 _write(other, cell, held)
@@ -194,7 +194,7 @@ class Hydrator(Provenance):
             self._store_state.memo.drop_cells([(table, pk) for pk in gone])
         self.absent = 0
 
-    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: Change) -> None:
+    def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> None:
         """Takes in rows of which memory has nothing, nor anything on its way; as `_take_row` does it with one."""
         known, arrived_at = self._connection.known, dict[Meta, Meta]()
         moments = {row.times for row in rows}
@@ -243,7 +243,7 @@ class Hydrator(Provenance):
             self.dangling.difference_update([(table, pk) for pk in written])
         self.loaded.setdefault(table, set()).update(written)
 
-    def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: Change, other: Change) -> None:
+    def _take_row(self, row: StoredRow, node: Any, was_known: bool, new: ChangeSet, other: ChangeSet) -> None:
         """Takes in one row that is newer than what memory knows."""
         table, pk = cell = row.table, row.pk
         base, known = self._store_state.base, self._connection.known
@@ -269,7 +269,7 @@ class Hydrator(Provenance):
         earlier: Meta | None = base.meta(table, pk)
         whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
         if is_pending or is_joined:
-            stored, times, whole = self._writer.over(cell, Held(_stored(value, node, before), times, whole))
+            stored, times, whole = self._writer.over(cell, StoredEntry(_stored(value, node, before), times, whole))
             if is_pending:
                 self._met.append(cell)
                 self.unordered.add(table)
@@ -279,14 +279,14 @@ class Hydrator(Provenance):
             self.is_memory_only(cell)
             return
         elif not was_known and doubted is None:
-            stored, times, whole = _joined(base, cell, Held(value, times, whole), node)
+            stored, times, whole = _joined(base, cell, StoredEntry(value, times, whole), node)
         else:
             stored = self._replaced(cell, value, node, before)
         if not is_pending:
             self.loaded.setdefault(table, set()).add(pk)
         if stored is not before and not isinstance(stored, Sentinel) and _is_same(stored, before):
             stored = before
-        _write(new if before is UNDEFINED or stored is before else other, cell, Held(stored, times, whole))
+        _write(new if before is UNDEFINED or stored is before else other, cell, StoredEntry(stored, times, whole))
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
         """What memory is to hold where it had something; members that were left out stay as they were."""
@@ -351,14 +351,14 @@ class Hydrator(Provenance):
             store_state.memo.drop_table(table)
             store_state.hot_results.clear()
         elif is_known:
-            change = Change(base, _NO_TIMES)
+            change = ChangeSet(base, _NO_TIMES)
             change.entities[table] = {}
             store_state.take_in(change)
 
     def take_index(self, asked: Iterable[IndexEntry], loaded: Loaded) -> None:
         """Takes in where index entries lead."""
         base = self._store_state.base
-        change = Change(base, _NO_TIMES)
+        change = ChangeSet(base, _NO_TIMES)
         for entry in asked:
             table, field, text = entry
             self.indexed.setdefault(table, set()).add((field, text))
@@ -382,7 +382,7 @@ class Hydrator(Provenance):
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
         base = self._store_state.base
-        new, other = Change(base, _NO_TIMES), Change(base, _NO_TIMES)
+        new, other = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES)
         gone: dict[str, ResultMeta] = {}
         unread: list[str] = []
         if loaded is not None:
@@ -406,8 +406,8 @@ class Hydrator(Provenance):
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
                 whole = new.partial.get(table, EMPTY).get(pk)
-                _write(other, (table, pk), Held(stored, new.times_of(table, pk), whole))
-        self.put(Change(base, _NO_TIMES), other, gone, unread)
+                _write(other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
+        self.put(ChangeSet(base, _NO_TIMES), other, gone, unread)
         for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
             self._order(table)
 
@@ -419,7 +419,7 @@ class Hydrator(Provenance):
             held[pk] = held.pop(pk)
         self._store_state.memo.drop_table(table)
 
-    def _renew(self, cell: EntityPath, renewal: Renewal, other: Change) -> None:
+    def _renew(self, cell: EntityPath, renewal: Renewal, other: ChangeSet) -> None:
         """A row came once more as it was: it has newer times."""
         number, times, requested_rev = renewal
         table, pk = cell
@@ -436,9 +436,9 @@ class Hydrator(Provenance):
         whole = None
         if not isinstance(stored, Sentinel):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(requested_rev))
-        _write(other, cell, Held(stored, here, whole))
+        _write(other, cell, StoredEntry(stored, here, whole))
 
-    def _renew_key(self, key: str, renewal: Renewal, other: Change) -> None:
+    def _renew_key(self, key: str, renewal: Renewal, other: ChangeSet) -> None:
         number, times, requested_rev = renewal
         known, meta, here = self._connection.known, self._store_state.base.key_meta(key), self.times(times)
         if meta is None:
@@ -478,7 +478,7 @@ class Hydrator(Provenance):
         """Takes in what the storage has under keys that memory has."""
         base = self._store_state.base
         found = {result.key: result for result in loaded.results}
-        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
+        new, other, gone = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES), dict[str, ResultMeta]()
         unread: list[str] = []
         for key in keys:
             self._take_result(key, found.get(key), self.shape_of(key), False, (new, other, gone, unread))
@@ -499,7 +499,7 @@ class Hydrator(Provenance):
         base = self._store_state.base
         if shape is not None:
             self.key_shapes[key] = shape
-        new, other, gone = Change(base, _NO_TIMES), Change(base, _NO_TIMES), dict[str, ResultMeta]()
+        new, other, gone = ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES), dict[str, ResultMeta]()
         unread: list[str] = []
         self._take_result(key, result, shape, is_plain, (new, other, gone, unread))
         if ahead is not None:
@@ -521,7 +521,7 @@ class Hydrator(Provenance):
         result: StoredResult | None,
         shape: str | None,
         is_plain: bool,
-        into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
+        into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
     ) -> None:
         """Notes in the changes what comes of it; then keys that have no result any more, and those to be let go of."""
         known, base = self._connection.known, self._store_state.base
@@ -567,7 +567,7 @@ class Hydrator(Provenance):
         result: StoredResult,
         times: Meta,
         parts: ResultParts,
-        into: tuple[Change, Change, dict[str, ResultMeta], list[str]],
+        into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
     ) -> None:
         """Notes in the changes a result that memory takes over."""
         key, (value, terms, _, brought), (new, other, gone, _) = result.key, parts, into
@@ -600,7 +600,7 @@ class Hydrator(Provenance):
         if not is_failed:
             change.key_metas[key] = made
 
-    def _take_no_result(self, key: str, meta: ResultMeta | None, *, was_there: bool, into: Change) -> None:
+    def _take_no_result(self, key: str, meta: ResultMeta | None, *, was_there: bool, into: ChangeSet) -> None:
         """The storage has nothing under a key."""
         self._connection.known.key_revs[key] = 0
         if was_there and meta is not None:
@@ -662,10 +662,10 @@ def _stored(value: Any, node: Any, before: Any) -> Any:
     return value
 
 
-def _joined(base: Tables, cell: EntityPath, loaded: Held, node: Any) -> Held:
+def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Any) -> StoredEntry:
     """A row that comes to what memory has of an answer that is stored nowhere."""
     table, pk = cell
-    before, value = Held(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
+    before, value = StoredEntry(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
     if isinstance(node, EntityNode) and is_dict(value) and not is_list(before.stored) and before.stored is not INVALID:
         joined = apply(MergeRecord(node, value, keeps_whole=True), pk, before, loaded.times)
         assert joined is not None
@@ -675,7 +675,7 @@ def _joined(base: Tables, cell: EntityPath, loaded: Held, node: Any) -> Held:
     return loaded._replace(stored=_stored(value, node, before.stored))
 
 
-def _write(change: Change, cell: EntityPath, held: Held) -> None:
+def _write(change: ChangeSet, cell: EntityPath, held: StoredEntry) -> None:
     table, pk = cell
     change.write(table, pk, held.stored, held.times)
     if held.whole is not None:

@@ -16,7 +16,7 @@ from .stale_marks import load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import EntityPath, Change
+    from ..cache.tables import EntityPath, ChangeSet
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
@@ -125,7 +125,7 @@ class Provenance:
         if pending.listed:
             self.listed |= pending.listed
 
-    def writes(self, change: Change) -> None:
+    def writes(self, change: ChangeSet) -> None:
         """An action of this process is about to write: it is merged with what the storage has, and nothing else."""
         for table, pk in self.memory_only.intersection(change.cells()):
             self.memory_only.discard((table, pk))

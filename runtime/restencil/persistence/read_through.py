@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
 from ..cache.list_membership import binding_of
-from ..cache.tables import Change
+from ..cache.tables import ChangeSet
 from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
@@ -286,7 +286,7 @@ class ReadThrough:
             for pk in pks
         ]
         if noted:
-            change = Change(self._store_state.base, _NO_TIMES)
+            change = ChangeSet(self._store_state.base, _NO_TIMES)
             change.noted += noted
             self._store_state.take_in(change)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID
-from ..cache.merge import Held
+from ..cache.merge import StoredEntry
 from .row_codec import (
     NOTHING_LEFT,
     Left,
@@ -95,7 +95,7 @@ class Forms:
         """Whether classes that are known can read a row."""
         return row.value is None or self.shapes.readable(row.table, row.shape)
 
-    def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> Held | None:
+    def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> StoredEntry | None:
         """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
 
         What was left out of it is as `known` has it, what memory holds there; `number` is that of its request.
@@ -103,16 +103,16 @@ class Forms:
         if row.rev == 0:
             return None
         if row.value is None:
-            return Held(INVALID, times)  # nothing is whole
+            return StoredEntry(INVALID, times)  # nothing is whole
         if not self.is_readable(row):
             return None
         value, left, details = row_value(row.value)
         whole = whole_of(value, details, times, number)
         if is_collection(row.table):
-            return Held(value, times, whole)
+            return StoredEntry(value, times, whole)
         record = with_left(value, left, known)
         model = self.model(row)
-        return Held(record if model is None else model.stored(record), times, whole)
+        return StoredEntry(record if model is None else model.stored(record), times, whole)
 
     def model(self, row: StoredRow) -> EntityModel | None:
         """A class that wrote a row."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..base.freshness import condition_of
 from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.revalidation import repeats
-from ..cache.tables import EMPTY, Change
+from ..cache.tables import EMPTY, ChangeSet
 from ..cache.validators import Validators, source_at
 from .row_codec import is_collection
 from .stored_validators import place_at
@@ -59,10 +59,10 @@ class StoredRevalidation:
         validators = Validators(validator.headers, source_at(request.url), place_at(request), condition)
         self._store_state.vouch(key, validators, change)
 
-    def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> Change:
+    def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> ChangeSet:
         """What a commit left with these times, of what was met on a walk."""
         base = self._store_state.base
-        change = Change(base, times)
+        change = ChangeSet(base, times)
         for node, pks in () if walk is None else walk.opened:
             table = node.table_key
             revs = self._known.revs.get(table, EMPTY)

@@ -14,7 +14,7 @@ from ..cache.validators import source_at
 from .apply_remote import is_alike
 
 if TYPE_CHECKING:
-    from ..cache.merge import Held
+    from ..cache.merge import StoredEntry
     from ..cache.request import Request
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
@@ -33,7 +33,7 @@ def is_bare(validators: Validators, request: Request) -> bool:
 
 
 def with_stored_validators(
-    results: Mapping[str, Result], rows: Mapping[EntityPath, Held], store_state: StoreState
+    results: Mapping[str, Result], rows: Mapping[EntityPath, StoredEntry], store_state: StoreState
 ) -> Iterator[tuple[str, int]]:
     """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
 

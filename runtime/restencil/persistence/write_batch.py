@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, Meta, is_dict, text_of
-from ..cache.merge import Held
+from ..cache.merge import StoredEntry
 from ..cache.tables import Whole
 from ..schema.stored import record_of
 from ..storage.protocol import Batch, Entry, StoredResult, StoredRow
@@ -31,7 +31,7 @@ _LARGEST: Final = 8 * 1024 * 1024
 class BatchRow(NamedTuple):
     """What a commit is to leave in a cell."""
 
-    held: Held
+    held: StoredEntry
     rev: int
     shape: str
     is_same: bool
@@ -128,7 +128,7 @@ class WriteBatch:
             whole = held.whole or _whole_by_times(held)
             rev, shape = (0, "") if base is None else (base.rev, base.shape)
         else:
-            held = Held(last.cells[table][pk], last.times_of(table, pk))
+            held = StoredEntry(last.cells[table][pk], last.times_of(table, pk))
             whole = last.whole_of(table, pk)
         if is_collection(table) or held.stored is INVALID:
             shape = ""
@@ -302,7 +302,7 @@ class WriteBatch:
         ]
 
 
-def _whole_by_times(held: Held) -> Whole:
+def _whole_by_times(held: StoredEntry) -> Whole:
     """A record that the response with its times brought whole."""
     record = record_of(held.stored)
     fields = record.keys() if is_dict(record) else frozenset[str]()

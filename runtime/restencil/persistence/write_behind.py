@@ -16,7 +16,7 @@ from ..base.errors import StorageDown, StorageError
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
 from ..base.values import UNDEFINED
-from ..cache.merge import Held
+from ..cache.merge import StoredEntry
 from .apply_remote import apply_remote
 from .bulk_invalidation import BulkInvalidation
 from .change_capture import ChangeCapture
@@ -123,7 +123,7 @@ class Writer:
         if len(used) >= _USED:
             self.thread.wake()
 
-    def over(self, cell: EntityPath, loaded: Held) -> Held:
+    def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
         """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
         try:
             return self.waiting.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
@@ -336,7 +336,7 @@ class Writer:
         count.commits += 1
         count.committed_rows += len(draft.rows)
         is_next = known.numbered(number)
-        entering: dict[EntityPath, Held] = {}
+        entering: dict[EntityPath, StoredEntry] = {}
         for cell, row in draft.rows.items():
             if row.rev == 0:
                 known.versions.pop(cell[0], None)
@@ -400,7 +400,7 @@ class Writer:
             if gives_up:
                 draft.given_up.update(cells or draft.cells())
                 return
-            entering: dict[EntityPath, Held] = {}
+            entering: dict[EntityPath, StoredEntry] = {}
             known.unordered.update(row.table for row in moved.rows if row.rev)  # they were born before
             for cell, row in zip(cells, moved.rows, strict=True):
                 waiting.met(cell, row)
@@ -414,7 +414,7 @@ class Writer:
         if not self.commits_at_once:  # else who is told would come in between
             self._store.tell()
 
-    def _enter(self, cell: EntityPath, held: Held | None, draft: WriteBatch, entering: dict[EntityPath, Held]) -> None:
+    def _enter(self, cell: EntityPath, held: StoredEntry | None, draft: WriteBatch, entering: dict[EntityPath, StoredEntry]) -> None:
         """Notes what memory takes over of a row that moved, or was worked out anew."""
         try:
             waits = self.waiting.of_cell(cell)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
 from ..cache.change_effects import mark_record
-from ..cache.merge import Held, apply, differs, requested_by
+from ..cache.merge import StoredEntry, apply, differs, requested_by
 from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
@@ -33,7 +33,7 @@ _MOST_BYTES = 32 * 1024 * 1024
 class Base(NamedTuple):
     """A row as the storage has it."""
 
-    held: Held | None
+    held: StoredEntry | None
     """In memory's form; None where there is none that can be used."""
     rev: int
     shape: str
@@ -270,14 +270,14 @@ class WriteQueue:
                 else:
                     self.bases[cell] = Base(None, 0, "")
 
-    def over(self, cell: EntityPath, held: Held | None) -> Held | None:
+    def over(self, cell: EntityPath, held: StoredEntry | None) -> StoredEntry | None:
         """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
         known = self._connection.known
         self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
         self._mark_overlaps(cell)
         return self.folded(cell, self.of_cell(cell))
 
-    def folded(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> Held | None:
+    def folded(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> StoredEntry | None:
         """What comes of the row that was met and what these actions brought. Users' functions may raise."""
         actions = [*actions]
         with self._store_state.hooks:
@@ -309,7 +309,7 @@ class WriteQueue:
             if action.event is None:
                 action.event = timeline.event(number)
 
-    def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> Held | None:
+    def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> StoredEntry | None:
         """The row that was met. What was requested when its commit was known came later, whatever the clocks say."""
         base = self.bases.get(cell)
         if base is None or base.held is None or not actions:
@@ -320,8 +320,8 @@ class WriteQueue:
         return requested_by(base.held, number)
 
     def _rebased(
-        self, cell: EntityPath, held: Held | None, actions: Iterable[PendingWrite], *, moves: bool = False
-    ) -> Held | None:
+        self, cell: EntityPath, held: StoredEntry | None, actions: Iterable[PendingWrite], *, moves: bool = False
+    ) -> StoredEntry | None:
         """What a cell holds once what these actions brought is merged with it; with `moves` as lists move for it."""
         for action in actions:
             for piece in action.pieces(*cell):
@@ -342,7 +342,7 @@ class WriteQueue:
             records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
         return joins._replace(moved=records, change=joins.change_for(records))
 
-    def moved(self, cells: Iterable[EntityPath]) -> dict[EntityPath, Held] | None:
+    def moved(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
         """Lists in memory as what waits leaves them that moves these entities, of which rows were met now.
 
         None where nothing moves them. Those of which no row was met are unknown from now on.
@@ -355,7 +355,7 @@ class WriteQueue:
         }
         if not tables:
             return None
-        found: dict[EntityPath, Held] = {}
+        found: dict[EntityPath, StoredEntry] = {}
         for table in tables:
             for pk in [*self._store_state.base.entities.get(table, EMPTY)]:
                 cell = table, pk
@@ -371,7 +371,7 @@ class WriteQueue:
                     found[cell] = held
         return found
 
-    def committed(self, cell: EntityPath, held: Held, rev: int, shape: str) -> None:
+    def committed(self, cell: EntityPath, held: StoredEntry, rev: int, shape: str) -> None:
         """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
         if self.bases.pop(cell, None) is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape)
@@ -386,7 +386,7 @@ class WriteQueue:
         return self._store_state.base.get(*cell) is not UNDEFINED
 
 
-def _record_of(held: Held | None) -> Any:
+def _record_of(held: StoredEntry | None) -> Any:
     return None if held is None or held.stored is INVALID else record_of(held.stored)
 
 
