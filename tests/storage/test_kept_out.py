@@ -235,7 +235,7 @@ def test_how_long_an_answer_is_good_is_stored_with_it() -> None:
     """As the server said it: another process asks and shows by it, and so does a store that is made of a dump."""
     bench = Bench()
     now = bench.clock()
-    terms = Terms(now + 50, 0, None, binds=True)
+    terms = Terms(now + 50, 0, None, must_revalidate=True)
     for store in (bench.controller.store, bench.clock.store()):
         store.apply(SetResponse(request=PLAIN.request(()), response=1, meta=Meta(now, now, now + 50), terms=terms))
         if store is bench.controller.store:

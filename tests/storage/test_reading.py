@@ -122,7 +122,7 @@ def test_a_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
     """Where nothing waits for the storage when it is opened, what memory has is believed from the first read on."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
-    assert not here.store._store_state.unsure
+    assert not here.store._store_state.has_unverified
 
 
 def test_nothing_stored_is_fetched_once(here: Here) -> None:

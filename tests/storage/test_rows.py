@@ -100,7 +100,7 @@ def test_nothing_under_a_key_is_told_from_null() -> None:
     [
         Terms(3_000),
         Terms(3_000, 0),
-        Terms(2_500.5, 9_000, 2_001, binds=True),
+        Terms(2_500.5, 9_000, 2_001, must_revalidate=True),
         Terms(math.inf, math.inf, math.inf),
         Terms(2_001, 2_000, None),
     ],
@@ -112,7 +112,7 @@ def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) ->
     assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, None)
     later = row_codec.result_parts(data, Meta(1_500, 2_500, 3_500))[1]
     moments: list[Any] = [moment if moment in (0, None) else moment + 500 for moment in terms[:3]]
-    assert later == (*moments, terms.binds)
+    assert later == (*moments, terms.must_revalidate)
     assert row_codec.result_parts(data, TIMES._replace(expires_at=1))[:3] == (
         value,
         terms._replace(fresh_until=1),

@@ -85,13 +85,13 @@ class Lifetime(NamedTuple):
     """How long an answer is good, in seconds; None where nothing is said.
 
     It is `fresh` from the moment at which it was asked for. Once stale it may be `shown` and a failing server `excused`
-    for so long; where it `binds`, no failure is excused.
+    for so long; where it `must_revalidate`, no failure is excused.
     """
 
     fresh: float | None
     shown: float | None = None
     excused: float | None = None
-    binds: bool = False
+    must_revalidate: bool = False
 
 
 def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
@@ -106,11 +106,11 @@ def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
     """
     directives = directives_in(headers)
     excused = _seconds(directives.get("stale-if-error"))
-    binds = "must-revalidate" in directives
+    must_revalidate = "must-revalidate" in directives
     is_uncached = "cache-control" not in headers and "no-cache" in headers.get("pragma", "").lower()
     if is_uncached or "no-store" in directives or "no-cache" in directives or "*" in headers.get("vary", ""):
-        return Lifetime(0.0, 0.0, excused, binds)
-    shown = 0.0 if binds else _seconds(directives.get("stale-while-revalidate"))
+        return Lifetime(0.0, 0.0, excused, must_revalidate)
+    shown = 0.0 if must_revalidate else _seconds(directives.get("stale-while-revalidate"))
     if "max-age" in directives:
         fresh: float | None = max(0.0, (_seconds(directives["max-age"]) or 0.0) - _age_in(headers))
     elif "expires" in headers:
@@ -118,7 +118,7 @@ def lifetime_of(headers: Mapping[str, str]) -> Lifetime:
         fresh = 0.0 if until is None or date is None else min(_LIMIT, max(0.0, until - date))
     else:
         fresh = None
-    return Lifetime(fresh, shown, excused, binds)
+    return Lifetime(fresh, shown, excused, must_revalidate)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -88,7 +88,7 @@ class SetError(_OfRequest):
 class Freshen(_OfRequest):
     """A fetch was answered as before, and the store has everything of it still: only its times are newer.
 
-    `mark` tells the answer, whose body came once more, or of which the server said that it is unchanged; `validators` and
+    `mark` identifies the response, whose body came again or which the server confirmed by a 304; `validators` and
     `terms` are what is said of it now. It gives the value of the fetch, or `UNDEFINED` where something did change.
     """
 

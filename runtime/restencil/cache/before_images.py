@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import UNDEFINED, Meta
-from .tables import EntityPath, ChangeSet, ListBinding, ResultMeta, State, Tables
+from .tables import ChangeSet, EntityPath, ListBinding, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -229,7 +229,9 @@ class _Effects:
             if path is not None:
                 self.stale.trees.add(path)
 
-    def _same_address(self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()) -> None:
+    def _same_address(
+        self, whole: Sized[EntityPath] = (), followed: Sized[EntityPath] = (), gone: Sized[EntityPath] = ()
+    ) -> None:
         """What stands at the path of the change is stale, and so are the records at that path and above it.
 
         Exempt is what is certain: records that were brought whole or are `gone`, and lists that followed.

@@ -10,7 +10,7 @@ from .tables import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from .tables import EntityPath, ChangeSet, Tables
+    from .tables import ChangeSet, EntityPath, Tables
 
 _LOOK_AT: Final = 10_000
 """From so many ETags on it is looked which are of entities that are here no more."""
@@ -33,7 +33,9 @@ class EntityTags:
         found = self._tags.get(table, EMPTY).get(pk)
         return None if found is None else found[0]
 
-    def note(self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]) -> None:
+    def note(
+        self, change: ChangeSet, found: Mapping[EntityPath, tuple[str, float]], untagged: Collection[EntityPath]
+    ) -> None:
         """A change was written, whose answer had these ETags, or refused those of some entities."""
         for table, tags in self._tags.items():
             for pk, stored in change.entities.get(table, EMPTY).items():

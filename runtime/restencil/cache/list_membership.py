@@ -23,7 +23,7 @@ from ..schema.collection import (
 from ..schema.containers import List, Object
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema
-from .tables import EntityPath, ChangeSet, ListBinding, State, Tables
+from .tables import ChangeSet, EntityPath, ListBinding, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import Schema
@@ -44,10 +44,12 @@ def note_lists(writer: Normalization, request: Request) -> None:
     """Notes under which key a response put lists, so that what becomes of them can be told to the key."""
     change = writer.change
     rules = request.rules
-    change.noted += (binding_of(cell, collection, request) for cell, collection in change.answered.items())
-    for cell, collection in change.extended.items():
+    change.list_bindings += (binding_of(cell, collection, request) for cell, collection in change.full_lists.items())
+    for cell, collection in change.pages.items():
         if isinstance(collection, PagedCollection):
-            change.noted.append(ListBinding(cell, collection, request.key, rules.total, True, rules.exact_filters))
+            change.list_bindings.append(
+                ListBinding(cell, collection, request.key, rules.total, True, rules.exact_filters)
+            )
 
 
 def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBinding:

@@ -217,7 +217,7 @@ class Normalization:
             if earlier is INVALID:
                 self._reborn.add((table, pk))
                 if self.write_set is not None:
-                    self.write_set.bears((table, pk))
+                    self.write_set.recreates((table, pk))
             else:
                 record = schema.joined(earlier, record)
             if (table, pk) in self._reborn:
@@ -307,13 +307,13 @@ class Normalization:
         assert put is not None
         stored, meta, _ = put
         if stored is not before or meta is self.meta:
-            (self.change.extended if is_partial(items) else self.change.answered)[table, pk] = schema
+            (self.change.pages if is_partial(items) else self.change.full_lists)[table, pk] = schema
         self.change.write(table, pk, stored, meta)
         self._keep_number(table, pk)
 
     def note_page(self, table: str, pk: str, schema: Schema, items: Any) -> None:
         """What is added to this collection is a page of it."""
-        self.change.extended[table, pk] = schema
+        self.change.pages[table, pk] = schema
         if self.write_set is not None:
             self.write_set.did(PutList(table, pk, items, is_page=True))
 

@@ -15,7 +15,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
 from ..schema.stored import is_partial, record_of
 from .actions import Fetch
-from .tables import EntityPath, ChangeSet, ListBinding, ResultMeta, State, Tables
+from .tables import ChangeSet, EntityPath, ListBinding, ResultMeta, State, Tables
 
 Token = tuple[str, ...]
 """What an update can depend on: a cell, a table's membership, an index entry, a key's result, or which lists follow."""
@@ -71,7 +71,7 @@ def tokens_of(change: ChangeSet, grown: Iterable[str] = ()) -> set[Token]:
     tokens.update(("table", table) for table in grown)
     tokens.update(("index", *place, text) for place, entries in change.indexes.items() for text in entries)
     tokens.update(("key", key) for key in (*change.results, *change.key_metas))
-    for listing in change.noted:
+    for listing in change.list_bindings:
         if listing.collection.follows:
             tokens.update(("followers", entity) for entity in listing.entities)
     return tokens

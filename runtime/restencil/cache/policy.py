@@ -175,7 +175,7 @@ def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool
 def recorded_as(terms: Terms, policy: str | None, error: BaseException, now: float) -> Recorded:
     """What an error is at this moment that the endpoint's policy calls so."""
     fails = getattr(error, "status", 0) >= _SERVER_ERROR
-    if terms.binds:
+    if terms.must_revalidate:
         return _RECORDED[NO_EXCUSE, now > terms.fresh_until, fails, policy == "soft"]
     until = terms.stale_if_error_until
     if until is None:

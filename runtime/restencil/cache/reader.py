@@ -554,7 +554,9 @@ def _cells(reader: Denormalization, schema: Schema, stored: Any, slot: str) -> S
     return cells
 
 
-def _touched(state: State, schema: Schema, stored: Any, args: tuple[Any, ...]) -> dict[EntityPath, set[EntityPath | None]]:
+def _touched(
+    state: State, schema: Schema, stored: Any, args: tuple[Any, ...]
+) -> dict[EntityPath, set[EntityPath | None]]:
     cells: dict[EntityPath, set[EntityPath | None]] = {}
     Denormalization(state, args, trace=cells).read(schema, stored)
     return cells

@@ -191,12 +191,12 @@ def renew(cache_reader: CacheReader, action: actions.Freshen) -> Transition:
     is_current = action.resets is None or action.resets == store_state.resets
     if response_record is None or not is_current or not response_record.is_of(action.mark):
         return effects
-    change = effects.change = response_record.renewed(request.key, store_state.base, action.meta, action.terms)
+    change = effects.change = response_record.freshened(request.key, store_state.base, action.meta, action.terms)
     if change is None:
         return effects
     effects.notifies, effects.shown, effects.ended = True, request, action.fetch_id
     validators = action.validators
-    effects.renewed = response_record, (
+    effects.freshened = response_record, (
         validators if validators is not None and validators.condition is not None else None
     )
     before = store_state.base.key_meta(request.key)
@@ -280,7 +280,7 @@ def _answered(request: Request, writer: Normalization, made: ChangeEffects | Non
     for cell in writer.change.cells():
         if cell[0] not in collections and cell[0] not in writer.change.collections:
             received.add(cell)
-        elif made is None or cell in writer.change.answered or cell in writer.change.extended:
+        elif made is None or cell in writer.change.full_lists or cell in writer.change.pages:
             lists[cell] = collections.get(cell[0], ())
     plain = frozenset[str]() if reach is None else reach.plain_lists
     named = () if made is None else made.records
@@ -402,7 +402,7 @@ def invalidate_all(cache_reader: CacheReader, action: actions.InvalidateAll) -> 
     """The results of all keys that the test accepts go; keys that only have an error are left alone."""
     store_state = cache_reader.store_state
     with store_state.hooks:
-        keys = [key for key in store_state.base.answered() if action.test(key)]
+        keys = [key for key in store_state.base.answered_keys() if action.test(key)]
     return _invalidated(store_state, keys)
 
 
@@ -597,7 +597,7 @@ def _normalized(
     if result is not UNDEFINED:
         stored = underlying.result(key)
         writer.change.results[key] = stored if stored is not UNDEFINED and same_json(stored, result) else result
-    if writer.change.answered or writer.change.extended:
+    if writer.change.full_lists or writer.change.pages:
         note_lists(writer, request)
     if rules.side_effect:
         _follow_change(request, schema, result, writer, is_expected=placeholder is not None)

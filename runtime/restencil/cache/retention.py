@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..base.values import DICT, LIST, UNDEFINED, Sentinel
 from ..schema.stored import is_partial, record_of
-from .tables import WHOLE_TABLE, EntityPath, ChangeSet, Tables
+from .tables import WHOLE_TABLE, ChangeSet, EntityPath, Tables
 
 if TYPE_CHECKING:
     from .tables import State
@@ -32,7 +32,7 @@ class Retention:
         self._keys: dict[str, None] = {}
         self._held: dict[str | EntityPath, int] = {}
         self.evicted: set[EntityPath] = set()
-        """Marks: what was let go of, and with `WHOLE_TABLE` for a primary key the tables that are no longer complete."""
+        """Paths that were evicted; with `WHOLE_TABLE` for a primary key, tables that are no longer complete."""
         self._look_at = MARKS
 
     def reset(self) -> None:
@@ -77,7 +77,9 @@ class Retention:
         self._keys.update(fresh)
         return self._past(fresh, self.max_entities)
 
-    def written(self, change: ChangeSet, needed: Callable[[], Callable[[EntityPath], bool]]) -> tuple[list[EntityPath], list[str]]:
+    def written(
+        self, change: ChangeSet, needed: Callable[[], Callable[[EntityPath], bool]]
+    ) -> tuple[list[EntityPath], list[str]]:
         """A change was committed: what it wrote was used last; returns the entities and keys that are over the bound.
 
         `needed()` tells which entities have to stay all the same.

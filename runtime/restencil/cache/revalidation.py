@@ -39,7 +39,7 @@ EXACT: Final = 2
 
 
 class ResponseRecord:
-    """What the base state has of one answer; `mark` tells its body from others under its key, `validators` what it said.
+    """What the base state has of one response: `mark` identifies its body, `validators` are what it said of itself.
 
     Of each cell it holds two references and no more.
     """
@@ -69,7 +69,7 @@ class ResponseRecord:
         ]
         self._partial = {table: frozenset(wholes) for table, wholes in change.partial.items()}
         self._collections = change.collections
-        self._answered = change.answered
+        self._answered = change.full_lists
 
     def is_of(self, mark: Hashable) -> bool:
         """Whether this tells the answer."""
@@ -96,7 +96,7 @@ class ResponseRecord:
         """Whether it holds anything of one of these tables."""
         return any(table in tables for table, _, _ in self._cells)
 
-    def renewed(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> ChangeSet | None:
+    def freshened(self, key: str, base: Tables, times: Meta, terms: Terms | None) -> ChangeSet | None:
         """What the same answer changes: times, but for what was fetched later. None where not all of it is there."""
         if not self.holds(key, base):
             return None
@@ -112,7 +112,7 @@ class ResponseRecord:
             change.partial[table] = {pk: whole for pk, whole in wholes.items() if whole is not None}
         change.collections = self._collections
         later = {(table, pk) for table, metas in change.metas.items() for pk in metas}
-        change.answered = {cell: schema for cell, schema in self._answered.items() if cell not in later}
+        change.full_lists = {cell: schema for cell, schema in self._answered.items() if cell not in later}
         before = base.key_meta(key)
         expired, rules = (None, None) if before is None else (before.expires_at, before.rules)
         change.key_metas[key] = ResultMeta(times, prev_expires_at=expired, terms=terms, rules=rules)
@@ -127,7 +127,7 @@ def response_record_of(action: SetResponse, change: ChangeSet, result: Any) -> t
     """
     rules, validators = action.request.rules, action.validators
     likeness = repeats(rules)
-    if not likeness or result is UNDEFINED or change.metas or change.listed or change.extended:
+    if not likeness or result is UNDEFINED or change.metas or change.complete_tables or change.pages:
         return None, None
     if sum(map(len, change.entities.values())) > _CELLS:
         return None, None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .persistence_port import StorageLike
     from .request import Request
     from .revalidation import ResponseRecord
-    from .tables import EntityPath, ChangeSet, ResultMeta, State
+    from .tables import ChangeSet, EntityPath, ResultMeta, State
 
 
 class Store(Dumpable):

@@ -24,7 +24,7 @@ from .reentrancy_guard import reentrancy_guard
 from .request_log import Answered, RequestLog
 from .revalidation import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
-from .tables import EMPTY, EntityPath, ChangeSet, ResultMeta, State, Tables
+from .tables import EMPTY, ChangeSet, EntityPath, ResultMeta, State, Tables
 
 if TYPE_CHECKING:
     from ..schema.protocol import EntityNode
@@ -80,7 +80,7 @@ class Transition:
     """What it raises instead."""
     marked: tuple[str, bytes | None, Validators | None] | None = None
     """A key, and what tells its answer from others, where that would change nothing if it came once more."""
-    renewed: tuple[ResponseRecord, Validators | None] | None = None
+    freshened: tuple[ResponseRecord, Validators | None] | None = None
     """What an answer that came once more said of itself."""
     tags: Mapping[EntityPath, tuple[str, float]] = _NO_TAGS
     """By entity, the ETag that an answer had, and when it was fetched."""
@@ -124,7 +124,7 @@ class StoreState:
         """What is being taken out of the tables."""
         self.persistence: PersistencePort | None = None
         """The tier below the tables, of a store that stands on a storage."""
-        self.unsure = False
+        self.has_unverified = False
         """Whether something in memory has to be compared with the storage before it is believed."""
         self._hold_nothing()
 
@@ -184,7 +184,7 @@ class StoreState:
     def shows_base(self) -> bool:
         """Whether a read shows the base as it is: nothing is laid over it, and no one minds what is read."""
         optimistic, retention = self.optimistic, self.retention
-        if optimistic.stale or optimistic.updates or retention.active or self.unsure:
+        if optimistic.stale or optimistic.updates or retention.active or self.has_unverified:
             return False
         # What was let go of is loaded before anything is built with it, where there is a storage.
         return not retention.evicted or self.persistence is not None
@@ -252,7 +252,7 @@ class StoreState:
             if self.base.unstored or effects.set_as is not None or not effects.is_stored:
                 self._note_origin(effects, effects.change)
             self._write(effects.change)
-            if effects.marked is not None or effects.renewed is not None or effects.tags or self.tags is not None:
+            if effects.marked is not None or effects.freshened is not None or effects.tags or self.tags is not None:
                 self._note_answer(effects, effects.change)
         elif effects.begun is not None:
             self.optimistic.push(effects.begun)
@@ -277,8 +277,8 @@ class StoreState:
             self.response_records.pop(key, None)
             if mark is not None or validators is not None:
                 self.response_records[key] = ResponseRecord(mark, validators, key, change, self.base)
-        elif effects.renewed is not None:
-            response_record, validators = effects.renewed
+        elif effects.freshened is not None:
+            response_record, validators = effects.freshened
             response_record.validators = validators
         if effects.tags or self.tags is not None:
             self.tags = self.tags or EntityTags(self.base)
@@ -321,7 +321,7 @@ class StoreState:
             cells, keys = retention.written(change, self._needed)
             if cells or keys:
                 self._remove(cells, keys)
-            retention.listed(change.listed)
+            retention.listed(change.complete_tables)
 
     def take_in(self, change: ChangeSet) -> None:
         """Writes what a storage had of what was not known here: that is no change, so snapshots see it as well."""

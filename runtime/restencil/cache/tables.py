@@ -1,8 +1,8 @@
 """The state of a store as tables that are edited in place, and changes that are laid over them.
 
-A *cell* is one place of the state: `(table, pk)` of an entity or collection. `Tables` holds the base state. A `ChangeSet`
-holds what one action writes and nothing else; it is applied as a whole when the action succeeded, or laid over the
-tables as an optimistic layer. Both answer the same questions, so normalization and reads do not care which they see.
+An *entity path* is `(table, pk)` of an entity or collection. `Tables` holds the base state. A `ChangeSet` holds what
+one action writes and nothing else; it is committed as a whole when the action succeeded, or laid over the tables as an
+optimistic layer. Both implement `State`, so normalization and reads work on either.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Whole(NamedTuple):
     """Of later requests whose responses brought some of its fields, when these were sent."""
 
 
-Shown: TypeAlias = "Mapping[Cell, Sized[Cell | None]]"
+Shown: TypeAlias = "Mapping[EntityPath, Sized[EntityPath | None]]"
 """The records and lists that a result shows, each with those in which it stands; None for the result itself."""
 
 
@@ -221,7 +221,7 @@ class Tables:
     def _answered(self, key: str, meta: ResultMeta | None) -> bool:
         return key in self.results or (meta is not None and meta.error is None and not meta.invalidated)
 
-    def answered(self) -> list[str]:
+    def answered_keys(self) -> list[str]:
         """The keys of all responses that are stored; that of an `All` leaves its times and no result."""
         return [key for key in {**self.results, **self.key_metas} if self._answered(key, self.key_metas.get(key))]
 
@@ -259,14 +259,14 @@ class Tables:
     def commit(self, change: ChangeSet) -> list[str]:
         """Takes a change over, whose dicts may become tables; returns those that are new or have more members."""
         extended: list[EntityPath] = []
-        if change.extended:
-            extended += (cell for cell in change.extended if self.as_answered(cell, self.get(*cell)) is not None)
+        if change.pages:
+            extended += (cell for cell in change.pages if self.as_answered(cell, self.get(*cell)) is not None)
         grown = [table for table, written in change.entities.items() if self._commit_table(table, written, change)]
-        for cell in change.answered:
+        for cell in change.full_lists:
             self._note_whole(cell, is_extended=False)
         for cell in extended:
             self._note_whole(cell, is_extended=True)
-        for listing in change.noted:
+        for listing in change.list_bindings:
             self._note_listing(listing)
         self._commit_whole(change)
         self.results.update(change.results)
@@ -373,16 +373,16 @@ class ChangeSet:
     """
 
     __slots__ = (
-        "answered",
         "collections",
+        "complete_tables",
         "differing",
         "entities",
-        "extended",
+        "full_lists",
         "indexes",
         "key_metas",
-        "listed",
+        "list_bindings",
         "metas",
-        "noted",
+        "pages",
         "partial",
         "results",
         "times",
@@ -397,7 +397,7 @@ class ChangeSet:
         self.results: dict[str, Any] = {}
         self.key_metas: dict[str, ResultMeta] = {}
         self.indexes: dict[tuple[str, str], dict[str, str | None]] = {}
-        self.listed: set[str] = set()
+        self.complete_tables: set[str] = set()
         self.collections: set[str] = set()
         """The tables that it writes lists or maps of primary keys to, and no records."""
         self.differing: dict[str, list[str]] = {}
@@ -405,13 +405,13 @@ class ChangeSet:
 
         Benchmarks: merging into a full store; fetched again, 1 % of the records changed.
         """
-        self.answered: dict[EntityPath, Any] = {}
+        self.full_lists: dict[EntityPath, Any] = {}
         """Collections that the response is the whole of, with their schemas."""
-        self.extended: dict[EntityPath, Any] = {}
+        self.pages: dict[EntityPath, Any] = {}
         """Collections that the response is a page of, with their schemas."""
         self.partial: dict[str, dict[str, Whole]] = {}
         """By table and primary key: the response that last brought a record whole, where that is not this one."""
-        self.noted: list[ListBinding] = []
+        self.list_bindings: list[ListBinding] = []
         """What it says of keys that hold lists."""
 
     def over(self, underlying: State) -> ChangeSet:
@@ -497,7 +497,7 @@ class ChangeSet:
 
     def open_table(self, table: str) -> None:
         """Makes the table known, whether or not anything is in it: the response was a list of all that it holds."""
-        self.listed.add(table)
+        self.complete_tables.add(table)
         if table not in self.entities:
             self.entities[table] = {}
 

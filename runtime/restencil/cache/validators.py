@@ -18,13 +18,13 @@ class Terms(NamedTuple):
 
     It is fresh until `fresh_until`. Stale data is shown until `stale_while_revalidate_until` (0: never; infinite: until
     newer data arrives), and replaces the error of a failed request until `stale_if_error_until` (None: not declared).
-    Where it `binds`, no failure at all is excused once the data is stale.
+    Where it `must_revalidate`, no failure at all is excused once the data is stale.
     """
 
     fresh_until: float
     stale_while_revalidate_until: float = INFINITE
     stale_if_error_until: float | None = None
-    binds: bool = False
+    must_revalidate: bool = False
 
 
 class Validators(NamedTuple):

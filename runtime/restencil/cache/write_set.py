@@ -88,7 +88,7 @@ class WriteSet:
     # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
     replaced: AbstractSet[EntityPath] = frozenset()
     """The entities whose records were to be replaced."""
-    reborn: AbstractSet[EntityPath] = frozenset()
+    recreated: AbstractSet[EntityPath] = frozenset()
     """The entities that were deleted, and then written anew."""
     collections: Sequence[EditList | PutList] = ()
     """What was done to lists and maps, in order."""
@@ -122,9 +122,9 @@ class WriteSet:
         """The record of an entity was to be replaced."""
         self.replaced = _more_cells(self.replaced, cell)
 
-    def bears(self, cell: EntityPath) -> None:
+    def recreates(self, cell: EntityPath) -> None:
         """An entity was deleted, and then written anew."""
-        self.reborn = _more_cells(self.reborn, cell)
+        self.recreated = _more_cells(self.recreated, cell)
 
     def did(self, piece: EditList | PutList) -> None:
         """Something was done to a list or map."""

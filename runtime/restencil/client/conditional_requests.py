@@ -88,7 +88,7 @@ def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: flo
     until = begun + min(most, max(least, fresh))
     shown = INFINITE if lifetime.shown is None else 0.0 if not lifetime.shown else until + lifetime.shown * _SECOND
     excused = None if lifetime.excused is None else until + lifetime.excused * _SECOND
-    return Terms(until, shown, excused, lifetime.binds)
+    return Terms(until, shown, excused, lifetime.must_revalidate)
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------

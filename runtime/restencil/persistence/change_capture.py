@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
     from ..cache.store_state import StoreState, Transition
-    from ..cache.tables import EntityPath, ChangeSet, ResultMeta
+    from ..cache.tables import ChangeSet, EntityPath, ResultMeta
     from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key
@@ -76,11 +76,11 @@ class ChangeCapture:
             change.differing,
             change.indexes,
             change.metas,
-            frozenset(change.listed) if change.listed else NO_NAMES,
+            frozenset(change.complete_tables) if change.complete_tables else NO_NAMES,
             effects.stale or None,
             None,
             change.partial,
-            effects.marked[2] if effects.marked else effects.renewed[1] if effects.renewed else None,
+            effects.marked[2] if effects.marked else effects.freshened[1] if effects.freshened else None,
             type(action) is SetResponse,
             is_stored,
             0.0 if brought is None or not brought.stale else self._store_state.clock(),

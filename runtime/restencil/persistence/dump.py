@@ -136,7 +136,9 @@ class _Dumping:
         for node in self._base.set_as:
             shapes.meet(node)
         tap = None if persistence is None else persistence.writer.tap
-        self._unstored: set[EntityPath | str] = self._base.unstored | (set() if tap is None else tap.tainted | tap.apart)
+        self._unstored: set[EntityPath | str] = self._base.unstored | (
+            set() if tap is None else tap.tainted | tap.apart
+        )
 
     def text(self) -> bytes:
         """All of it."""

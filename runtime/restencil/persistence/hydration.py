@@ -133,7 +133,11 @@ class Hydrator(Provenance):
         return requested_by(StoredEntry(value, times, whole), times.fetched_at).whole or whole
 
     def put(
-        self, new: ChangeSet, other: ChangeSet, gone: Mapping[str, ResultMeta] | None = None, unread: Collection[str] = ()
+        self,
+        new: ChangeSet,
+        other: ChangeSet,
+        gone: Mapping[str, ResultMeta] | None = None,
+        unread: Collection[str] = (),
     ) -> None:
         """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
         store_state = self._store_state

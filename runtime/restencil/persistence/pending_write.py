@@ -279,7 +279,7 @@ class PendingWrite:
             if cell in brought.replaced:
                 return [ReplaceRecord(node, record)]
             rules = None if self.request is None else self.request.rules
-            return [MergeRecord(node, record, rules, cell in brought.reborn, brought.keeps_whole)]
+            return [MergeRecord(node, record, rules, cell in brought.recreated, brought.keeps_whole)]
         pieces: list[Operation] = [
             piece
             for piece in brought.collections

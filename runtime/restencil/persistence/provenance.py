@@ -16,7 +16,7 @@ from .stale_marks import load_marks
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
-    from ..cache.tables import EntityPath, ChangeSet
+    from ..cache.tables import ChangeSet, EntityPath
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
@@ -203,12 +203,12 @@ class Provenance:
         self.has_earlier = self.has_earlier or is_epoch
         self.absent = 0
         self.generation += 1
-        self._store_state.unsure = True
+        self._store_state.has_unverified = True
 
     def doubt_keys(self, keys: Iterable[str]) -> None:
         """Whether the storage has later results under these keys has to be found out; none was known before."""
         self.doubted_keys.update((key, 0) for key in keys)
-        self._store_state.unsure = self._store_state.unsure or bool(self.doubted_keys)
+        self._store_state.has_unverified = self._store_state.has_unverified or bool(self.doubted_keys)
 
     def settle(self) -> None:
         """Tells whether everything in memory may be believed."""
@@ -216,7 +216,7 @@ class Provenance:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()
-        self._store_state.unsure = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
+        self._store_state.has_unverified = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
 
     def some_unverified(self, number: int) -> list[EntityPath]:
         """Some of the cells that are doubted."""

@@ -287,7 +287,7 @@ class ReadThrough:
         ]
         if noted:
             change = ChangeSet(self._store_state.base, _NO_TIMES)
-            change.noted += noted
+            change.list_bindings += noted
             self._store_state.take_in(change)
 
     def _note_use(self, key: str, touched: Iterable[EntityPath]) -> None:
@@ -332,7 +332,7 @@ class ReadThrough:
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
-        if is_idle and not (self._store_state.unsure or self.intake.unordered):
+        if is_idle and not (self._store_state.has_unverified or self.intake.unordered):
             return True
         is_done = ask_apart(self._taken(found), connection)
         self._store.tell()

@@ -548,7 +548,10 @@ def with_details(
             terms.stale_while_revalidate_until,
             *(() if terms.stale_if_error_until is None else (terms.stale_if_error_until,)),
         )
-        found[_TERMS] = [*(_after(moment, times.date) for moment in moments), {"binds": terms.binds}]
+        found[_TERMS] = [
+            *(_after(moment, times.date) for moment in moments),
+            {"binds": terms.must_revalidate},
+        ]
     if data is not None:
         found[_VALUE] = decode_json(data)
     return _encoded(found)

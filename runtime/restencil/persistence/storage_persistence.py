@@ -236,7 +236,7 @@ class StoragePersistence:
         self.writer.close()
         with self._store.lock:
             self._store_state.persistence = None
-            self._store_state.unsure = False
+            self._store_state.has_unverified = False
         self.connection.turn_off("closed", is_told=False)
         self.leases.closed()
         self.connection.let_go()

@@ -73,7 +73,7 @@ class StoredRevalidation:
                 change.entities.setdefault(table, {})[pk] = base.get(table, pk)
                 if is_collection(table):
                     change.collections.add(table)
-                    change.answered[table, pk] = node
+                    change.full_lists[table, pk] = node
         return change
 
     def _may_differ(self, cell: EntityPath) -> bool:

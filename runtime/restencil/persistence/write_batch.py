@@ -106,7 +106,12 @@ class WriteBatch:
         )
 
     def _row(
-        self, cell: EntityPath, actions: list[PendingWrite], connection: StorageConnection, forms: Forms, waiting: WriteQueue
+        self,
+        cell: EntityPath,
+        actions: list[PendingWrite],
+        connection: StorageConnection,
+        forms: Forms,
+        waiting: WriteQueue,
     ) -> BatchRow | None:
         known, (table, pk) = connection.known, cell
         last, base = actions[-1], waiting.bases.get(cell)

@@ -414,7 +414,9 @@ class Writer:
         if not self.commits_at_once:  # else who is told would come in between
             self._store.tell()
 
-    def _enter(self, cell: EntityPath, held: StoredEntry | None, draft: WriteBatch, entering: dict[EntityPath, StoredEntry]) -> None:
+    def _enter(
+        self, cell: EntityPath, held: StoredEntry | None, draft: WriteBatch, entering: dict[EntityPath, StoredEntry]
+    ) -> None:
         """Notes what memory takes over of a row that moved, or was worked out anew."""
         try:
             waits = self.waiting.of_cell(cell)
