@@ -89,7 +89,7 @@ class Freshen(_OfRequest):
     """A fetch was answered as before, and the store has everything of it still: only its times are newer.
 
     `mark` identifies the response, whose body came again or which the server confirmed by a 304; `validators` and
-    `terms` are what is said of it now. It gives the value of the fetch, or `UNDEFINED` where something did change.
+    `terms` are those of this response. Returns the value of the fetch, or `UNDEFINED` if something did change.
     """
 
     request: Request

@@ -46,7 +46,7 @@ def changed(request: Request, writer: Normalization, followed: Sized[EntityPath]
 
 
 def failed(request: Request, writer: Normalization, status: int | None) -> ChangeEffects:
-    """What a change makes stale that got no response (None), or an error; it may have been made where that is a 5xx."""
+    """What a change makes stale that got no response (None), or an error; after a 5xx it may have been made."""
     effects = _Effects(request, writer)
     if not request.rules.policy.marks_changes:
         return effects.done()
@@ -112,7 +112,7 @@ class _Effects:
         for cell in self._named:
             self.mark_record(cell, existence=existence)
             if existence:
-                self._mark_below(cell)
+                self._mark_nested(cell)
 
     def _mark_lists(self, table: str, followed: Sized[EntityPath]) -> None:
         """All lists of an entity are stale but those that followed the change."""
@@ -219,9 +219,9 @@ class _Effects:
         left = {listing.cell for listing in self._listings(table)}
         left.difference_update([listing.cell for listing in self._listings(table) if listing.is_page])
         mark_lists(stale, self._writer.underlying, table, followed=left)
-        self._mark_below(cell)
+        self._mark_nested(cell)
 
-    def _mark_below(self, cell: EntityPath) -> None:
+    def _mark_nested(self, cell: EntityPath) -> None:
         """Results under the path of a record that is gone, or may be, are stale; so are lists by its key."""
         self.stale.arguments.add(cell[1])
         get = None if self._siblings is None else self._siblings.get_request(*cell)

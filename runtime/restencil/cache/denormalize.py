@@ -98,7 +98,7 @@ class Denormalization:
                 raise
 
     def touched(self, schema: Schema, stored: Any, slot: Any) -> Shown | None:
-        """The cells that what was read last was built with, where that was noted and still holds."""
+        """The paths that the last read value was built from; None if they were not recorded or have changed since."""
         node = self._kept(schema, stored, slot)
         return None if node is None else self._own.touched.get(node)
 
@@ -282,7 +282,7 @@ class Denormalization:
         return value
 
     def ringed(self, schema: EntityNode, pk: str, place: Any, node: Node, value: Any) -> Any:
-        """What became of an entity that a cycle was closed with: all is read anew where that is unusable."""
+        """Completes an entity that closes a cycle: everything is read again if it turns out to be unusable."""
         if place in self.unusable:
             if self._trace is None:
                 self._link_all(schema, pk, node)

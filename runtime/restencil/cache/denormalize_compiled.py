@@ -27,7 +27,7 @@ Builder: TypeAlias = Callable[["CompiledDenormalization", str, Any, "dict[str, N
 
 
 class CompiledDenormalization(Denormalization):
-    """One read of the tables with the memo of the view, by compiled functions where that pays."""
+    """One read of the tables with the memo of the view, by compiled functions for the kinds that have them."""
 
     state: Tables
 
@@ -371,7 +371,7 @@ class _Statements:
         names = {json_name: name for name, json_name in schema.wire.items()}
         members = source.name(frozenset(schema.members), "members")
         renames = source.name(names, "names")
-        # Members whose object is unusable make the whole unusable: the statements stand in a loop that runs once.
+        # Members whose object is unusable make the whole unusable: the statements form a loop that runs once.
         with source.block(f"if type({value}) is dict:"):
             with source.block("while True:"):
                 everything = f"entry if type(entry) in SCALARS or name in {members} else read_only(entry)"

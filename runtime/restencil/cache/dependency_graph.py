@@ -27,7 +27,7 @@ class Node:
     __slots__ = ("alive", "home", "parents", "slot", "value")
 
     source: Any = None
-    """What it was computed from, where that tells whether it still holds."""
+    """The stored value that it was computed from, if comparing it shows whether the node is still valid."""
     args: str | None = None
     """The arguments that it was computed with, where they matter."""
 
@@ -51,7 +51,7 @@ class Composed(Node):
 
 
 def args_text(args: tuple[Any, ...]) -> str:
-    """Arguments as a text that tells them apart."""
+    """Arguments as a string that is different for different arguments."""
     try:
         return json.dumps(args, sort_keys=True, default=repr)
     except (TypeError, ValueError):
@@ -77,14 +77,14 @@ class DependencyGraph:
     def __init__(self) -> None:
         self.definitions = definitions.count
         self.entities: dict[str, dict[Any, dict[str, Node]]] = {}
-        """By table and by what reads it (an entity class, a kind of collection): the nodes by primary key."""
+        """By table and reader (an entity class, a kind of collection): the nodes by primary key."""
         self.results: dict[Any, Node] = {}
         self.truncated: dict[Node, list[Node]] = {}
         """Nodes that were cut off at the greatest depth: each was built for one other node alone and goes with it."""
         self.touched: dict[Node, Shown] = {}
         """The cells that some nodes were built with, nested ones included, where a read asked for them."""
         self.verified: set[Node] = set()
-        """Nodes of which all that they were built with was known, where there is a storage to know it of."""
+        """Nodes all of whose inputs are known to be as in the storage, if there is one."""
         self._readers: dict[str, dict[str, Node | list[Node]]] = {}
         self._links = 0
         self._sweep_at = 1024
@@ -144,7 +144,7 @@ class DependencyGraph:
         self._sweep_at = max(1024, 2 * self._links)
 
     def waiting(self, table: str) -> list[Any]:
-        """Nodes, each before the keys of all cells of a table that it was built with, all of which hold something.
+        """Nodes, each before the primary keys of a table that it was built from, if all of these are stored.
 
         They are linked when one of these cells changes: until then a long list costs one entry. (Benchmark: push 10
         items onto a list of 10,000, and read the list.)
@@ -159,7 +159,7 @@ class DependencyGraph:
         dead: list[Node] = []
         waiting = self.unlinked.pop(table, ())
         for node, pks in zip(waiting[::2], waiting[1::2], strict=True):
-            if node.alive and changed is not None and _meets(changed, pks):
+            if node.alive and changed is not None and _intersects(changed, pks):
                 dead.append(node)
             elif node.alive:
                 for pk in pks:
@@ -247,7 +247,7 @@ class DependencyGraph:
         return [node.slot for node in seen.values()]
 
 
-def _meets(changed: set[str], pks: list[Any]) -> bool:
+def _intersects(changed: set[str], pks: list[Any]) -> bool:
     try:
         return not changed.isdisjoint(pks)
     except TypeError:  # not all of them are primary keys

@@ -96,7 +96,7 @@ def since_failure(base: Tables, request: Request, stored: Any, cells: Shown, now
 
 
 def evicted(base: Tables, request: Request, cells: Shown) -> Freshness:
-    """How fresh a result is of which part was evicted: stale, and worth another request after each event."""
+    """The freshness of a result that was evicted in part: stale, and worth another request after each event."""
     reach = request.rules.reach
     tables = () if reach is None else reach.tables
     own = max(_result_mark(base, request).number, base.marks.of_errors(tables).number)
@@ -328,14 +328,19 @@ class _Judge:
         get = None if self._rules.siblings is None else self._rules.siblings.get_request(*cell)
         if get is None:  # nobody can ask for it by itself
             return _Part(STALE, mark) if mark.number >= number else _FRESH
-        asked = self._base.key_meta(get.key)
+        requested = self._base.key_meta(get.key)
         known = self._base.meta(*cell)
-        is_newest = asked is not None and (known is None or known.fetched_at < asked.fetched_at)
-        if asked is not None and is_newest and getattr(asked.error, "status", None) in _GONE:
+        is_newest = requested is not None and (known is None or known.fetched_at < requested.fetched_at)
+        if requested is not None and is_newest and getattr(requested.error, "status", None) in _GONE:
             # Requested first, what the result's own response says stands; else only that can tell what it refers to.
-            return _FRESH if asked.number < number else _Part(STALE, mark)
-        if asked is not None and asked.error is None and asked.number > mark.number and asked.expires_at >= self._now:
-            return _Part(asked.expires_at)
+            return _FRESH if requested.number < number else _Part(STALE, mark)
+        if (
+            requested is not None
+            and requested.error is None
+            and requested.number > mark.number
+            and requested.expires_at >= self._now
+        ):
+            return _Part(requested.expires_at)
         if mark is NO_MARK:
             mark = Mark(NEVER, f"no response has brought all of {cell[0]} {cell[1]}, to which it refers")
         return _Part(STALE, mark, is_reference=True)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 class RequestsInFlight:
     """Requests in flight and token refreshes under way; what they are is the network managers' business.
 
-    They stand in the store because a reset by any of its controllers ends them all. The store's lock guards them.
+    The store has them because a reset by any of its controllers ends them all. The store's lock guards them.
     """
 
     __slots__ = ("by_id", "joinable", "mutations", "refreshed", "renewals", "tokens", "turns")
 
     def __init__(self) -> None:
         self.joinable: dict[Identity, Any] = {}
-        """Those that another fetch can join, by what sets requests apart."""
+        """Those that another fetch can join, by the identity of the request."""
         self.by_id: dict[int, Any] = {}
         """All of them, by the id of their fetch."""
         self.mutations: set[int] = set()
@@ -30,4 +30,4 @@ class RequestsInFlight:
         self.turns: dict[tuple[str, str], list[Any]] = {}
         """Those that change an entity and wait for each other, by the entity, in their order."""
         self.tokens: Any = None
-        """What is known of tokens that are asked for, by what they are asked with; None as long as there are none."""
+        """Tokens that are requested, by their grant; None as long as there are none."""

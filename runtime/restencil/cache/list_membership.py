@@ -2,7 +2,7 @@
 
 Each list says by its arguments what belongs into it. Arguments that are fields of the entity, or parameters of the
 mutation itself, decide; a list with any other argument cannot be decided for: it is left as it is, and expired. Lists
-that an entity joins or leaves take their totals along, and their pages turn stale, as what stands on them moved.
+that an entity joins or leaves update their totals, and their pages turn stale, as their items may have moved.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBindi
 def follow(writer: Normalization, request: Request, schema: Schema | None, result: Any) -> set[EntityPath]:
     """Lets the lists that follow their members follow what this response of a mutation says.
 
-    Returns the lists of which it is certain that they have followed.
+    Returns the lists that have certainly followed.
     """
     followed: set[EntityPath] = set()
     undecided: set[EntityPath] = set()
@@ -182,7 +182,7 @@ class _Following:
         held, holds = entry in _entries(self.underlying.get(*cell)), entry in _entries(existing)
         is_sorted, fits = self._fits_exactly(first, cell[1], self._in_response)
         is_page = any(listing.is_page for listing in listings)
-        # What nobody knew may stand on another page; what did not fit before comes from elsewhere.
+        # An unknown entity may be on another page; one that did not fit before comes from elsewhere.
         is_there = is_page and not self.subject.is_new and self._fits_exactly(first, cell[1], self.was)[1] is not False
         if self.now is None:
             if holds:

@@ -54,7 +54,7 @@ def apply(operation: Operation, pk: str, held: StoredEntry | None, times: Meta) 
 
 
 def requested_by(held: StoredEntry, fetched_at: float) -> StoredEntry:
-    """What lies in a cell as requested no later than this moment (ms), of which more is known than clocks tell."""
+    """An entry as if requested at this moment (ms) at the latest, because the order of requests is known."""
     stored, times, whole = held
     times = times._replace(fetched_at=min(times.fetched_at, fetched_at))
     if whole is not None:

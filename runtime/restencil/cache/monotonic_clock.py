@@ -1,6 +1,6 @@
 """The store's time: a clock's, but for its steps back.
 
-What order things have, when they turn stale and when timers are due is told by moments of one time. Were it to go back
+The order of events, their expiry and the due times of timers are moments of one time. Were it to go back
 (a clock is set right, a machine wakes up with a wrong one), later answers would lose against earlier ones, and what
 was fetched would stay fresh until the clock has made up for its step.
 """

@@ -89,7 +89,7 @@ def _named(item: Schema | None, value: Any, params: Mapping[str, Any], writer: N
         return []
     if not isinstance(item, EntitySchema):
         return _held(item, lambda schema: pk, writer)
-    # A text such as "deleted" names nothing where something else is known.
+    # A string such as "deleted" names nothing if the parameters name an entity.
     speaks = writer.is_stored(item.table_key, pk) or item.lenient_pk(params, writer.args) is None
     return _gone(None, item, pk if speaks else None)
 
@@ -139,7 +139,7 @@ def _result_of(item: Schema | None, stored: Any) -> list[Gone]:
 
 
 def _looked_up(deletion: Invalidate, request: Request, params: Mapping[str, Any], writer: Normalization) -> list[Gone]:
-    """The only entity whose fields have the values of the path's parameters, each of which has to name one."""
+    """The only entity whose fields have the values of the path's parameters; each parameter must be a field."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
     dotted = request.rules.param_fields or {}
@@ -282,7 +282,7 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
     """What an empty answer counts as, with a primary key; None where none is known.
 
     Where the answer is to replace the record, what was not sent and may be absent is gone: were it kept, a later answer
-    that does not have it either would leave it there for good. Objects of which the path tells a part are kept whole.
+    that does not have it either would leave it there for good. Objects that the path identifies in part are kept whole.
     """
     for _, schema in entities_of(_entity_of(request.rules.schema)):
         model = schema.model
@@ -292,7 +292,7 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
         stored = next((record for record in records if record is not None), None)
         if stored is not None:
             stored = _without_lists(schema, stored)
-            kept = _lasting(schema, stored) if request.rules.replace else {} if pk is not None else stored
+            kept = _never_absent(schema, stored) if request.rules.replace else {} if pk is not None else stored
             part, named = model.pk_part(stored), _params(request)
             if request.rules.replace:  # objects that were sent are whole but for what the server gives
                 sent: Any = request.args[-1] if request.rules.has_body else None
@@ -305,12 +305,12 @@ def presumed_record(presumed: Presumed, request: Request, writer: Normalization)
 
 
 def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A record without its nested collections, of which it has the keys: an answer has items there."""
+    """A record without its nested collections: it has their keys, and a response has items there."""
     nested = {relation.in_json for relation in schema.model.relations if isinstance(relation.node, CollectionNode)}
     return {name: value for name, value in record.items() if name not in nested} if nested else record
 
 
-def _lasting(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
+def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
     """What a record has of fields that are never absent."""
     fields = schema.model.fields.values()
     names = {field.in_json for field in fields if field.required or field.default_value() is not None}

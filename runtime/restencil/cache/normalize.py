@@ -52,7 +52,7 @@ class Normalization:
         self.rules = rules
         """Those of the endpoint that was answered; None for a value that was set."""
         self.is_certain = True
-        """Whether the records are as the server has them; not so where what was sent stands in for what it left out."""
+        """Whether the records are as the server has them; False if the sent body fills gaps of the response."""
         self.has_references = False
         """Whether the response refers to an entity by its primary key alone."""
         self.args = args
@@ -79,7 +79,7 @@ class Normalization:
         self.deleted: list[tuple[EntitySchema, str]] = []
         """The entities that a delete was of."""
         self.write_set: WriteSet | None = None
-        """What it brings, where that is noted."""
+        """The operations of the response, recorded if the store has a storage."""
         self.result: Any = UNDEFINED
         """What the response as a whole was stored as."""
         self.written: dict[tuple[int, str], str] = {}
@@ -99,7 +99,7 @@ class Normalization:
         self._nested: set[tuple[str, str]] = set()
 
     def notes(self) -> None:
-        """From now on what it brings is noted, for a store that stands on a storage."""
+        """Records the operations from now on, for a store with a storage."""
         self.write_set = WriteSet(self._passed)
 
     def write(self, schema: Schema, response: Any) -> Any:
@@ -166,7 +166,7 @@ class Normalization:
     def keep(self, value: Mapping[str, Any], processed: Mapping[str, Any], table: str) -> None:
         """Remembers what `process` made of an object of the response.
 
-        Objects are told apart by their ids, so one that a hook makes must live as long as the pass.
+        Objects are identified by their ids, so one that a hook makes must live as long as the pass.
         """
         self._alive.append(processed)
         self.processed[id(value), table] = processed

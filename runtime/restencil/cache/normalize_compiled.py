@@ -48,7 +48,7 @@ _copy: Final[Callable[[dict[str, Any]], dict[str, Any]]] = dict[str, Any].copy
 
 
 class CompiledNormalization(Normalization):
-    """One pass over one response, by compiled functions where that pays."""
+    """One pass over one response, by compiled functions for the kinds that have them."""
 
     underlying: Tables
     many: ClassVar[int] = 24
@@ -435,7 +435,7 @@ class _Statements:
                 found = source.variable("found")
                 source.put(f"{found} = {record}[{name!r}]")
                 if isinstance(schema, Relation):
-                    # What it stands for cannot be told yet: it is asked for when there is a value.
+                    # The schema that it refers to may not be defined yet: it is resolved when there is a value.
                     node = f"{source.name(relation, 'relation')}.node"
                     source.put(f"{record}[{name!r}] = visit({node}, {found}, {record}, {name!r})")
                 else:

@@ -217,7 +217,7 @@ class OptimisticUpdates:
         return cells, tables
 
     def _keep(self, cell: EntityPath, stored: Any) -> None:
-        """Puts a record into the topmost update that writes its cell, in the place of an equal one."""
+        """Replaces an equal record in the topmost update that writes its path."""
         table, pk = cell
         for update in reversed(self.updates):
             if update.change is not None and pk in update.change.entities.get(table, ()):

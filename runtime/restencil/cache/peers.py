@@ -1,6 +1,6 @@
 """Stores of one client that hold different things under the same keys, and what they tell each other.
 
-What is asked in another language, or by someone else, is kept in a store of its own: an entity stands in a store once,
+Responses in another language, or for another user, are kept in a store of their own: an entity is in a store once,
 so that nothing else keeps two of its representations apart. A change that was asked for through one of these stores
 changed it for all who ask with the same credential, so their stores hear of it. A reset of the first one resets all.
 """
@@ -108,8 +108,8 @@ class PeerStore:
         return bool(self._store.apply(PeerMutated(action)))
 
     def _tell(self, action: SetResponse | SetError) -> None:
-        heard = [other.hear(action) for other in self.family.others(self) if other.credential == self.credential]
-        if any(heard) and not self._has_read:
+        marked_stale = [other.hear(action) for other in self.family.others(self) if other.credential == self.credential]
+        if any(marked_stale) and not self._has_read:
             self.family.hint(
                 "change",
                 self.names,

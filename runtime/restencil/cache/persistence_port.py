@@ -1,4 +1,4 @@
-"""What a store that stands on a storage tells the tier below its tables, and asks it.
+"""The protocol between a store and its persistence: what it is notified of, and what it loads.
 
 The cache knows no storage: it is given one, and the tier over it is provided from outside. All of it is called under
 the store's lock, and none of it raises because of the state of the storage.
@@ -60,7 +60,7 @@ class StorageStats(Struct):
 
 
 class StorageLike(Protocol):
-    """What a store is given to stand on; `restencil.Storage` says the rest."""
+    """The part of `restencil.Storage` that the cache uses."""
 
     inline: bool
     writable: bool
@@ -108,7 +108,7 @@ class PersistencePort(Protocol):
         ...
 
     def credential(self, /) -> None:
-        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        """A client sends a credential: logs once if everyone who can open the storage may see the responses."""
         ...
 
     # -- writing
@@ -126,7 +126,7 @@ class PersistencePort(Protocol):
     def know(self, request: Request, state: State | None = None, /) -> bool:
         """Before a read of a state (or the view) looks in earnest: what it touches is brought into memory.
 
-        False where that is not all of it, so that nothing may be shown.
+        False if part of it is unknown, so that nothing may be shown.
         """
         ...
 
@@ -147,7 +147,7 @@ class PersistencePort(Protocol):
         ...
 
     def finds(self, key: str, /, *, asks: bool) -> bool:
-        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        """True if a result that memory does not have is known to be absent from the storage; `asks`: it may load it."""
         ...
 
     def is_unverified(self, key: str, /) -> bool:
@@ -244,13 +244,13 @@ def provided() -> Storages:
 
 
 class PersistentStoreMixin:
-    """The members of a store that are about the storage it stands on; without one they do nothing."""
+    """The members of a store that concern its storage; without one they do nothing."""
 
     _persistence: PersistencePort | None = None
 
     @property
     def is_persistent(self) -> bool:
-        """Whether it stands on a storage, so that a read may have to wait for what that has."""
+        """Whether it has a storage, so that a read may have to wait for that."""
         return self._persistence is not None
 
     def knowing(self, request: Request) -> Steps:

@@ -5,8 +5,8 @@ the data, give it and refetch it in the background, wait for a fetch, or raise t
 
 The facts are these.
 
-- What was found (`Found`). USABLE is data of which nothing is missing. MISSING: the result of the last fetch is stored,
-  but what it refers to never was. LACKING: there is no result, and the tables do not hold what would make one up, or a
+- What was found (`Found`). USABLE is complete data. MISSING: the result of the last fetch is stored,
+  but what it refers to never was. ABSENT: there is no result, and the tables do not hold what would make one up, or a
   bounded store let go of it. BROKEN: something that the schema requires was deleted, or nothing was ever fetched of an
   endpoint whose data the tables cannot make up.
 - Whether the key was invalidated: someone said that the next read must fetch.
@@ -21,7 +21,7 @@ The facts are these.
 
 The first step leaves the clock out. What was found, the error and what is declared give a *status*, which users see:
 Invalid (fetch in any case), InvalidIfStale (good for as long as it is fresh), Valid (good, and when stale still better
-than nothing). An error stands in for broken data: while it is fresh, it is what there is to say, and asking again
+than nothing). An error replaces broken data: while it is fresh, readers get it, and asking again
 would only repeat it. That is why BROKEN is Invalid without an error and InvalidIfStale with one. The second step says
 whether the recorded error is shown. The third one adds the clock, and gives the decision. In each table the first row
 that fits holds.
@@ -56,7 +56,7 @@ class Found(Enum):
     """All of it."""
     MISSING = "missing"
     """A stored result that refers to what is not there."""
-    LACKING = "lacking"
+    ABSENT = "absent"
     """No stored result, or one that was let go of in part, and too little in the tables to make it up."""
     BROKEN = "broken"
     """Something without which there is no data was deleted, or nothing was ever fetched."""
@@ -71,7 +71,7 @@ class Recorded(Enum):
 
 
 class Shows(Enum):
-    """How long the server allows that stale data is shown, while it is asked anew."""
+    """How long the server allows that stale data is shown while it is revalidated."""
 
     ALWAYS = "always"
     A_WHILE = "a while"
@@ -86,7 +86,7 @@ class Excuses(Enum):
     NONE = "none"
 
 
-USABLE, MISSING, LACKING, BROKEN = Found
+USABLE, MISSING, ABSENT, BROKEN = Found
 NONE, SOFT, HARD = Recorded
 GIVE, GIVE_AND_REFETCH, WAIT, RAISE = Decision
 Invalid, InvalidIfStale, Valid = ExpiryStatus
@@ -94,7 +94,7 @@ ALWAYS, A_WHILE, NEVER = Shows
 UNSAID, EXCUSED_A_WHILE, NO_EXCUSE = Excuses
 YES, NO = True, False
 
-FOUND: Final = (USABLE, MISSING, LACKING, BROKEN)
+FOUND: Final = (USABLE, MISSING, ABSENT, BROKEN)
 RECORDED: Final = (NONE, SOFT, HARD)
 STATUS: Final = (Invalid, InvalidIfStale, Valid)
 EITHER: Final = (NO, YES)
@@ -125,7 +125,7 @@ STATUS_ROWS: Final = (
     (FOUND,       (YES,),      RECORDED,     EITHER,             Invalid),
     ((BROKEN,),   (NO,),       (NONE,),      EITHER,             Invalid),
     ((BROKEN,),   (NO,),       (SOFT, HARD), EITHER,             InvalidIfStale),
-    ((LACKING,),  (NO,),       RECORDED,     EITHER,             InvalidIfStale),
+    ((ABSENT,),  (NO,),       RECORDED,     EITHER,             InvalidIfStale),
     (FOUND,       (NO,),       RECORDED,     (YES,),             InvalidIfStale),
     (FOUND,       (NO,),       RECORDED,     (NO,),              Valid),
 )  # fmt: skip
@@ -150,20 +150,20 @@ DECISION_ROWS: Final = (
 """What a reader does."""
 
 
-def _by_facts(rows: Iterable[tuple[Any, ...]]) -> dict[Any, Any]:
+def _decision_table(rows: Iterable[tuple[Any, ...]]) -> dict[Any, Any]:
     """Rows of sets of facts as a dictionary by facts; the first row that fits holds."""
     table: dict[Any, Any] = {}
     for *sets, outcome in rows:
-        for facts in product(*sets):
-            table.setdefault(facts, outcome)
+        for key in product(*sets):
+            table.setdefault(key, outcome)
     return table
 
 
-_OLD: Final[dict[tuple[bool, Shows, bool], bool]] = _by_facts(OLD_ROWS)
-_RECORDED: Final[dict[tuple[Excuses, bool, bool, bool], Recorded]] = _by_facts(RECORDED_ROWS)
-_STATUS: Final[dict[tuple[Found, bool, Recorded, bool], ExpiryStatus]] = _by_facts(STATUS_ROWS)
-_SHOWN: Final[dict[tuple[Found, Recorded], bool]] = _by_facts(ERROR_ROWS)
-_DECISION: Final[dict[tuple[ExpiryStatus, bool, bool], Decision]] = _by_facts(DECISION_ROWS)
+_OLD: Final[dict[tuple[bool, Shows, bool], bool]] = _decision_table(OLD_ROWS)
+_RECORDED: Final[dict[tuple[Excuses, bool, bool, bool], Recorded]] = _decision_table(RECORDED_ROWS)
+_STATUS: Final[dict[tuple[Found, bool, Recorded, bool], ExpiryStatus]] = _decision_table(STATUS_ROWS)
+_SHOWN: Final[dict[tuple[Found, Recorded], bool]] = _decision_table(ERROR_ROWS)
+_DECISION: Final[dict[tuple[ExpiryStatus, bool, bool], Decision]] = _decision_table(DECISION_ROWS)
 
 
 def is_worse_than_none(terms: Terms, invalid_if_stale: bool, now: float) -> bool:

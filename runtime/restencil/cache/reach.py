@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reach(NamedTuple):
-    """The tables of records and of collections, and the entities whose lists stand in results as plain arrays."""
+    """The tables of records and of collections, and the entities whose lists are plain arrays in results."""
 
     models: Mapping[str, tuple[EntityModel, ...]]
     """By table of records: the classes whose records it holds."""
@@ -79,7 +79,7 @@ class _Walk:
 
 
 def tables_of(schema: Schema | None, *, with_collections: bool = True) -> tuple[str, ...]:
-    """The tables of the entities that a schema stands for itself, without those nested in them."""
+    """The tables of the entities at the top of a schema, without those nested in them."""
     found: dict[str, None] = {}
     waiting: list[Schema | None] = [schema]
     seen: set[int] = set()

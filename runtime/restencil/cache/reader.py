@@ -1,12 +1,12 @@
 """The read: what is found of a request, by the shortest way that gives it.
 
-1. *Ready.* Nothing changed since the last read of the key: one look-up (`StoreState.hot`). It needs no lock, for
+1. *Hot.* Nothing changed since the last read of the key: one look-up (`StoreState.hot_results`). It needs no lock, for
    an entry goes as a whole, once an action has been carried out: who finds it read before that.
-2. *Built.* The instance lies in its table, or what was composed for the key is still remembered (`_memoized`).
-3. *Assembled* from the tables, and remembered for the next time (`CacheReader._denormalized`).
-4. *Missing.* There is no result and nothing to make one up from; which way it is missing is a fact for `policy`.
+2. *Memoized.* The instance lies in its table, or what was composed for the key is still remembered (`_memoized`).
+3. *Denormalized* from the tables, and remembered for the next time (`CacheReader._denormalized`).
+4. *Missing.* There is no result and nothing to make one up from; `policy` distinguishes how it is missing.
 
-The first two ways are open where a read shows the base state as it is. All four give the same object, for as long as
+The first two steps apply if a read shows the base state as it is. All four give the same object, for as long as
 nothing changes that it was built from.
 """
 
@@ -28,9 +28,9 @@ from .denormalize_compiled import reader_of
 from .dependency_graph import args_text
 from .freshness import evicted, freshness_of, is_error_fresh, since_failure, unmarked
 from .policy import (
+    ABSENT,
     BROKEN,
     HARD,
-    LACKING,
     MISSING,
     NONE,
     SOFT,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     Denormalized: TypeAlias = tuple[Any, Found, Freshness]
     """Data, what it is to a reader, and how fresh it is."""
     Hit: TypeAlias = tuple[Any, Freshness | None]
-    """Data, and how fresh it is; None where that takes a closer look."""
+    """Data, and how fresh it is; None if only a full read can tell."""
 
 _HOT_RESULTS: Final = 1_024
 """So many keys are found again at once. (Benchmark: cached read of one entity.)"""
@@ -292,12 +292,12 @@ class CacheReader:
 
     def _unknown(self, state: State, request: Request) -> Reading:
         """What is found of a request where part of it is unknown, or missing below: nothing, and a read fetches."""
-        return _reading(request, state.key_meta(request.key), (UNDEFINED, LACKING, _STALE), self._clock())
+        return _reading(request, state.key_meta(request.key), (UNDEFINED, ABSENT, _STALE), self._clock())
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def _hit(self, request: Request) -> Hit | None:
-        """What lies built without an error; where that lasts it is ready the next time.
+        """What a read without an error finds memoized; if only a change ends it, it becomes a hot result.
 
         None where it takes a closer look. No hook runs here.
         """
@@ -359,7 +359,7 @@ class CacheReader:
         if uses:
             retention.used(key, cells)
         if retention.evicted and retention.misses(reader.state, cells):
-            return UNDEFINED, LACKING, evicted(base, request, cells)
+            return UNDEFINED, ABSENT, evicted(base, request, cells)
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
@@ -369,8 +369,8 @@ class CacheReader:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
         if data is INVALID:
             return data, BROKEN, freshness
-        if not is_complete:  # what there is of it can be looked at
-            return data, LACKING, freshness
+        if not is_complete:  # `raw` readers see the part that is there
+            return data, ABSENT, freshness
         return data, MISSING if data is UNDEFINED else USABLE, freshness
 
     def _freshness(
@@ -411,7 +411,7 @@ def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
 
 
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
-    """What stands for a result that was never requested; UNDEFINED where only a response can tell."""
+    """The query key that replaces a result that was never requested; UNDEFINED if only a response can tell."""
     rules = request.rules
     if (rules.policy.members_need_response or rules.total) and isinstance(schema, Object) and schema.plain_members:
         return UNDEFINED  # a count beside a list came with no response
@@ -472,13 +472,13 @@ def _memoized(
                 if persistence is None or persistence.is_known(model.key, pk)
                 else None
             )
-        homes = memo.entities.get(model.key)
-        node = None if homes is None else homes.get(model.cls, EMPTY).get(pk)
+        nodes = memo.entities.get(model.key)
+        node = None if nodes is None else nodes.get(model.cls, EMPTY).get(pk)
     elif stored is None:
         return None
     elif isinstance(schema, Collection):
-        homes = memo.entities.get(schema.table_key) if type(stored) is str else None
-        node = None if homes is None else homes.get(schema.identity(), EMPTY).get(stored)
+        nodes = memo.entities.get(schema.table_key) if type(stored) is str else None
+        node = None if nodes is None else nodes.get(schema.identity(), EMPTY).get(stored)
     else:
         node = memo.results.get((key, schema))
         if node is not None and (node.source is not stored or node.args is not None):
@@ -491,7 +491,7 @@ def _memoized(
 
 
 def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:
-    """The primary key where it stands in the parameters as it is; None where it takes a closer look to find it."""
+    """The primary key if a parameter has its name; None if only the schema can find it."""
     params: Any = args[0] if args else None
     name = schema.model.pk_name
     if name is None or kind_of(params) is not dict:
@@ -518,8 +518,8 @@ def _demand(request: Request, schema: EntitySchema, stored: Any, attribute: Any 
     if needed and stored is not None and not isinstance(stored, Sentinel):
         record: Mapping[str, Any] = record_of(stored)
         if isinstance(record, dict) and not needed <= record.keys():
-            lacking = ", ".join(sorted(needed - record.keys()))
-            return f"the {schema.title} that came with other responses lacks what a call needs: {lacking}"
+            missing = ", ".join(sorted(needed - record.keys()))
+            return f"the {schema.title} that came with other responses lacks what a call needs: {missing}"
     params: Any = request.args[0] if request.args else None
     if telling is not None and kind_of(params) is dict and not params.keys() <= telling:
         own = [

@@ -232,7 +232,7 @@ def _keep_own_value(store_state: StoreState, action: actions.SetResponse, effect
 def _received(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
     """By table, the records and lists that a response brought, and whether it brought all that it refers to.
 
-    None and True where that does not matter: for changes, and for endpoints that are written by hand.
+    None and True if it does not matter: for changes, and for endpoints that are written by hand.
     """
     rules = writer.rules
     if rules is None or not rules.policy.notes_overlaps or rules.side_effect:
@@ -407,7 +407,7 @@ def invalidate_all(cache_reader: CacheReader, action: actions.InvalidateAll) -> 
 
 
 def expire_all(cache_reader: CacheReader, action: actions.ExpireAll) -> Transition:
-    """Every key of which anything is recorded and that the test accepts turns stale, errors as well."""
+    """Every recorded key that the test accepts turns stale, errors as well."""
     store_state = cache_reader.store_state
     effects = Transition()
     effects.stale = StaleSet("it was expired")
@@ -446,21 +446,21 @@ def hear(cache_reader: CacheReader, action: actions.PeerMutated) -> Transition:
     if isinstance(answer, actions.SetError):
         failure = _failure_effects(request, _looking(store_state, request, answer.meta), answer)
         if failure is not None and failure.stale:
-            return _heard_of(effects, request, _looking(store_state, request, answer.meta))
+            return _peer_effects(effects, request, _looking(store_state, request, answer.meta))
         return effects
     try:
         with store_state.hooks:
             writer = _normalized(base, request, answer.response, answer.meta, persistence=store_state.persistence)
-            heard = writer.change
+            theirs = writer.change
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
-        return _heard_of(effects, request, _looking(store_state, request, answer.meta))
-    effects.change = change = ChangeSet(base, heard.times)
-    known = [cell for cell in heard.cells() if base.get(*cell) is not UNDEFINED]
-    for table, pk in heard.cells():
-        if heard.get(table, pk) is INVALID:
+        return _peer_effects(effects, request, _looking(store_state, request, answer.meta))
+    effects.change = change = ChangeSet(base, theirs.times)
+    known = [cell for cell in theirs.cells() if base.get(*cell) is not UNDEFINED]
+    for table, pk in theirs.cells():
+        if theirs.get(table, pk) is INVALID:
             change.write(table, pk, INVALID, change.times)
-    for key in {**heard.key_metas, **heard.results}:
+    for key in {**theirs.key_metas, **theirs.results}:
         meta = None if key == request.key else base.key_meta(key)
         if meta is not None:
             change.key_metas[key] = meta.with_expiry(1)
@@ -470,8 +470,8 @@ def hear(cache_reader: CacheReader, action: actions.PeerMutated) -> Transition:
     return effects
 
 
-def _heard_of(effects: Transition, request: Request, looking: Normalization) -> Transition:
-    """A change was sent elsewhere of which nothing is known but its request."""
+def _peer_effects(effects: Transition, request: Request, looking: Normalization) -> Transition:
+    """What a change through another store makes stale if only its request is known."""
     effects.stale = elsewhere(request, looking).stale
     effects.notifies = effects.value = bool(effects.stale)
     return effects
@@ -711,14 +711,14 @@ def _extend_list(request: Request, schema: Schema | None, page: Any, key: str, w
     page stays as it is.
     """
     change = writer.change
-    said = list_result(schema, page, request.args) if isinstance(page, dict) else UNDEFINED
+    declared = list_result(schema, page, request.args) if isinstance(page, dict) else UNDEFINED
     if writer.write_set is not None:
-        writer.write_set.page = key, said
+        writer.write_set.page = key, declared
     stored, meta = change.result(key), change.key_meta(key)
     if stored is UNDEFINED or meta is None or meta.date > change.times.date:
         return
-    if isinstance(stored, dict) and said is not UNDEFINED:
-        change.results[key] = said
+    if isinstance(stored, dict) and declared is not UNDEFINED:
+        change.results[key] = declared
     if meta.error is not None or meta.expires_at <= 1:
         return
     if request.rules.policy.joins_refresh:

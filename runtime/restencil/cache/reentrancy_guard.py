@@ -11,7 +11,7 @@ Hooks: TypeAlias = Any
 
 
 def reentrancy_guard() -> Hooks:
-    """It is a lock, of which nothing is wanted but that it knows its thread, and that nothing can come between it and
+    """A lock, used only because it knows its thread, and because nothing can come between it and
     its end: a marker that an interruption left behind would keep the thread from the store for ever.
     """
     return RLock()

@@ -1,4 +1,4 @@
-"""A request as the cache is told of it: its key, its arguments, and what its endpoint says of all its requests."""
+"""A request as the cache sees it: its key, its arguments, and the rules of its endpoint."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Arguments(tuple[Any, ...]):
         return made
 
     def replaced(self, args: tuple[Any, ...]) -> Arguments:
-        """Other arguments, of which the same ones are the call's own."""
+        """Other arguments with the same own arguments and options."""
         return Arguments(args, self.own, self.options)
 
 
@@ -159,7 +159,7 @@ class ResourceInfo(Protocol):
         ...
 
     def stale_tables(self, names: Sequence[str], locator: UrlResolver | None, /) -> set[str]:
-        """The entities of which one record is read by endpoints under these names, whether it was ever requested."""
+        """The tables of the entities that endpoints under these names read one record of, requested or not."""
         ...
 
     def lists_test(self, args: tuple[Any, ...], /) -> Callable[[str], bool]:
@@ -220,9 +220,9 @@ class Rules:
     ) -> None:
         self.raw_schema = raw_schema
         self.param_fields = param_fields or None
-        """The fields, dotted where they stand in objects, that parameters of other names are."""
+        """By parameter of another name: the field, dotted if it is nested in an object."""
         self.body_fields = body_fields or None
-        """The fields, dotted where they stand in objects, that members of a body are."""
+        """By member of the body: the field, dotted if it is nested in an object."""
         self.method = method
         """That of HTTP, for messages."""
         self.side_effect = side_effect
@@ -271,7 +271,7 @@ class Rules:
         self.validate = validate
         """What becomes of answers that do not fit what is declared; None: what the store says."""
         self.conditional = conditional
-        """Whether the server is asked on condition that it would answer otherwise, where that can be told."""
+        """Whether requests are conditional (If-None-Match, If-Modified-Since) when validators are known."""
         self.freshness = freshness
         """Where data lives as long as the server says: for how long at least, and at most; None: as the client says."""
         self.concurrency = concurrency
@@ -281,7 +281,7 @@ class Rules:
 
     @cached_property
     def schema(self) -> Schema | None:
-        """The schema that `raw_schema` stands for, looked up at first use."""
+        """The schema of `raw_schema`, resolved at first use."""
         return schema_of(self.raw_schema)
 
     def analyze(self, judge: Callable[[Schema | None], int]) -> int:
@@ -317,7 +317,7 @@ class Rules:
 
     @cached_property
     def reach(self) -> Reach | None:
-        """What results of the endpoint can show; None where that cannot be told in advance."""
+        """What results of the endpoint can show; None if that is not known in advance."""
         return reach_of(self.schema, is_choice=not self.names_entity)
 
     @property
@@ -353,7 +353,7 @@ class Rules:
 
     @cached_property
     def returns(self) -> Schema | None:
-        """The schema that `raw_returns` stands for, looked up at first use."""
+        """The schema of `raw_returns`, resolved at first use."""
         return schema_of(self.raw_returns)
 
 

@@ -1,7 +1,7 @@
 """Requests that overlapped: of two that were under way together nobody here knows which the server carried out last.
 
 A request is noted when it was answered, for as long as another one is under way that began before that. Where two
-overlapped of which one is a change, what both of them touched is stale as soon as the later one was answered.
+overlapped and one is a change, what both of them touched is stale as soon as the later one was answered.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Retention:
         return _first(len(keys) - max(MARKS, 2 * maximum), (key for key in keys if key not in named), self._held)
 
     def listed(self, tables: Iterable[str]) -> None:
-        """The server just said what there is in these tables."""
+        """A response just listed all that is in these tables."""
         for table in tables:
             self.evicted.discard((table, WHOLE_TABLE))
 
@@ -150,17 +150,17 @@ class Retention:
     def _forget_marks(self, base: Tables) -> None:
         """Marks that nothing refers to any more are dropped; looked for as rarely as there are many of them."""
         tables = {mark for mark in self.evicted if mark[1] == WHOLE_TABLE}
-        gone = [mark for mark in self.evicted if mark[1] != WHOLE_TABLE and _is_lacking(base.get(*mark))]
+        gone = [mark for mark in self.evicted if mark[1] != WHOLE_TABLE and _is_missing(base.get(*mark))]
         self.evicted = tables | _referenced(gone, base)
         self._look_at = max(MARKS, 2 * len(self.evicted))
 
     def misses(self, state: State, cells: Iterable[EntityPath]) -> bool:
         """Whether a read touches something that was let go of."""
         evicted = self.evicted
-        return any(cell in evicted and _is_lacking(state.get(*cell)) for cell in cells)
+        return any(cell in evicted and _is_missing(state.get(*cell)) for cell in cells)
 
 
-def _is_lacking(stored: Any) -> bool:
+def _is_missing(stored: Any) -> bool:
     """Whether what was let go of did not come back, or only pages of it did."""
     return stored is UNDEFINED or is_partial(stored)
 

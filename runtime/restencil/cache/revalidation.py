@@ -120,10 +120,10 @@ class ResponseRecord:
 
 
 def response_record_of(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
-    """By what an answer is known once more, where it would change nothing then: by its body, by what it said.
+    """The digest of the body and the validators by which the same response is recognized later; None for neither.
 
     That is not so where the store has something newer, and where others take part in what its lists are. Where code of
-    users takes part in it, each body is taken apart; where that code merges, the answer is not known at all.
+    users takes part in it, each body is normalized; if that code merges, the response is not recognized at all.
     """
     rules, validators = action.request.rules, action.validators
     likeness = repeats(rules)

@@ -53,7 +53,7 @@ class Snapshot:
             return self._cache_reader.value_in(self._reader(args), schema, args)
 
     def record(self, schema: Any, /, *args: Any) -> Mapping[str, Any] | None:
-        """The record of the entity that `get` gives, in wire form; None where that is none, or no entity alone."""
+        """The record of the entity that `get` returns, as JSON values; None unless it is one entity."""
         node = schema_of(schema)
         if not isinstance(node, EntityNode):
             return None
@@ -67,7 +67,7 @@ class Snapshot:
         return None if isinstance(stored, Sentinel) else record_of(stored)
 
     def held(self, schema: Any, key: str, /) -> Mapping[str, Any] | None:
-        """The record of the entity that is stored as result under a key; None where that is none."""
+        """The record of the entity that is stored as result under a key; None for none."""
         stored = self._state.result(key)
         name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
         nodes = (node for other, node in entities_of(schema_of(schema)) if other == name)

@@ -25,7 +25,7 @@ EVICTED: Final = "the store let go of it"
 """The event of an eviction."""
 
 EVERY_RECORD: Final = "*"
-"""Stands for the path of each record of a resource."""
+"""The path of a mark on every record of a resource."""
 
 ELSEWHERE: Final = "another process has changed it"
 """The event of what other stores of a storage made stale."""
@@ -171,7 +171,7 @@ class StaleMarks:
             self._raise_floor(self._tests.pop(0)[1].number)
         for name, marks in self._marks.items():
             for place in getattr(stale, name):
-                marks.pop(place, None)  # marks stand in the order in which they were set
+                marks.pop(place, None)  # marks are in the order in which they were set
                 marks[place] = mark
             while len(marks) > MAX_MARKS:
                 self._raise_floor(marks.pop(next(iter(marks))).number)
@@ -181,7 +181,7 @@ class StaleMarks:
         self._raise_floor(number)
 
     def _raise_floor(self, number: float) -> None:
-        """A mark is forgotten: one on everything stands in its place."""
+        """Forgets a mark: one on everything replaces it."""
         self._floor = Mark(max(number, self._floor.number), "more has changed since than is remembered")
 
     def load(self, kind: str, place: Any, number: float) -> None:
@@ -246,7 +246,7 @@ class StaleMarks:
     ) -> Mark:
         """The mark of a result apart from what it shows: of its key, path, resource, and lists that are no collections.
 
-        `path` gives the path of its request; it is asked only where marks stand on paths.
+        `path` gives the path of its request; it is called only if paths have marks.
         """
         marks = self._marks
         found = max(self._of("keys", key), self._floor)
@@ -288,7 +288,7 @@ class StaleMarks:
 
     @property
     def has_cells(self) -> bool:
-        """Whether any mark stands on a record or list."""
+        """Whether any record or list has a mark."""
         return bool(self._newest) or self._floor is not NO_MARK
 
     def newest_of(self, tables: Iterable[str]) -> float:

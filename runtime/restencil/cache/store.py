@@ -51,7 +51,7 @@ class Store(Dumpable):
     `validate` says what becomes of answers that do not fit what is declared, where their endpoint says nothing:
     `strict` makes them errors, `warn` logs each kind of misfit once, `off` takes them.
 
-    `storage` is what the store stands on, if it is to outlive the process or to be shared by several; it serves this
+    `storage` keeps the data if it is to outlive the process or to be shared by several; it serves this
     store alone. Such a store is closed at its end, as `with Store(storage=...) as store:` does it.
     """
 
@@ -217,7 +217,7 @@ class Store(Dumpable):
     def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> ResponseRecord | None:
         """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
 
-        Whether it is the `whole` of it is not asked where that does not matter.
+        With `whole=False` it is not checked that all of it is there.
         """
         witness = self._store_state.response_records.get(key)
         if witness is None or not whole or (mark is not None and witness.mark != mark):
@@ -333,7 +333,7 @@ class Store(Dumpable):
                         listener()
                     except Exception:
                         logger.exception("a listener of the store failed; the others still run")
-                    except BaseException as error:  # the others are told first
+                    except BaseException as error:  # the others run first
                         interruption = interruption or error
                 if interruption is not None:
                     raise interruption

@@ -45,7 +45,7 @@ _NO_TAGS: Final[Mapping[EntityPath, tuple[str, float]]] = {}
 
 
 class Transition:
-    """What an action brings about; a reducer sets what there is: one of the first six at most, others with it."""
+    """The outcome of a reducer: at most one of the first six attributes, and others with it."""
 
     change: ChangeSet | None = None
     """What is written into the tables."""
@@ -79,7 +79,7 @@ class Transition:
     failure: Exception | None = None
     """What it raises instead."""
     marked: tuple[str, bytes | None, Validators | None] | None = None
-    """A key, and what tells its answer from others, where that would change nothing if it came once more."""
+    """A key, and the digest and validators by which the same response is recognized later."""
     freshened: tuple[ResponseRecord, Validators | None] | None = None
     """What an answer that came once more said of itself."""
     tags: Mapping[EntityPath, tuple[str, float]] = _NO_TAGS
@@ -123,7 +123,7 @@ class StoreState:
         self._unfinished: list[EntityPath] = []
         """What is being taken out of the tables."""
         self.persistence: PersistencePort | None = None
-        """The tier below the tables, of a store that stands on a storage."""
+        """The persistence of a store with a storage."""
         self.has_unverified = False
         """Whether something in memory has to be compared with the storage before it is believed."""
         self._hold_nothing()
@@ -271,7 +271,7 @@ class StoreState:
         self.hot_results.clear()
 
     def _note_answer(self, effects: Transition, change: ChangeSet) -> None:
-        """Keeps by what an answer, which made this change, is known once more."""
+        """Keeps what the same response is recognized by later, and the ETags of entities."""
         if effects.marked is not None:
             key, mark, validators = effects.marked
             self.response_records.pop(key, None)
@@ -337,7 +337,7 @@ class StoreState:
             retention.came(change)
         self.hot_results.clear()
 
-    def vouch(self, key: str, validators: Validators, change: ChangeSet) -> None:
+    def restore_response_record(self, key: str, validators: Validators, change: ChangeSet) -> None:
         """All that an answer wrote is here as it did, though it came from a storage; the change has what that is."""
         self.response_records[key] = ResponseRecord(None, validators, key, change, self.base)
 
@@ -375,7 +375,7 @@ class StoreState:
         self.optimistic.base_changed({("key", key) for key in keys})
 
     def _remove(self, cells: Iterable[EntityPath], keys: Collection[str]) -> None:
-        """Takes entities and keys out of the tables; no one is told."""
+        """Removes entities and keys from the tables without notification."""
         base, memo = self.base, self.memo
         gone = [cell for cell in dict.fromkeys(cells) if base.get(*cell) is not UNDEFINED]
         self._unfinished = gone = [*self._unfinished, *gone]

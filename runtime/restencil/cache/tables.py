@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .validators import Terms
 
 WHOLE_TABLE: Final = ""
-"""Where a primary key stands in a cell: all that a table holds."""
+"""As a primary key: all entities of the table."""
 _UNSAID: Final = frozenset({"received", "is_complete", "number", "rules", "terms"})
 
 
@@ -86,7 +86,7 @@ class ResultMeta:
         self.number = meta.fetched_at if number is None else number
         """That of the request, which marks are compared with."""
         self.received = received
-        """By table, the records and lists that the response brought; None where that does not matter."""
+        """By table, the records and lists that the response contained; None if it does not matter."""
         self.is_complete = is_complete
         """Whether the response brought all that it refers to."""
         self.terms = terms
@@ -401,7 +401,7 @@ class ChangeSet:
         self.collections: set[str] = set()
         """The tables that it writes lists or maps of primary keys to, and no records."""
         self.differing: dict[str, list[str]] = {}
-        """Tables of which it is known which of the entities that it writes are not what is stored, the same objects.
+        """By table, the primary keys whose written value is not the stored object; other tables are compared.
 
         Benchmarks: merging into a full store; fetched again, 1 % of the records changed.
         """
@@ -410,7 +410,7 @@ class ChangeSet:
         self.pages: dict[EntityPath, Any] = {}
         """Collections that the response is a page of, with their schemas."""
         self.partial: dict[str, dict[str, Whole]] = {}
-        """By table and primary key: the response that last brought a record whole, where that is not this one."""
+        """By table and primary key: the response that last had the whole record, if that is not this one."""
         self.list_bindings: list[ListBinding] = []
         """What it says of keys that hold lists."""
 
@@ -502,8 +502,8 @@ class ChangeSet:
             self.entities[table] = {}
 
     def write_index(self, table: str, names: Iterable[str], pk: str, old: Any, new: Any) -> list[str]:
-        """Keeps the index entries of a record that changes; returns the indexed fields that it lacks."""
-        lacking: list[str] = []
+        """Keeps the index entries of a record that changes; returns the indexed fields that it does not have."""
+        missing: list[str] = []
         was: Mapping[str, Any] = EMPTY if isinstance(old, Sentinel) else record_of(old)
         comes: Mapping[str, Any] = record_of(new)
         if old is INVALID:  # what was deleted kept its entries, so that who looks for it learns that it is gone
@@ -515,7 +515,7 @@ class ChangeSet:
             if before is not None and before != after and self.by_index(table, name, text_of(before)) == pk:
                 entries[text_of(before)] = None
             if after is None:
-                lacking.append(name)
+                missing.append(name)
             else:
                 entries[text_of(after)] = pk
-        return lacking
+        return missing

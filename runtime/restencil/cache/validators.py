@@ -31,7 +31,7 @@ class Validators(NamedTuple):
     """What an answer says of itself: `headers`, by their names in lower case, as far as they say anything of that.
 
     `condition` is the header, with its value, by which the server is asked whether it would answer so again; None where
-    there is none. It stands for what was asked at `source` alone, and answered at `place`. `stored` is false for what
+    there is none. It is valid for the request `source` alone, answered at `place`. `stored` is false for what
     no storage may keep.
     """
 
@@ -48,9 +48,9 @@ class Validators(NamedTuple):
 
 
 def source_at(url: str, arguments: _Headers = (), headers: _Headers = ()) -> Hashable:
-    """What an answer stands for: the address, and the headers of a call that may change what is answered.
+    """What a response is valid for: the address, and the headers of a call that may change the response.
 
-    They are told by its arguments, or by a view.
+    Its arguments give them, or a view.
     """
     return url, arguments, headers
 

@@ -62,7 +62,7 @@ class EditList(NamedTuple):
     refreshes: bool
     """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
     moved: Mapping[EntityPath, Records]
-    """The entities by whose records that is told, as memory knew these."""
+    """The entities whose records decide it, as memory knew them."""
     change_for: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
     """`change`, as other records of these entities tell it."""
     keeps_times: bool = False

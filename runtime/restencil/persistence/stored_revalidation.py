@@ -57,7 +57,7 @@ class StoredRevalidation:
             del self._intake.validators[key]
             return
         validators = Validators(validator.headers, source_at(request.url), place_at(request), condition)
-        self._store_state.vouch(key, validators, change)
+        self._store_state.restore_response_record(key, validators, change)
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> ChangeSet:
         """What a commit left with these times, of what was met on a walk."""

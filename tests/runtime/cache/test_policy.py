@@ -9,10 +9,10 @@ import pytest
 
 from restencil.cache import policy
 from restencil.cache.policy import (
+    ABSENT,
     BROKEN,
     FOUND,
     HARD,
-    LACKING,
     MISSING,
     NONE,
     RECORDED,
@@ -37,7 +37,7 @@ def written_status(found: Found, invalidated: bool, error: Recorded, invalid_if_
         return Invalid
     if found is BROKEN and error is NONE:
         return Invalid
-    if found in (BROKEN, LACKING) or invalid_if_stale:
+    if found in (BROKEN, ABSENT) or invalid_if_stale:
         return InvalidIfStale
     return Valid
 
@@ -81,4 +81,4 @@ def test_policy_what_lies_ready_is_given_while_it_is_fresh() -> None:
 def test_policy_soft_error_is_hidden_by_usable_data_alone() -> None:
     """A hard one never is."""
     assert [found for found in FOUND if not shows_error(found, SOFT)] == [USABLE]
-    assert all(shows_error(found, HARD) for found in (USABLE, MISSING, LACKING, BROKEN))
+    assert all(shows_error(found, HARD) for found in (USABLE, MISSING, ABSENT, BROKEN))
