@@ -332,8 +332,8 @@ class Normalization:
 
         `change_of` makes `change` from the entities' records before and after; `moved` has those that are known.
         """
-        if self.brought is not None:
-            self.brought.did(
+        if self.write_set is not None:
+            self.write_set.did(
                 EditList(table, pk, accepts, change, refreshes, moved or {}, change_of, keeps_times=self._keeps_times)
             )
 

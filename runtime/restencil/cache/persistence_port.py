@@ -253,7 +253,7 @@ class PersistentStoreMixin:
         """Whether it has a storage, so that a read may have to wait for that."""
         return self._persistence is not None
 
-    def knowing(self, request: Request) -> Steps:
+    def ensure_loaded(self, request: Request) -> Steps:
         """Steps: what a read touches is brought into memory from the storage, if there is one."""
         persistence = self._persistence
         if persistence is not None and not request.inactive:

@@ -109,7 +109,7 @@ def set_response(cache_reader: CacheReader, action: actions.SetResponse) -> Tran
             if mode != "off" and schema is not None and not _is_empty(response, request):
                 from ..schema.validation import validate
 
-                validate(schema, response, mode, request.asked)
+                validate(schema, response, mode, request.label)
             writer = _normalized(
                 store_state.base if is_current else Tables(),
                 request,

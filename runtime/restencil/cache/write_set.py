@@ -63,7 +63,7 @@ class EditList(NamedTuple):
     """Whether it is as fresh as this where it was accepted, also if nothing becomes of it."""
     moved: Mapping[EntityPath, Records]
     """The entities whose records decide it, as memory knew them."""
-    change_for: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
+    change_of: Callable[[Mapping[EntityPath, Records]], Callable[[str, Any], Any]] | None
     """`change`, as other records of these entities tell it."""
     keeps_times: bool = False
     """Whether the list is as old as before, whatever joins it."""

@@ -99,7 +99,7 @@ class AsyncCore(Core):
         if data is not None:
             return data
         if store.is_persistent:
-            await drive_async(store.knowing(request), self.transport)
+            await drive_async(store.ensure_loaded(request), self.transport)
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data

@@ -479,7 +479,7 @@ class Controller(AnyController, Blocking):
         """
         request = _request(endpoint, args, kwargs)
         if self.store.is_persistent:
-            self._core.wait_for(self.store.knowing(request))
+            self._core.wait_for(self.store.ensure_loaded(request))
         reading = self.store.read_base(request)
         if not reading.needs_fetch:
             data: R = reading.data
@@ -657,7 +657,7 @@ class AsyncController(AnyController, Awaiting):
         """
         request = _request(endpoint, args, kwargs)
         if self.store.is_persistent:
-            await self._core.wait_for(self.store.knowing(request))
+            await self._core.wait_for(self.store.ensure_loaded(request))
         reading = self.store.read_base(request)
         if not reading.needs_fetch:
             data: R = reading.data

@@ -351,14 +351,14 @@ def refuse_empty(endpoint: EndpointLike, args: tuple[Any, ...]) -> None:
 def looking(store: Store, request: Request) -> Generator[Step, Any, Reading]:
     """Steps: what a view finds, once all that its storage has of it is in memory."""
     if store.is_persistent:
-        yield from store.knowing(request)
+        yield from store.ensure_loaded(request)
     return store.read(request)
 
 
 def looking_for_call(store: Store, request: Request) -> Generator[Step, Any, Reading]:
     """Steps: what a call finds, once all that its storage has of it is in memory."""
     if store.is_persistent:
-        yield from store.knowing(request)
+        yield from store.ensure_loaded(request)
     return read_for_call(store, request)
 
 

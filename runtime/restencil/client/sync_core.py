@@ -93,7 +93,7 @@ class SyncCore(Core):
         if data is not None:
             return data
         if store.is_persistent:
-            drive(store.knowing(request), self.transport)
+            drive(store.ensure_loaded(request), self.transport)
         reading = read_for_call(store, request)
         if reading.decision is Decision.GIVE:
             return reading.data

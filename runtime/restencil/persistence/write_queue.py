@@ -333,14 +333,14 @@ class WriteQueue:
     def as_it_moves(self, action: PendingWrite, joins: EditList) -> EditList:
         """A move as records tell it that were met in the storage, where memory knew others. Filters may raise."""
         met = [cell for cell in joins.moved if cell in self.bases]
-        if not met or joins.change_for is None:
+        if not met or joins.change_of is None:
             return joins
         records = dict(joins.moved)
         for cell in met:
             earlier = [other for other in self.of_cell(cell) if other.order < action.order]
             was = self._rebased(cell, self._base(cell, earlier or [action]), earlier)
             records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
-        return joins._replace(moved=records, change=joins.change_for(records))
+        return joins._replace(moved=records, change=joins.change_of(records))
 
     def moved(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
         """Lists in memory as what waits leaves them that moves these entities, of which rows were met now.
