@@ -1,4 +1,4 @@
-"""The cases of `tests/generator/mistakes`: a spec, or a folder of one, and what is said about it.
+"""The cases of `mistakes` and `advice`: a spec, or a folder of one, and what is said about it.
 
 Run as a program, this file writes the expected outputs anew, and the pages of the codes, which show them:
 `python tests/generator/cases.py`. Review the difference.
@@ -11,16 +11,18 @@ from pathlib import Path
 
 from restencil_generator.diagnostics.explanations import CHANGE, explained
 from restencil_generator.diagnostics.format import render
+from restencil_generator.diagnostics.model import Problem
+from restencil_generator.lint.run import lint
 from restencil_generator.reference import problem_page
 from restencil_generator.spec.load import Loaded, load_spec
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
-FOLDER = Path(__file__).with_name("mistakes")
+FOLDERS = MISTAKES, ADVICE = Path(__file__).with_name("mistakes"), Path(__file__).with_name("advice")
 
 
-def cases() -> list[Path]:
-    """The specs of all cases: files and folders."""
-    return sorted(path for path in FOLDER.iterdir() if path.is_dir() or path.suffix == ".yaml")
+def cases(*folders: Path) -> list[Path]:
+    """The specs of the cases of these folders: files and folders."""
+    return sorted(path for folder in folders for path in folder.iterdir() if path.is_dir() or path.suffix == ".yaml")
 
 
 def expected_file(case: Path) -> Path:
@@ -33,10 +35,15 @@ def loaded(case: Path) -> Loaded:
     return load_spec(case)
 
 
+def problems(case: Path) -> tuple[Problem, ...]:
+    """The mistakes of a case, or the advice about one without mistakes; its hand-written code is not there."""
+    result = loaded(case)
+    return result.problems or lint(result, import_hooks=False)
+
+
 def output(case: Path) -> str:
     """What is said about a case, with paths as seen from the folder of cases."""
-    result = loaded(case)
-    return render(result.problems, result.sources).replace(f"{FOLDER.as_posix()}/", "")
+    return render(problems(case), loaded(case).sources).replace(f"{case.parent.as_posix()}/", "")
 
 
 @functools.cache
@@ -48,7 +55,9 @@ def pages() -> dict[str, str]:
 
 def example(code: str) -> tuple[str, str] | None:
     """The spec of a case and what is said about it; no bytes that are no text, and nothing that is long."""
-    shown = filter(None, map(_shown, [FOLDER / f"{code}.yaml", *sorted(FOLDER.glob(f"{code}-*.yaml"))]))
+    named = [folder / f"{code}.yaml" for folder in FOLDERS]
+    named += [path for folder in FOLDERS for path in sorted(folder.glob(f"{code}-*.yaml"))]
+    shown = filter(None, map(_shown, named))
     return next((one for one in shown if f"[{code}]" in one[1]), None)
 
 
@@ -63,7 +72,7 @@ def _shown(case: Path) -> tuple[str, str] | None:
 
 
 if __name__ == "__main__":
-    for case in cases():
+    for case in cases(*FOLDERS):
         expected_file(case).write_text(output(case), encoding="utf-8", newline="\n")
     for name, text in pages().items():
         (REFERENCE / name).parent.mkdir(exist_ok=True)

@@ -1,45 +1,47 @@
-"""Every mistake has a case: a spec and what is said about it, place, excerpt and way out included."""
+"""Every mistake and every advice has a case: a spec and what is said about it, place, excerpt and way out included."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.generator.cases import REFERENCE, cases, expected_file, loaded, output, pages
+from tests.generator.cases import ADVICE as ADVICE_CASES
+from tests.generator.cases import FOLDERS, MISTAKES, REFERENCE, cases, expected_file, loaded, output, pages, problems
 
 from restencil_generator.diagnostics.codes import ADVICE, CODES, DRIFT, ERRORS, IMPORTED
 from restencil_generator.diagnostics.model import Place, in_order
 from restencil_generator.output.drift import Cause
 
-# These need something else than a spec; they have tests of their own in test_load.py.
-ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader"}
+# These need something else than a spec: they have tests of their own in test_load.py and test_lint.py.
+ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader", "hook-arity", "hook-kind", "hook-missing"}
 
 # Cases that show the layout of the output rather than one code.
 OF_LAYOUT = {"excerpts", "fifty", "folder"}
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
 def test_check_mistakes_what_is_said_about_a_mistake_is_the_expected_text(case: Path) -> None:
     """The whole output for a case equals the text beside it."""
     assert output(case) == expected_file(case).read_text("utf-8")
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
 def test_check_mistakes_case_reports_the_code_that_it_is_named_after(case: Path) -> None:
-    """A spec with a mistake gives no declaration, and the code in the case's name is among those reported."""
-    result = loaded(case)
-    codes = {problem.code for problem in result.problems}
-    assert result.declaration is None
-    assert case.stem in OF_LAYOUT or any(case.stem == code or case.stem.startswith(f"{code}-") for code in codes)
+    """A spec with a mistake gives no declaration; the code in the case's name is among those reported, if any is."""
+    codes = {problem.code for problem in problems(case)}
+    assert (loaded(case).declaration is None) is (case.parent == MISTAKES)
+    named = any(case.stem == code or case.stem.startswith(f"{code}-") for code in codes)
+    assert named or case.stem in OF_LAYOUT or (case.parent == ADVICE_CASES and not codes)
     assert codes <= set(CODES)
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
 def test_check_mistakes_every_problem_stands_at_a_place_in_its_file(case: Path) -> None:
     """A problem's place and those related to it lie within the lines of a file that was read, in order."""
     result = loaded(case)
-    assert list(result.problems) == in_order(result.problems)
-    for problem in result.problems:
+    found = problems(case)
+    assert list(found) == in_order(found)
+    for problem in found:
         for place in (problem.place, *(related.place for related in problem.related)):
             assert place.line == 0 or _within(place, result.sources[place.file].lines), problem
 
@@ -50,10 +52,10 @@ def _within(place: Place, lines: tuple[str, ...]) -> bool:
     return 1 <= place.column <= len(lines[place.line - 1]) + 1 and place.end_column >= 1
 
 
-def test_check_mistakes_every_code_of_a_mistake_has_a_case() -> None:
-    """No mistake goes without an example of its message."""
-    shown = {problem.code for case in cases() for problem in loaded(case).problems}
-    assert set(ERRORS) - shown == ELSEWHERE
+def test_check_mistakes_every_code_of_a_spec_has_a_case() -> None:
+    """No mistake and no advice goes without an example of its message."""
+    shown = {problem.code for case in cases(*FOLDERS) for problem in problems(case)}
+    assert {*ERRORS, *ADVICE} - shown == ELSEWHERE
 
 
 @pytest.mark.parametrize("name", [*pages()])
