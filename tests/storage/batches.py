@@ -31,7 +31,7 @@ def batch(epoch: int, *rows: StoredRow, **members: object) -> Batch:
         index={},
         tables={},
         listed=[],
-        lacking=[],
+        incomplete=[],
         used=[],
         release=[],
         entry=Entry(0, "me", None, changed, {}, {}, [], [], False),

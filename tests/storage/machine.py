@@ -157,15 +157,15 @@ class Process:
 
     def _by_hand(self) -> None:
         tier, world = self.persistence, self._world
-        tier.writer.thread.end()
+        tier.write_behind.thread.end()
         tier.read_through.watch = bool
-        tier.read_through.loads.submit = _ignored
-        tier.read_through.changes.clocks = lambda: world.stepped
-        tier.read_through.changes._apart = world.stepped
+        tier.read_through.loader.submit = _ignored
+        tier.read_through.log_consumer.clocks = lambda: world.stepped
+        tier.read_through.log_consumer._offset = world.stepped
 
     def commit(self) -> None:
         """The thread that writes takes its turn."""
-        if self.persistence.writer.turn():
+        if self.persistence.write_behind.commit_waiting():
             for action in self.waiting:
                 self._world.was_committed(action)
             self.waiting.clear()
@@ -186,7 +186,7 @@ class Process:
 
     def kill(self) -> None:
         """It ends at once: what waits is lost."""
-        self.persistence.writer.drop_all()
+        self.persistence.write_behind.drop_all()
         self.store.close(0)
 
     def shown(self, endpoint: AnyEndpoint, args: tuple[Any, ...]) -> Any:

@@ -8,7 +8,7 @@ from restencil import Controller, MemoryStorage, Store
 from restencil.base.values import INVALID, UNDEFINED, Meta, is_dict
 from restencil.cache.actions import SetResponse
 from restencil.persistence.row_codec import encode_collection, encode_result
-from restencil.persistence.schema_fingerprint import Shapes, fingerprint_of_endpoint
+from restencil.persistence.schema_fingerprint import SchemaRegistry, fingerprint_of_endpoint
 from restencil.schema.record import class_record
 from restencil.schema.stored import record_of
 from restencil.storage import Batch, Entry, StoredResult, StoredRow
@@ -24,7 +24,7 @@ class Other:
         self.epoch = self.opened.epoch
         self.store = Store(clock=clock)
         self.controller = Controller(self.store)
-        self.shapes = Shapes()
+        self.registry = SchemaRegistry()
         self.everything = False
         """Whether its commits are too big to be listed."""
         self._rules: dict[str, Any] = {}
@@ -41,11 +41,11 @@ class Other:
         self._rules[request.key] = request.rules
         now = self.clock()
         self.store.apply(SetResponse(request, response, Meta(now, now, now + length), self.store.next_id()))
-        self.shapes.meet(request.rules.schema)
+        self.registry.register(request.rules.schema)
         return self
 
     def publish(
-        self, *, listed: tuple[str, ...] = (), drop: tuple[Any, ...] = (), lacking: tuple[str, ...] = ()
+        self, *, listed: tuple[str, ...] = (), drop: tuple[Any, ...] = (), incomplete: tuple[str, ...] = ()
     ) -> int:
         """Commits what changed; the number of the commit."""
         base = self.store._store_state.base
@@ -74,7 +74,7 @@ class Other:
                 gone.setdefault(place[0], []).append(place[1])
         keys += [place for place in drop if isinstance(place, str)]
         entry = Entry(0, "other", None, changed, {}, gone, keys, [], self.everything)
-        batch = Batch(self.epoch, rows, results, [*drop], dict(new), {}, [*listed], [*lacking], [], [], entry)
+        batch = Batch(self.epoch, rows, results, [*drop], dict(new), {}, [*listed], [*incomplete], [], [], entry)
         outcome = self.storage.commit(batch)
         if outcome.moved is not None:
             for row in outcome.moved.rows:
@@ -101,13 +101,13 @@ class Other:
         if table[:1] in ("[", "{"):
             return StoredRow(table, pk, rev, 0, times, "", encode_collection(stored))
         assert is_dict(record_of(stored))
-        return StoredRow(table, pk, rev, 0, times, self._shape(table), self.shapes.rules(table).encode(stored))
+        return StoredRow(table, pk, rev, 0, times, self._shape(table), self.registry.rules(table).encode(stored))
 
     def _shape(self, table: str) -> str:
-        models = self.shapes.classes(table)
+        models = self.registry.classes(table)
         node = next(iter(models)).node
         assert class_record(node.cls) is not None
-        return self.shapes.written_by(node)[table]
+        return self.registry.written_by(node)[table]
 
     def _changed_results(self) -> tuple[list[StoredResult], list[str]]:
         base = self.store._store_state.base

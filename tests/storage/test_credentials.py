@@ -18,8 +18,8 @@ SECRET = "canary-9c2e"
 PLAIN: RestEndpoint[..., Any] = RestEndpoint(url_prefix=API, path="/plain/:id")
 TOLD = (
     "a client of this store sends a credential, and its SQLiteStorage has principal=None: all who can open the storage "
-    "see what was answered to that credential; where that is not meant, give the storage principal=<account id> "
-    "(said once)"
+    "see the responses to that credential; if that is not intended, give the storage principal=<account id> "
+    "(logged once)"
 )
 ONE = Api(url_prefix=API, auth=Auth.bearer(env="CRED_TOKEN"))
 SEVERAL = Api(url_prefix=API, auth=Schemes({"key": Auth.header("X-Key", env="CRED_KEY")}, use=(("key",),)))

@@ -453,11 +453,11 @@ def _with(change: Callable[[Any], object]) -> str:
         ),
         (
             _with(lambda d: d["results"].update({"GET /x": [3, 0, True]})),
-            r"results\['GET /x'\]\[0\] is an int, 3; expected a text",
+            r"results\['GET /x'\]\[0\] is an int, 3; expected a string",
         ),
         (
             _with(lambda d: d["index"]["DumpTag"]["word"].update(x=1)),
-            r"index\['DumpTag'\]\['word'\]\['x'\] is an int, 1; expected a text",
+            r"index\['DumpTag'\]\['word'\]\['x'\] is an int, 1; expected a string",
         ),
     ],
 )

@@ -63,5 +63,5 @@ def test_namespaces_differ_by_each_of_their_parts() -> None:
 @pytest.mark.parametrize("principal", ["", 7, b"id"])
 def test_a_principal_is_a_text_or_nobody(principal: object) -> None:
     """An empty id, as of a variable that is not set, would show one account's data to all."""
-    with pytest.raises(ValueError, match="expected a text that is not empty"):
+    with pytest.raises(ValueError, match="expected a string that is not empty"):
         check_principal(principal)

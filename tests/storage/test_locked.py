@@ -112,6 +112,6 @@ def test_what_others_wrote_is_taken_in_while_a_commit_waits(folder: Path, clock:
         with locked(folder):
             desk.controller.set_response(Articles.get, {**FIRST, "id": "3"}, id="3")
             tier: Any = desk.store._persistence
-            eventually(lambda: tier.writer._draft is not None and tier.writer._draft.sent is not None)
+            eventually(lambda: tier.write_behind._batch is not None and tier.write_behind._batch.sent is not None)
             assert titles(desk.controller.cached(Articles.get_list)) == ["New", "B"]
         assert desk.store.flush()

@@ -155,7 +155,7 @@ class Trial:
             self._commits(process)
             acts = [(kind, self._act(process, kind, what)) for kind, what in of_process.acts]
             writes = [
-                (name, process.persistence.writer.turn if name == "commit" else process.look)
+                (name, process.persistence.write_behind.commit_waiting if name == "commit" else process.look)
                 for name in of_process.writes
             ]
             self._actors += [Actor(process, work) for work in (acts, writes) if work]
@@ -185,8 +185,8 @@ class Trial:
         storage: Any = process.persistence.connection.storage
 
         def committed() -> None:
-            draft = process.persistence.writer._draft
-            count = len(draft.actions) if draft is not None else 0
+            batch = process.persistence.write_behind._batch
+            count = len(batch.actions) if batch is not None else 0
             for action in process.waiting[:count]:
                 self.world.was_committed(action)
             del process.waiting[:count]

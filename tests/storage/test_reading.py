@@ -157,7 +157,7 @@ def test_a_dropped_row_that_is_nested_is_a_hole(here: Here) -> None:
 
 def test_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
     """Once this process has written the referring result itself, what is absent is not fetched for ever."""
-    here.other.answered(Articles.get_list, [FIRST]).publish(lacking=("Author",))
+    here.other.answered(Articles.get_list, [FIRST]).publish(incomplete=("Author",))
     here.other.publish(drop=(("Author", "a1"),))
     here.answers["/articles"] = [{**FIRST, "author": "a1"}]
     found = here.controller.read(Articles.get_list)

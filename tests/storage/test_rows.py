@@ -38,7 +38,7 @@ def model_of(cls: Any) -> EntityModel:
     return model
 
 
-def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.Left]:
+def stored(*classes: Any, record: Mapping[str, Any]) -> tuple[Any, row_codec.LeftOut]:
     """What of a record comes back from a storage, and what was left out, by these classes of its table."""
     return row_codec.row_value(TableRules(map(model_of, classes)).encode(dict(record)))[:2]
 
@@ -273,8 +273,9 @@ def test_secrets_are_left_out_of_declared_objects() -> None:
     expected = {"id": 1, "card": kept, "cards": [kept], "by_name": {"token": kept}, "free": {"token": "data"}}
     assert value == {**expected, "address": {"city": "1"}}
     assert left == (("card", "token"), ("cards", "token"), ("by_name", "token"), ("address", "password"))
-    assert row_codec.lacks(model_of(Wallet), left[:1]) and row_codec.lacks(model_of(Wallet), left[2:3])
-    assert not row_codec.lacks(model_of(Wallet), left[3:])
+    misses = row_codec.misses_declared
+    assert misses(model_of(Wallet), left[:1]) and misses(model_of(Wallet), left[2:3])
+    assert not row_codec.misses_declared(model_of(Wallet), left[3:])
 
 
 def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
@@ -298,7 +299,8 @@ def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
 def test_a_row_that_lacks_a_declared_member_is_a_hole_for_that_class_only() -> None:
     """What a class does not declare it does not miss."""
     left = (("password",),)
-    assert not row_codec.lacks(model_of(Login), left) and row_codec.lacks(model_of(Login), (*left, ("accessToken",)))
+    misses = row_codec.misses_declared
+    assert not misses(model_of(Login), left) and misses(model_of(Login), (*left, ("accessToken",)))
 
 
 def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
@@ -306,10 +308,10 @@ def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
     card = {"number": "1", "token": "t"}
     known = {"id": 1, "card": card, "cards": [card], "by_name": {"a": card}, "note": "n"}
     value, left = stored(Wallet, Login, record=known)
-    assert row_codec.with_left(value, left, known) == known
-    assert row_codec.with_left(value, left, {"id": 1, "cards": []}) == value
-    assert row_codec.with_left(value, left, UNDEFINED) == value
-    assert row_codec.with_left(value, left, Plain(id=1)) == value
+    assert row_codec.with_left_out(value, left, known) == known
+    assert row_codec.with_left_out(value, left, {"id": 1, "cards": []}) == value
+    assert row_codec.with_left_out(value, left, UNDEFINED) == value
+    assert row_codec.with_left_out(value, left, Plain(id=1)) == value
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 from restencil import Entity, Record, RestEndpoint, field
 from restencil import entity as declared
 from restencil.persistence.schema_fingerprint import (
-    Shapes,
+    SchemaRegistry,
     fingerprint_of,
     fingerprint_of_endpoint,
     joined_shape,
@@ -258,28 +258,28 @@ def test_a_row_is_readable_where_all_that_wrote_it_are_known() -> None:
     below = entity({"more": str}, key="Place", name="Below", bases=(base,))
     aside = entity({"id": int, "aside": str}, key="Place", name="Aside")
     elsewhere = entity({"more": str}, key="Elsewhere", name="Elsewhere", bases=(base,))
-    shapes = Shapes()
-    shapes.meet(schema_of([below]))
+    registry = SchemaRegistry()
+    registry.register(schema_of([below]))
     prints = {cls.__name__: fingerprint_of(model_of(cls)) for cls in (base, below, aside, elsewhere)}
-    assert shapes.readable("Place", prints["Base"]) and shapes.readable("Place", prints["Below"])
-    assert shapes.readable("Place", shape_of([prints["Base"], prints["Below"]]))
-    assert not shapes.readable("Place", prints["Aside"]) and not shapes.readable("Place", prints["Elsewhere"])
-    assert not shapes.readable("Place", shape_of([prints["Base"], prints["Aside"]]))
-    shapes.meet_class(model_of(aside))
-    assert shapes.readable("Place", shape_of([prints["Base"], prints["Aside"]]))
+    assert registry.readable("Place", prints["Base"]) and registry.readable("Place", prints["Below"])
+    assert registry.readable("Place", shape_of([prints["Base"], prints["Below"]]))
+    assert not registry.readable("Place", prints["Aside"]) and not registry.readable("Place", prints["Elsewhere"])
+    assert not registry.readable("Place", shape_of([prints["Base"], prints["Aside"]]))
+    registry.register_class(model_of(aside))
+    assert registry.readable("Place", shape_of([prints["Base"], prints["Aside"]]))
 
 
 def test_a_subclass_that_is_imported_later_is_known_then() -> None:
     """And so is what it says of its fields."""
     base = entity(key="Late", name="Base")
-    shapes = Shapes()
-    shapes.meet_class(model_of(base))
+    registry = SchemaRegistry()
+    registry.register_class(model_of(base))
     annotations, ssn = {"ssn": str}, {"ssn": field(default="", persist=False)}
     expected = printed({"id": int, "title": str, "ssn": str}, key="Late", members=ssn)
-    assert not shapes.readable("Late", expected) and shapes.rules("Late").keeps("ssn")
+    assert not registry.readable("Late", expected) and registry.rules("Late").keeps("ssn")
     below = entity(annotations, key="Late", name="Below", bases=(base,), members=ssn)
     assert fingerprint_of(model_of(below)) == expected
-    assert shapes.readable("Late", expected) and not shapes.rules("Late").keeps("ssn")
+    assert registry.readable("Late", expected) and not registry.rules("Late").keeps("ssn")
 
 
 def test_a_subclass_that_is_declared_later_is_known_then() -> None:
@@ -294,44 +294,44 @@ def test_a_subclass_that_is_declared_later_is_known_then() -> None:
     class Below(Base):
         more: str
 
-    shapes = Shapes()
-    shapes.meet_class(model_of(Base))
+    registry = SchemaRegistry()
+    registry.register_class(model_of(Base))
     expected = printed({"id": int, "more": str}, key="Told")
-    assert not shapes.readable("Told", expected)
+    assert not registry.readable("Told", expected)
     declared(Below, key="Told")
-    assert fingerprint_of(model_of(Below)) == expected and shapes.readable("Told", expected)
+    assert fingerprint_of(model_of(Below)) == expected and registry.readable("Told", expected)
 
 
 def test_a_collection_has_no_shape() -> None:
     """Its rows are readable always, and those of records never without one."""
-    assert Shapes().readable("[User]", "") and not Shapes().readable("User", "")
+    assert SchemaRegistry().readable("[User]", "") and not SchemaRegistry().readable("User", "")
 
 
 def test_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_theirs() -> None:
     """What nobody went to cannot have been written by an answer; a row of its table may be there all the same."""
     outer = entity(schema={"title": {"user": Lazy(lambda: User)}}, name="Outer")
-    shapes = Shapes()
-    assert [*shapes.written_by(schema_of(outer))] == ["Outer"]
-    assert shapes.classes("User") == frozenset()
-    assert shapes.readable("User", fingerprint_of(model_of(User)))
-    assert [*shapes.written_by(schema_of(outer))] == ["Outer", "User"]
+    registry = SchemaRegistry()
+    assert [*registry.written_by(schema_of(outer))] == ["Outer"]
+    assert registry.classes("User") == frozenset()
+    assert registry.readable("User", fingerprint_of(model_of(User)))
+    assert [*registry.written_by(schema_of(outer))] == ["Outer", "User"]
 
 
 def test_what_an_answer_wrote_has_the_shape_of_all_classes_that_its_schema_leads_to() -> None:
     """By table; of two classes of one table it is both."""
     brief = entity({"id": int}, key="User", name="Brief")
-    shape = Shapes().written_by(schema_of({"users": [User], "first": brief, "tags": Values(Tag)}))
+    shape = SchemaRegistry().written_by(schema_of({"users": [User], "first": brief, "tags": Values(Tag)}))
     assert shape == {
         "User": shape_of([fingerprint_of(model_of(User)), fingerprint_of(model_of(brief))]),
         "Tag": fingerprint_of(model_of(Tag)),
     }
-    assert Shapes().written_by(None) == {}
+    assert SchemaRegistry().written_by(None) == {}
 
 
 def test_a_secret_of_a_client_holds_for_all_tables() -> None:
     """Also for those whose rules were asked for before."""
-    shapes = Shapes(["App-Id"])
-    shapes.meet(schema_of(User))
-    assert not shapes.rules("User").keeps("app_id") and shapes.rules("User").keeps("key_of_app")
-    shapes.add_secret("keyOfApp")
-    assert not shapes.rules("User").keeps("key_of_app") and shapes.secrets == {"appid", "keyofapp"}
+    registry = SchemaRegistry(["App-Id"])
+    registry.register(schema_of(User))
+    assert not registry.rules("User").keeps("app_id") and registry.rules("User").keeps("key_of_app")
+    registry.add_secret("keyOfApp")
+    assert not registry.rules("User").keeps("key_of_app") and registry.secrets == {"appid", "keyofapp"}

@@ -254,11 +254,11 @@ def test_a_clock_that_was_set_is_a_break(here: Here) -> None:
     here.other.answered(Articles.get, FIRST, id="1").publish()
     found = here.controller.cached(Articles.get, id="1")
     tier: Any = here.store._persistence
-    apart = tier.read_through.changes.clocks()
-    tier.read_through.changes.clocks = lambda: apart + 999
+    apart = tier.read_through.log_consumer.clocks()
+    tier.read_through.log_consumer.clocks = lambda: apart + 999
     here.turn()
     assert here.store.storage_stats().breaks == 0
-    tier.read_through.changes.clocks = lambda: apart + 3_600_000
+    tier.read_through.log_consumer.clocks = lambda: apart + 3_600_000
     here.turn()
     assert here.store.storage_stats().breaks == 1
     assert here.controller.read(Articles.get, id="1") is found and here.asked == 0

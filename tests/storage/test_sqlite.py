@@ -333,7 +333,7 @@ def test_a_cell_and_a_key_are_found_together_as_by_themselves(folder: Path, stor
     epoch = epoch_of(storage)
     compare()
     held = [row("1"), row("2", value=None), row("3"), row("4"), row("1", table="B")]
-    storage.commit(batch(epoch, *held, results=[result("k"), result("l", value=None), result("m")], lacking=["B"]))
+    storage.commit(batch(epoch, *held, results=[result("k"), result("l", value=None), result("m")], incomplete=["B"]))
     compare()
     with closing(sqlite3.connect(file_of(folder))) as file, file:
         file.execute("UPDATE row SET date = 'soon' WHERE pk = '3'")

@@ -476,7 +476,7 @@ def test_a_store_without_a_storage_has_nothing_to_wait_for() -> None:
 def test_a_storage_belongs_to_one_place(desk: Desk) -> None:
     """A client of another place is an error for a store with a storage, also where it is to share it."""
     desk.store.remember_origin("https://user:word@a.test", is_base=False, share=False)
-    with pytest.raises(ValueError, match="belongs to 'https://a.test', and the client asks 'https://b.test'"):
+    with pytest.raises(ValueError, match="belongs to 'https://a.test', and the client requests 'https://b.test'"):
         desk.store.remember_origin("https://b.test", is_base=False, share=True)
 
 

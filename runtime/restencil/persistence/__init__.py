@@ -1,1 +1,1 @@
-"""What a store does with the storage it stands on: reads that load, writes, and what others changed."""
+"""Persistence: reads through, writes behind, and follows the changes of other processes in a storage."""

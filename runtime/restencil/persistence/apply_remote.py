@@ -1,4 +1,4 @@
-"""What a storage says enters memory as one change."""
+"""Writes values of the storage into memory as one change."""
 
 from __future__ import annotations
 

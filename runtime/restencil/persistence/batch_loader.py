@@ -1,4 +1,4 @@
-"""Loads what a read lacks, one level at a time: a key, all cells that something refers to, a whole table."""
+"""Batch loader: one query for a key, for all references of one level, or for a whole table."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry, Loaded, Mark, Page
     from .connection import StorageConnection
     from .hydration import Hydrator
-    from .log_consumer import Changes
+    from .log_consumer import LogConsumer
 
 _COMPARED: Final = 500
-"""So much of what is doubted is compared with the storage at a time."""
+"""So many unverified values are compared with the storage at a time."""
 _AGAIN: Final = 50
 """So often a table is looked through anew because others wrote to it."""
 _NO_TABLE: Final = TableInfo(0, False)
 
 
 class BatchLoader:
-    """Loads into memory (locked between the questions)."""
+    """Loads into memory (locked between the queries)."""
 
-    def __init__(self, connection: StorageConnection, intake: Hydrator, changes: Changes) -> None:
+    def __init__(self, connection: StorageConnection, hydrator: Hydrator, log_consumer: LogConsumer) -> None:
         self._connection = connection
-        self._intake = intake
-        self._changes = changes
+        self._hydrator = hydrator
+        self._log_consumer = log_consumer
         self.inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
@@ -48,34 +48,34 @@ class BatchLoader:
         self._connection.count.loads += 1
         if loaded is None or not (yield from self._reach(loaded)):
             return False
-        late = self._changes.late(loaded.number)
+        late = self._log_consumer.late(loaded.number)
         if late is None or key in late:
             return False
         result = next((result for result in loaded.results if result.key == key), None)
         schema = request.rules.schema
         shape = fingerprint_of_endpoint(request.rules)
         taken = [cell for cell in cells if cell not in late] if late else cells
-        self._intake.take_result(key, result, shape, schema is None or is_plain(schema), (taken, loaded, ahead))
+        self._hydrator.take_result(key, result, shape, schema is None or is_plain(schema), (taken, loaded, ahead))
         return result is not None
 
     def peek(self, key: str) -> bool:
-        """Loads what lies under a key for an action that is under way (locked): whether memory has now what there is.
+        """Loads the result of a key for an action in progress (locked): whether memory has the stored one now.
 
-        Memory is not brought up to it, as what the action has read must stay as it is: what is newer is not taken.
+        Newer commits are not taken in: what the action has read must stay as it is.
         """
         known = self._connection.known
         loaded = self._connection.load(lambda storage: storage.load((), (key,)))
         self._connection.count.loads += 1
         if loaded is None or loaded.epoch != known.epoch or loaded.number > known.number:
             return False
-        late = self._changes.late(loaded.number)
+        late = self._log_consumer.late(loaded.number)
         if late is None or key in late:
             return False
-        return self._intake.take_unread(key, next((result for result in loaded.results if result.key == key), None))
+        return self._hydrator.take_unread(key, next((result for result in loaded.results if result.key == key), None))
 
     def load(self, cells: Mapping[EntityPath, Any], index: list[IndexEntry]) -> Asking[bool]:
         """Loads all of one level; False where the storage does not answer, or not in time."""
-        intake, todo = self._intake, [*cells]
+        hydrator, todo = self._hydrator, [*cells]
         size = max(1, len(todo))
         while todo or index:
             piece, entries = todo[:MOST_PLACES], index
@@ -87,12 +87,12 @@ class BatchLoader:
             self._connection.count.loads += 1
             if loaded is None or not (yield from self._reach(loaded)):
                 return False
-            late = self._changes.late(loaded.number)
+            late = self._log_consumer.late(loaded.number)
             if late is None:
                 return False
             taken = [cell for cell in piece if cell not in late]
-            intake.take_rows(taken, loaded, cells)
-            intake.take_index(entries, loaded)
+            hydrator.take_rows(taken, loaded, cells)
+            hydrator.take_index(entries, loaded)
             todo, index = todo[MOST_PLACES:], []
             if len(taken) < len(piece):
                 return True  # the rest is found unknown again
@@ -105,11 +105,11 @@ class BatchLoader:
             return True
         if self.inside > 1:
             return False
-        return (yield from self._changes.reach(loaded))
+        return (yield from self._log_consumer.reach(loaded))
 
     def load_whole(self, table: str) -> Asking[bool]:
         """Brings all that a table holds into memory, in the order in which it came."""
-        intake, known = self._intake, self._connection.known
+        hydrator, known = self._hydrator, self._connection.known
         for _ in range(_AGAIN):
             first: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
             if first is None or not (yield from self._reach(first)):
@@ -135,31 +135,31 @@ class BatchLoader:
             if last is None or not (yield from self._reach(last)):
                 return False
             if last.tables.get(table, _NO_TABLE).version == version and last.epoch == first.epoch:
-                intake.infos.update(last.tables)
-                intake.take_whole(table, pks, is_known=bool(version))
+                hydrator.infos.update(last.tables)
+                hydrator.take_whole(table, pks, is_known=bool(version))
                 return True
         return False
 
     def compared(self) -> Asking[bool]:
-        """Some of what is doubted is compared with the storage, and the order of tables asked for."""
-        unordered = self._intake.unordered
+        """Compares some unverified values with the storage, and loads the order of tables."""
+        unordered = self._hydrator.unordered
         while unordered:
             table = unordered.pop()
-            if table in self._intake.whole and not (yield from self.load_whole(table)):
+            if table in self._hydrator.whole and not (yield from self.load_whole(table)):
                 unordered.add(table)
                 return False
-        cells = self._intake.some_unverified(_COMPARED)
+        cells = self._hydrator.some_unverified(_COMPARED)
         if cells and not (yield from self.load(dict.fromkeys(cells), [])):
             return False
-        keys = self._intake.some_unverified_keys(_COMPARED)
+        keys = self._hydrator.some_unverified_keys(_COMPARED)
         if keys:
             loaded: Loaded | None = yield StorageQuery(lambda storage: storage.load((), keys), len(keys))
             if loaded is None or not (yield from self._reach(loaded)):
                 return False
-            late = self._changes.late(loaded.number)
+            late = self._log_consumer.late(loaded.number)
             if late is not None:
-                self._intake.take_keys([key for key in keys if key not in late], loaded)
-        self._intake.settle()
+                self._hydrator.take_keys([key for key in keys if key not in late], loaded)
+        self._hydrator.update_has_unverified()
         return True
 
 

@@ -1,4 +1,4 @@
-"""Changes of all results whose keys a test accepts, carried out in the storage."""
+"""Bulk invalidation: expires or invalidates all stored results whose keys pass a test."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from ..storage.protocol import StoredResult
     from .connection import StorageConnection
     from .pending_write import PendingWrite, Sweep
-    from .stored_forms import Forms
+    from .stored_forms import StoredForms
 
 
 class BulkInvalidation:
-    """Invalidates or expires what a test accepts, but for what was received later."""
+    """Expires or invalidates stored results by a test of their keys, except those received later."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
         self._store_state = store_state
         self._forms = forms
         self._connection = connection
 
     def carry_out(self, sweep: Sweep | Extension, pending: PendingWrite) -> bool:
-        """Looks through the keys that may be meant, of all in the storage; False where that does not answer now."""
+        """Tests the keys of all stored results; False if the storage does not answer now."""
         if isinstance(sweep, Extension):
             return self._change(sweep, [sweep.key])
         for page in self._connection.pages(None):
@@ -62,7 +62,7 @@ class BulkInvalidation:
         return True
 
     def swept(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
-        """A result as such a change leaves it; None where it leaves it alone."""
+        """A result after such a change; None if it is unchanged."""
         with self._store_state.hooks:
             return self._left(sweep, result) if sweep.accepts(result.key) else None
 
@@ -82,19 +82,19 @@ class BulkInvalidation:
         return result._replace(times=result.times._replace(expires_at=1))
 
     def _extended(self, page: Extension, result: StoredResult) -> StoredResult | None:
-        """The result of a list that was told no later than the page; one that was told to be stale stays so."""
+        """The result of a list that is not newer than the page; a stale result stays stale."""
         known = self._connection.known
         times = known.inward(result.times)
         if result.invalidated or result.value is None or times.date > page.times.date:
             return None
         try:
             value = result_parts(result.value, times).value
-            is_told = is_dict(value) and page.result is not UNDEFINED
+            has_members = is_dict(value) and page.result is not UNDEFINED
             if times.expires_at > 1:
                 times = page.times
-            elif not is_told:
+            elif not has_members:
                 return None
-            encoded = self._forms.result_value(Result(page.result if is_told else value, times, None))
+            encoded = self._forms.result_value(Result(page.result if has_members else value, times, None))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

@@ -1,7 +1,7 @@
-"""What an action hands over, and what of that is stored at all.
+"""Change capture: each action records references to what it wrote; the first consumer decodes them.
 
-The caller's thread takes references and no more; what they mean is worked out by who asks for it first. So whoever asks
-what waits, or what was written, has it worked out before (`WriteQueue.settle`), in the order of the actions.
+The first consumer is usually the thread that writes. Whoever reads the queue or the version map decodes them before
+(`WriteQueue.drain_capture`), in the order of the actions.
 """
 
 from __future__ import annotations
@@ -24,46 +24,46 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key
-    from .stored_forms import Forms
+    from .stored_forms import StoredForms
 
 _ANSWERS: Final = frozenset({SetResponse, Freshen})
 _FEW: Final = 100
-"""Of so many cells of a table it is looked which are as they were. (To look at each costs more than all the rest.)"""
+"""Up to so many cells of a table are compared with their previous values. (More would cost more than all the rest.)"""
 
 
 class ChangeCapture:
-    """Takes from each action what is to be stored of it (locked)."""
+    """Captures what each action wrote, and decides what of it is stored (locked)."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
         self._store_state = store_state
         self._connection = connection
         self._forms = forms
-        self.tainted: set[EntityPath] = set()
-        """Cells in which memory has something that reaches no storage."""
-        self.apart: set[str] = set()
+        self.local_only: set[EntityPath] = set()
+        """Cells whose value in memory is never stored."""
+        self.unstored_keys: set[str] = set()
         """Keys whose results are not stored."""
         self._met: dict[Schema, int] = {}
-        """The schemas that were met, and how often one had been redefined by then."""
+        """The registered schemas, with the count of definitions then."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of a result that lies under an error."""
         self.wrote: Callable[[PendingWrite, CapturedAction], object] = _nothing
-        """Called with what an action has written, before that is worked out."""
+        """Called with what an action has written, before it is decoded."""
 
     def clear(self) -> None:
         """Memory holds nothing any more."""
-        for kept in (self.tainted, self.apart, self._under_error):
+        for kept in (self.local_only, self.unstored_keys, self._under_error):
             kept.clear()
 
     # -- by who acts
 
     def captured(self, action: Action, effects: Transition, change: ChangeSet) -> list[Any]:
-        """What an action that is about to write a change hands over, as `CapturedAction.of` reads it.
+        """Captures an action that is about to write a change, as a list for `CapturedAction.of`.
 
-        It is one list, as each object that waits is looked through by Python's garbage collector, again and again, and
-        each call is felt. (Benchmark: write of one entity over a storage.)
+        It is one list, as Python's garbage collector looks through each object that waits, again and again.
+        (Benchmark: write of one entity over a storage.)
         """
         base = self._store_state.base
-        brought = None if effects.writer is None else effects.writer.write_set
+        write_set = None if effects.writer is None else effects.writer.write_set
         request, is_stored = None, True
         if type(action) in _ANSWERS:
             answer: Any = action
@@ -72,7 +72,7 @@ class ChangeCapture:
             0,
             change.times,
             request,
-            brought,
+            write_set,
             change.differing,
             change.indexes,
             change.metas,
@@ -83,7 +83,7 @@ class ChangeCapture:
             effects.marked[2] if effects.marked else effects.freshened[1] if effects.freshened else None,
             type(action) is SetResponse,
             is_stored,
-            0.0 if brought is None or not brought.stale else self._store_state.clock(),
+            0.0 if write_set is None or not write_set.stale else self._store_state.clock(),
             len(change.entities),
         ]
         rows = 0
@@ -108,7 +108,7 @@ class ChangeCapture:
         return flat
 
     def taken(self, action: Action, effects: Transition) -> PendingWrite | None:
-        """What an action that is about to be carried out and writes no change hands over; None for nothing."""
+        """Captures an action without a change; None if there is nothing to store."""
         if not self._connection.storage.writable:
             return None
         moment = self._store_state.clock()
@@ -123,7 +123,7 @@ class ChangeCapture:
         results = {
             key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
             for key, meta in effects.keys.items()
-            if key not in self.apart and self._forms.is_kept_key(key)
+            if key not in self.unstored_keys and self._forms.is_kept_key(key)
         }
         if not results:
             return self._marked(effects, Meta(moment, moment, 0))
@@ -133,7 +133,7 @@ class ChangeCapture:
 
     @staticmethod
     def _marked(effects: Transition, times: Meta) -> PendingWrite | None:
-        """What an action hands over of which nothing is stored but what it made stale."""
+        """A pending write of stale marks alone."""
         if not effects.stale:
             return None
         pending = PendingWrite(times)
@@ -141,7 +141,7 @@ class ChangeCapture:
         return pending
 
     def left_out(self, change: ChangeSet) -> PendingWrite:
-        """What an action hands over of which nothing can be stored."""
+        """A pending write of an action that could not be captured: it deletes older versions."""
         pending = PendingWrite(change.times)
         pending.cells = {table: {**written} for table, written in change.entities.items() if written}
         pending.drop = dict.fromkeys((*change.results, *change.key_metas))
@@ -149,29 +149,29 @@ class ChangeCapture:
         return pending
 
     def _leave_out(self, pending: PendingWrite) -> None:
-        self.tainted.update(pending.all_cells())
+        self.local_only.update(pending.all_cells())
         pending.leave_out()
 
     # -- by who asks
 
-    def worked_out(self, given: list[Any] | PendingWrite) -> PendingWrite:
-        """An action that has handed this over."""
+    def decoded(self, given: list[Any] | PendingWrite) -> PendingWrite:
+        """Decodes a captured action."""
         pending = PendingWrite.of(given) if isinstance(given, list) else given
         if pending.captured is not None:
             captured = CapturedAction.of(pending.captured)
             pending.take_header(captured.header)
             try:
                 self.wrote(pending, captured)
-                self._work_out(pending, captured)
+                self._decode(pending, captured)
             except Exception:
-                logger.exception("what came is not stored, nor is anything older shown in its place")
+                logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
                 pending.cells = {table: written for table, written, _ in captured.tables}
                 pending.drop = dict.fromkeys(key for key, *_ in captured.keys)
                 self._leave_out(pending)
             pending.captured = None
         return pending
 
-    def _work_out(self, pending: PendingWrite, captured: CapturedAction) -> None:
+    def _decode(self, pending: PendingWrite, captured: CapturedAction) -> None:
         request = pending.request
         if not self._connection.storage.writable:
             pending.forget_values()
@@ -183,43 +183,44 @@ class ChangeCapture:
             self._keep_out(pending, captured, request)
             return
         pending.take_tables(captured)
-        brought = pending.brought
-        if brought is not None:
-            for node in brought.classes:
+        write_set = pending.write_set
+        if write_set is not None:
+            for node in write_set.classes:
                 if self._met.get(node) != definitions.count:
                     schema: Any = node
-                    self._forms.shapes.meet_class(schema.model)
+                    self._forms.registry.register_class(schema.model)
                     self._met[node] = definitions.count
-            if brought.stale:
-                pending.sweeps = [Sweep(test, False, captured.header.moment) for test in brought.stale]
+            if write_set.stale:
+                pending.sweeps = [Sweep(test, False, captured.header.moment) for test in write_set.stale]
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
-                self._forms.shapes.meet(met)
+                self._forms.registry.register(met)
                 self._met[met] = definitions.count
         results = self._results(pending, captured)
         validators = captured.header.validators
-        if validators is not None and request is not None and request.key in results and is_bare(validators, request):
-            results[request.key] = results[request.key]._replace(validators=validators)
+        own = None if request is None else results.get(request.key)
+        if validators is not None and request is not None and own is not None and is_bare(validators, request):
+            results[request.key] = own._replace(validators=validators)
         pending.results = results
-        if brought is not None and brought.page is not None:
-            self._extend(pending, *brought.page, results)
+        if write_set is not None and write_set.page is not None:
+            self._extend(pending, *write_set.page, results)
 
     def _extend(self, pending: PendingWrite, key: str, header: Any, results: dict[str, Result]) -> None:
         """A page extends the list that the storage has where memory has none, or may not have the latest."""
         connection = self._connection
-        is_latest = key in results and connection.storage.inline and key not in connection.known.doubted_keys
-        if not is_latest and key not in self.apart and self._forms.is_kept_key(key):
+        is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
+        if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
             results.pop(key, None)
             pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times)]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
         """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
         if captured.header.is_answer or not request.rules.persist:
-            self.tainted.update((table, pk) for table, written, _ in captured.tables for pk in written)
+            self.local_only.update((table, pk) for table, written, _ in captured.tables for pk in written)
         pending.forget_values()
         if not request.rules.persist:
-            self.apart.add(request.key)
+            self.unstored_keys.add(request.key)
         else:
             pending.drop = {request.key: None}
 
@@ -238,11 +239,11 @@ class ChangeCapture:
         own = None if request is None else request.key
         for written in captured.keys:
             key = written[0]
-            if key in self.apart or not self._forms.is_kept_key(key):
+            if key in self.unstored_keys or not self._forms.is_kept_key(key):
                 continue
             if key == own and request is not None:
                 if request.rules.side_effect:
-                    self.apart.add(key)
+                    self.unstored_keys.add(key)
                     continue
                 self._under_error.pop(key, None)
             result = self._result(written, pending.times, request if key == own else None)
@@ -268,8 +269,8 @@ class ChangeCapture:
         is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
         is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
         is_same = is_same and meta is not None and were is not None and meta.received == were.received
-        number, brought = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
-        return Result(value, times, rules, invalidated, is_same, terms, None, number, brought)
+        number, contained = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
+        return Result(value, times, rules, invalidated, is_same, terms, None, number, contained)
 
 
 def _nothing(pending: PendingWrite, captured: CapturedAction) -> None:

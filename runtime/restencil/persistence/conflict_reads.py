@@ -1,4 +1,4 @@
-"""Before a commit: rows are loaded that memory cannot tell, and lists that something joins, in memory or not."""
+"""Reads before a commit: rows whose revision memory does not know, and lists that the commit edits."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ if TYPE_CHECKING:
 
 
 class ConflictReads:
-    """Loads what a draft cannot be made without."""
+    """Loads the rows that a batch depends on."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, waiting: WriteQueue, tainted: set[EntityPath]
+        self, store_state: StoreState, connection: StorageConnection, queue: WriteQueue, local_only: set[EntityPath]
     ) -> None:
         self._store_state = store_state
         self._connection = connection
-        self._waiting = waiting
-        self._tainted = tainted
+        self._queue = queue
+        self._local_only = local_only
 
-    def look_through(self, draft: WriteBatch) -> bool:
-        """Loads rows for a draft; False where the storage does not answer now."""
-        connection, waiting = self._connection, self._waiting
+    def look_through(self, batch: WriteBatch) -> bool:
+        """Loads rows for a batch; False if the storage does not answer now."""
+        connection, queue = self._connection, self._queue
         with connection.lock:
-            known, bases = connection.known, waiting.bases
+            known, bases = connection.known, queue.bases
             needed: list[EntityPath] = []
-            if self._tainted or known.doubted:
-                tainted, is_unverified = self._tainted, known.is_unverified
+            if self._local_only or known.unverified:
+                local_only, is_unverified = self._local_only, known.is_unverified
                 needed += (
-                    cell for cell in draft.cells() if (cell in tainted or is_unverified(cell)) and cell not in bases
+                    cell for cell in batch.cells() if (cell in local_only or is_unverified(cell)) and cell not in bases
                 )
             joins: dict[str, list[PendingWrite]] = {}
-            for pending in draft.actions:
+            for pending in batch.actions:
                 for join in pending.joins:
-                    if join.pk is None and join.table not in draft.versions:
+                    if join.pk is None and join.table not in batch.versions:
                         joins.setdefault(join.table, []).append(pending)
         for table, actions in joins.items():
             found = self._members(table)
             if found is None:
                 return False
-            draft.versions[table] = found[0]
+            batch.versions[table] = found[0]
             with connection.lock:
                 known.versions[table], known.members[table] = found
                 for pk in found[1]:
                     cell = table, pk
-                    if any(pending.writes(cell) for pending in draft.actions) or not self._joins(cell, actions):
+                    if any(pending.writes(cell) for pending in batch.actions) or not self._joins(cell, actions):
                         continue
-                    draft.joined[cell] = None
+                    batch.joined[cell] = None
                     if cell not in bases:
                         needed.append(cell)
-        return self._load(needed) and self._load(self._moved(draft))
+        return self._load(needed) and self._load(self._moved(batch))
 
-    def _moved(self, draft: WriteBatch) -> list[EntityPath]:
-        """Lists that memory has, and told by what it knew of an entity that moves: others know more of that."""
+    def _moved(self, batch: WriteBatch) -> list[EntityPath]:
+        """Lists in memory that moved an entity by an older record than the stored one."""
         with self._connection.lock:
-            bases, tables = self._waiting.bases, set[str]()
-            for pending in draft.actions:
+            bases, tables = self._queue.bases, set[str]()
+            for pending in batch.actions:
                 tables.update(joins.table for joins in pending.joins if any(cell in bases for cell in joins.moved))
-            return [cell for cell in draft.cells() if cell[0] in tables and cell not in bases] if tables else []
+            return [cell for cell in batch.cells() if cell[0] in tables and cell not in bases] if tables else []
 
     def _joins(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> bool:
         """Whether something of these actions joins a collection."""
@@ -74,7 +74,7 @@ class ConflictReads:
             with self._store_state.hooks:
                 return any(pending.concerns(cell) for pending in actions)
         except Exception:
-            logger.exception("%s %s: whether something joins it cannot be told; a filter failed", *cell)
+            logger.exception("%s %s: a filter failed, so nothing joins it", *cell)
             return False
 
     def _members(self, table: str) -> tuple[int, list[str]] | None:
@@ -103,6 +103,6 @@ class ConflictReads:
             found = {(row.table, row.pk): row for row in loaded.rows}
             with self._connection.lock:
                 for cell in part:
-                    if cell not in self._waiting.bases:
-                        self._waiting.met(cell, found.get(cell))
+                    if cell not in self._queue.bases:
+                        self._queue.met(cell, found.get(cell))
         return True

@@ -1,4 +1,4 @@
-"""A storage as a store asks it: opened at first need, never the reason for an error; and what memory knows of it."""
+"""The connection of a store to its storage: opened at first use, it turns errors into states; and the version map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from threading import RLock
 
     from ..storage.protocol import Batch, Entry, Opened, Outcome, Page, Storage, StoredRow
-    from .row_codec import Left
+    from .row_codec import LeftOut
 
 T = TypeVar("T")
 
@@ -55,10 +55,10 @@ class Counters:
 
 
 class VersionMap:
-    """What memory knows of the rows and results below it; guarded by the store's lock.
+    """Version map: the revision of each stored row and result that memory knows; guarded by the store's lock.
 
-    A cell is *known* if its table in `revs` has it, *open* if it is not and waits for its commit, *doubted* if it is in
-    neither and memory holds something under it, else *unknown*. The same holds for keys.
+    A cell is *verified* (its revision is in `revs`), *pending* (a local write waits for its commit), *unverified*
+    (memory holds a value whose revision was lost) or *unknown*. The same is true of keys.
     """
 
     def __init__(self, numbers: tuple[Callable[[], float], Callable[[], float]]) -> None:
@@ -68,24 +68,24 @@ class VersionMap:
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
         self.key_writers: dict[str, str] = {}
-        """Who wrote results last, as far as the log told that."""
+        """The last writers of results, as far as the log contained them."""
         self.key_shapes: dict[str, str] = {}
         """The shapes of the endpoints of results that memory has."""
-        self.doubted: dict[str, dict[str, int]] = {}
-        """What `revs` said before a break: memory holds these, and whether it is right has to be found out."""
-        self.doubted_keys: dict[str, int] = {}
+        self.unverified: dict[str, dict[str, int]] = {}
+        """The revs before a break of what memory holds: to be compared with the storage."""
+        self.unverified_keys: dict[str, int] = {}
         """The same of keys; 0 where none was known, so that what memory has may be right."""
         self.shapes: dict[str, str] = {}
         """The usual shape of the rows of a table."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
         """Those of rows that have another one."""
         self.versions: dict[str, int] = {}
-        """Of tables whose primary keys are all known, in `members`."""
+        """The versions of tables whose primary keys are all known, in `members`."""
         self.members: dict[str, list[str]] = {}
         self.unordered: set[str] = set()
-        """Tables of which memory has all rows, and not the order in which the storage has them."""
-        self.left: dict[tuple[str, str], Left] = {}
-        """What was left out of rows, of those of which anything was."""
+        """Tables whose rows are all in memory, though not in the order of the storage."""
+        self.left_out: dict[tuple[str, str], LeftOut] = {}
+        """The members that were left out of rows."""
         self.epoch = 0
         self.reset = 0
         self.number = 0
@@ -96,15 +96,15 @@ class VersionMap:
         """The storage's time minus the store's, in ms."""
 
     def begin(self, opened: Opened) -> None:
-        """Nothing is known of the namespace yet; what memory doubts stays doubted."""
+        """Forgets all revisions; what is unverified stays so."""
         self.offset = opened.offset
         self._begin(opened.epoch, opened.reset, opened.number)
 
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
         """The namespace began anew, and nothing of it is known; the clocks did not."""
         self._begin(epoch, reset, number)
-        self.doubted.clear()
-        self.doubted_keys.clear()
+        self.unverified.clear()
+        self.unverified_keys.clear()
 
     def _begin(self, epoch: int, reset: int, number: int) -> None:
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
@@ -125,7 +125,7 @@ class VersionMap:
 
     def is_unverified(self, cell: tuple[str, str]) -> bool:
         """Whether memory holds something of a cell that may be wrong."""
-        found = self.doubted.get(cell[0])
+        found = self.unverified.get(cell[0])
         return found is not None and cell[1] in found
 
     def rev(self, table: str, pk: str) -> int | None:
@@ -141,8 +141,8 @@ class VersionMap:
     def note(self, table: str, pk: str, rev: int, shape: str) -> None:
         """Memory has the row of this rev."""
         self.revs.setdefault(table, {})[pk] = rev
-        if self.doubted:
-            self.doubted.get(table, {}).pop(pk, None)
+        if self.unverified:
+            self.unverified.get(table, {}).pop(pk, None)
         if self.shapes.setdefault(table, shape) != shape:
             self.odd_shapes[table, pk] = shape
         elif self.odd_shapes:
@@ -151,14 +151,14 @@ class VersionMap:
     def note_rows(self, table: str, rows: Sequence[StoredRow]) -> None:
         """Memory has these rows, at least one, of a table."""
         usual = self.shapes.setdefault(table, rows[0].shape)
-        if self.odd_shapes or self.doubted or any(row.shape != usual for row in rows):
+        if self.odd_shapes or self.unverified or any(row.shape != usual for row in rows):
             for row in rows:
                 self.note(table, row.pk, row.rev, row.shape)
         else:
             self.revs.setdefault(table, {}).update([(row.pk, row.rev) for row in rows])
 
     def outward(self, times: Meta) -> Meta:
-        """Times of memory as the storage has them; 0 and 1 are marks and no moments."""
+        """Times of memory in those of the storage; 0 and 1 are markers."""
         offset = self.offset
         return times if not offset else Meta(*(time if time <= 1 else time + offset for time in times))
 
@@ -174,7 +174,7 @@ class VersionMap:
 
 
 class StorageConnection:
-    """The storage below a store, and how it is.
+    """The storage of a store, and its state.
 
     `on`, `down` (it does not answer now, or takes no commits), or `off` (it is not used).
     """
@@ -209,9 +209,9 @@ class StorageConnection:
         self.awaited: Container[str] = ()
         """The keys for which requests wait that other processes have sent."""
         self.on_remote: Callable[[Iterable[str] | None], object] = _ignored
-        """Called (locked) when others have written these keys, or None: nobody knows what."""
-        self.settle: Callable[[], object] = _nothing
-        """Called (locked) before it is asked what is known: what actions handed over is worked out."""
+        """Called (locked) with the keys that other processes have written, or None if these are unknown."""
+        self.drain_capture: Callable[[], object] = _nothing
+        """Called (locked) before the version map is used: decodes what actions captured."""
         self._now = now
         self._place = place
         poll = storage.poll if storage.inline else 0
@@ -221,11 +221,11 @@ class StorageConnection:
         self._is_lost = False
         self._failed_loads = 0
         self._is_read = True
-        """Whether reads ask it also while it is down: it is at hand, and only takes no commits."""
+        """Whether reads use it also while it is down: it is local and only takes no commits."""
         self._wait = _SHORTEST
         self._until = 0.0
-        self.turn = threading.RLock()
-        """Held while the storage is written to or opened; never waited for by who holds it: the store's lock."""
+        self.write_lock = threading.RLock()
+        """Held while the storage is written to or opened; while it is held, the store's lock is never waited for."""
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -233,7 +233,7 @@ class StorageConnection:
         self.writer = uuid.uuid4().hex
         self._commits = 0
         self.given_up.clear()
-        self.turn = threading.RLock()
+        self.write_lock = threading.RLock()
 
     # -- asking
 
@@ -282,7 +282,7 @@ class StorageConnection:
                     self._open()
             except Exception as error:
                 unopened = error  # a storage in which nothing can lie has nothing to reset
-            with self.turn:
+            with self.write_lock:
                 epoch = self.storage.reset()
         except Exception as error:
             cause = unopened or error
@@ -346,19 +346,19 @@ class StorageConnection:
             if is_load:
                 found = work(self.storage)
             else:
-                with self.turn:
+                with self.write_lock:
                     found = work(self.storage)
         except Exception as error:
             self._failed(error, is_load=is_load, writes=writes)
             return None
         finally:
             if self.state == "off":
-                self.let_go()  # once more: it may have been opened again by what was under way
+                self.let_go()  # once more: another thread may have opened it again
         self._answered(writes=writes)
         return found
 
     def _open(self) -> None:
-        with self.turn:
+        with self.write_lock:
             if self.is_open:
                 return
             opened = self.storage.open(self._place(), self._now)
@@ -420,12 +420,12 @@ class StorageConnection:
         self._wait = min(2 * self._wait, _LONGEST)
 
     def hook_failed(self, cell: tuple[str, str]) -> None:
-        """A user's function failed while what was brought was laid over a row."""
+        """Logs that a user's function failed while a write was rebased onto a row."""
         logger.exception("%s %s is not stored: a function that merges it failed", *cell)
 
     def before_fork(self) -> None:
         """The process is about to fork, and the store's lock is held: no transaction is open meanwhile."""
-        self.turn.acquire()
+        self.write_lock.acquire()
         if self.storage.inline and self.is_open:
             try:
                 self.storage.close()
@@ -439,11 +439,11 @@ class StorageConnection:
         except Exception:
             logger.exception("the storage could not be closed")
 
-    def turn_off(self, reason: str, *, is_told: bool = True) -> None:
+    def turn_off(self, reason: str, *, logs: bool = True) -> None:
         """It is not used any more."""
         if self.state != "off":
             self.state, self.reason = "off", reason
-            if is_told:
+            if logs:
                 logger.warning("the storage is not used: %s", reason)
 
     def _answered(self, *, writes: bool) -> None:
@@ -455,7 +455,7 @@ class StorageConnection:
             self.state, self.reason = "on", ""
             self._wait = _SHORTEST
             logger.warning("the storage answers again")
-            if not was_read:  # else it was told all the time what others did
+            if not was_read:  # else the log was read all the time
                 self.is_back()
 
 

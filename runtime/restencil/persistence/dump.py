@@ -5,8 +5,8 @@
      "index": {TABLE: {FIELD: {TEXT: PK}}},
      "results": {KEY: [SHAPE, place in times, invalidated, RESULT, which is missing where there is none]}}
 
-Times are in ms, null for what never ends. Tables, fields and keys are sorted, rows stand in order of arrival, so the
-same state gives the same bytes.
+Times are in ms, null for what never ends. Tables, fields and keys are sorted, rows are in order of arrival, so the same
+state gives the same bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .row_codec import (
     is_kept_key,
     with_details,
 )
-from .schema_fingerprint import ANY_SHAPE, Shapes, fingerprint_of, fingerprint_of_endpoint, shape_of
+from .schema_fingerprint import ANY_SHAPE, SchemaRegistry, fingerprint_of, fingerprint_of_endpoint, shape_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -127,17 +127,17 @@ class _Dumping:
         self._tier = persistence
         self._base: Tables = store_state.base
         self._document = _Document()
-        self._shapes = shapes = Shapes(store_state.secrets)
+        self._registry = registry = SchemaRegistry(store_state.secrets)
         if persistence is not None:
-            persistence.connection.settle()
+            persistence.connection.drain_capture()
         for meta in self._base.key_metas.values():
             if meta.rules is not None:
-                shapes.meet(meta.rules.schema)
+                registry.register(meta.rules.schema)
         for node in self._base.set_as:
-            shapes.meet(node)
-        tap = None if persistence is None else persistence.writer.tap
+            registry.register(node)
+        capture = None if persistence is None else persistence.write_behind.capture
         self._unstored: set[EntityPath | str] = self._base.unstored | (
-            set() if tap is None else tap.tainted | tap.apart
+            set() if capture is None else capture.local_only | capture.unstored_keys
         )
 
     def text(self) -> bytes:
@@ -155,18 +155,18 @@ class _Dumping:
         return self._document.text()
 
     def _records(self, table: str) -> None:
-        shapes = self._shapes
+        registry = self._registry
         for stored in self._base.entities[table].values():
             model: Any = class_record(kind_of(stored)) if is_instance(stored) else None
             if model is not None:
-                shapes.meet_class(model)
-        if not shapes.met(table):
+                registry.register_class(model)
+        if not registry.met(table):
             for model in _every_class(table):
-                shapes.meet_class(model)
-        rules = shapes.rules(table)
+                registry.register_class(model)
+        rules = registry.rules(table)
         if not rules.kept:
             return
-        shape = shape_of(map(fingerprint_of, shapes.met(table)))
+        shape = shape_of(map(fingerprint_of, registry.met(table)))
         kept = self._rows(table, shape, lambda stored, whole: rules.encode(stored, whole=whole))
         for field, entries in self._base.indexes.get(table, {}).items():
             for text, pk in entries.items() if rules.keeps(field) else ():
@@ -179,7 +179,7 @@ class _Dumping:
         found: dict[str, Any] = {}
         for pk, stored in base.entities[table].items():
             cell = table, pk
-            if cell in self._unstored or not is_kept_cell(table, pk, self._shapes.secrets):
+            if cell in self._unstored or not is_kept_cell(table, pk, self._registry.secrets):
                 incomplete = True
                 continue
             times = _outward(base.metas[table][pk])
@@ -198,8 +198,8 @@ class _Dumping:
 
     def _is_incomplete(self, table: str) -> bool:
         if self._tier is not None and not is_collection(table):
-            intake = self._tier.read_through.intake
-            return table not in intake.whole and table not in intake.listed
+            hydrator = self._tier.read_through.hydrator
+            return table not in hydrator.whole and table not in hydrator.listed
         return any(evicted == table for evicted, _ in self._store_state.retention.evicted)
 
     def _shape(self, cell: EntityPath, usual: str) -> str:
@@ -207,7 +207,7 @@ class _Dumping:
         return known or usual
 
     def _result(self, key: str, meta: ResultMeta) -> None:
-        base, rules, secrets = self._base, meta.rules, self._shapes.secrets
+        base, rules, secrets = self._base, meta.rules, self._registry.secrets
         if not is_kept_key(key, secrets) or (meta.error is not None and key not in base.results):
             return
         if rules is not None and (rules.side_effect or not rules.persist):
@@ -234,12 +234,12 @@ class _Dumping:
     def _shape_of(self, key: str, meta: ResultMeta) -> str:
         if meta.rules is not None:
             return fingerprint_of_endpoint(meta.rules)
-        known = None if self._tier is None else self._tier.read_through.intake.key_shapes.get(key)
+        known = None if self._tier is None else self._tier.read_through.hydrator.key_shapes.get(key)
         return known or ANY_SHAPE
 
 
 def _outward(times: Meta) -> Meta:
-    """Times without what tells requests of one ms apart: to a loaded store all that it is told is later."""
+    """Times without the fractions that order requests of one ms: all that a loaded store receives is later."""
     fetched_at = times.fetched_at
     return times._replace(fetched_at=float(floor(fetched_at))) if isfinite(fetched_at) else times
 
@@ -414,7 +414,7 @@ class _Loading:
 
     def _text(self, where: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise _misfit(where, "a text", value)
+            raise _misfit(where, "a string", value)
         return value
 
 

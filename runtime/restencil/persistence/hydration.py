@@ -1,6 +1,6 @@
-"""What a storage has comes into memory: rows and results that were loaded, by what memory knows of them already.
+"""Hydrates memory from storage: loaded rows and results, merged with what memory has.
 
-Loading is no change: nobody is told, what is equal stays the object that it was, and memory never goes back.
+Not a mutation: no listener runs, equal values keep identity, older revisions are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .apply_remote import apply_remote
 from .provenance import Provenance
-from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left
+from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left_out
 
 if TYPE_CHECKING:
     from ..cache.store import Store
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
     from .row_codec import ResultParts
-    from .schema_fingerprint import Shapes
-    from .write_behind import Writer
+    from .schema_fingerprint import SchemaRegistry
+    from .write_behind import WriteBehind
 
 MOST_ABSENT: Final = 65_536
-"""Of so many places it is remembered that there is nothing; of more, it is asked again."""
+"""So many places are remembered as absent; more are loaded again."""
 
 _FAR: Final = float("inf")
 
 
 class Renewal(NamedTuple):
-    """What an entry says of what came once more as it was: the commit, the times, and `Entry.requested_rev`."""
+    """The newer times of an unchanged row or result in a log entry: commit, times, and `Entry.requested_rev`."""
 
     number: int
     times: Meta
@@ -59,24 +59,29 @@ class Renewal(NamedTuple):
 
 
 class Hydrator(Provenance):
-    """Takes in what was loaded (locked)."""
+    """Hydrates memory from storage (locked)."""
 
     def __init__(
-        self, store: Store, store_state: StoreState, connection: StorageConnection, writer: Writer, shapes: Shapes
+        self,
+        store: Store,
+        store_state: StoreState,
+        connection: StorageConnection,
+        write_behind: WriteBehind,
+        registry: SchemaRegistry,
     ) -> None:
-        super().__init__(store_state, connection, writer)
+        super().__init__(store_state, connection, write_behind)
         self._store = store
-        self._shapes = shapes
+        self._registry = registry
         self._met: list[EntityPath] = []
         """Rows that were loaded of what waits for its commit."""
         self._whole_notes: dict[EntityPath, Any] = {}
         """What rows that are being taken in say of the response that brought them whole."""
-        shapes.grew = self._may_be_read
+        registry.grew = self._may_be_read
 
     # -- times -----------------------------------------------------------------------------------------------------
 
     def times(self, meta: Meta) -> Meta | None:
-        """Times of the storage in the store's time, never in the future; None where that is too long ago."""
+        """Times of the storage in the store's time, never in the future; None if they are older than `max_age`."""
         now, offset = self._store.now(), self._connection.known.offset
         if offset:
             meta = Meta(*(time if time <= 1 or time == _FAR else time - offset for time in meta))
@@ -85,28 +90,28 @@ class Hydrator(Provenance):
         times = arrived(meta, now)
         if times.fetched_at < now:
             return times
-        # What comes from elsewhere was requested before all that is requested here from now on, whatever clocks say.
+        # A stored response was requested before all requests from now on, whatever the clocks say.
         return times._replace(fetched_at=min(times.fetched_at, max(now, nextafter(self._store_state.last_number, inf))))
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
     def take_rows(
         self,
-        asked: Collection[EntityPath],
+        cells: Collection[EntityPath],
         loaded: Loaded,
         nodes: Mapping[EntityPath, Any],
         into: tuple[ChangeSet, ChangeSet] | None = None,
     ) -> None:
-        """Takes in what was asked for, rows, and that there are none; `into` what is put into memory later."""
+        """Takes in the rows of these cells, and which are absent; `into`: what is put into memory later."""
         base, known = self._store_state.base, self._connection.known
         entities = base.entities
         new, other = (ChangeSet(base, _NO_TIMES), ChangeSet(base, _NO_TIMES)) if into is None else into
         found = {row[:2]: row for row in loaded.rows}
         self.infos.update(loaded.tables)
         self.take_marks(loaded)
-        is_new = len(asked) > 1 and not (self.doubted or self._writer.is_open)
+        is_new = len(cells) > 1 and not (self.unverified or self._write_behind.is_open)
         came: dict[str, list[StoredRow]] = {}
-        for cell in asked:
+        for cell in cells:
             table, pk = cell
             row = found.get(cell)
             if row is not None and is_new and pk not in entities.get(table, EMPTY):
@@ -139,7 +144,7 @@ class Hydrator(Provenance):
         gone: Mapping[str, ResultMeta] | None = None,
         unread: Collection[str] = (),
     ) -> None:
-        """Puts into memory what is new there, and what is other than memory had it, of which listeners hear."""
+        """Puts into memory what is new, and what differs from memory, which notifies listeners."""
         store_state = self._store_state
         if new.entities or new.results or new.key_metas:
             store_state.take_in(new)
@@ -158,7 +163,7 @@ class Hydrator(Provenance):
             store_state.commit(effects)
         if self._met:
             met, self._met = self._met, []
-            moved = self._writer.moved(met)
+            moved = self._write_behind.moved_lists(met)
             self.generation += moved is not None
             if moved and apply_remote(store_state, moved):
                 self._store.changed()
@@ -173,15 +178,15 @@ class Hydrator(Provenance):
         """There is no row."""
         table, pk = cell
         known = self._connection.known
-        doubted = self.doubted.get(table, {}).pop(pk, None)
+        unverified = self.unverified.get(table, {}).pop(pk, None)
         if self.absent >= MOST_ABSENT:
             self._forget_absent()
         known.note(table, pk, 0, "")
         self.absent += 1
-        if doubted is None:
+        if unverified is None:
             return
-        if self._writer.is_pending(cell):  # it was laid over what memory had, which nobody else has
-            held = self._writer.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
+        if self._write_behind.is_pending(cell):  # it was laid over what memory had, which nobody else has
+            held = self._write_behind.over(cell, StoredEntry(UNDEFINED, _NO_TIMES))
             self._met.append(cell)
             if held.stored is not UNDEFINED:
                 _write(other, cell, held)
@@ -199,7 +204,7 @@ class Hydrator(Provenance):
         self.absent = 0
 
     def _take_new(self, table: str, rows: list[StoredRow], nodes: Mapping[EntityPath, Any], new: ChangeSet) -> None:
-        """Takes in rows of which memory has nothing, nor anything on its way; as `_take_row` does it with one."""
+        """Takes in rows that memory does not hold and that nothing waits for, as `_take_row` does one."""
         known, arrived_at = self._connection.known, dict[Meta, Meta]()
         moments = {row.times for row in rows}
         for stored_at in moments:
@@ -211,7 +216,7 @@ class Hydrator(Provenance):
         values = self._values_of(table, recent)
         usable: list[StoredRow] = []
         written: dict[str, Any] = {}
-        left, met = self.left, None
+        left, met = self.left_out, None
         to_store: Callable[[dict[str, Any]], Any] | None = None
         for row in rows:
             pk = row.pk
@@ -251,12 +256,12 @@ class Hydrator(Provenance):
         """Takes in one row that is newer than what memory knows."""
         table, pk = cell = row.table, row.pk
         base, known = self._store_state.base, self._connection.known
-        before, is_pending = base.get(table, pk), self._writer.is_pending(cell)
-        is_joined = not is_pending and self._writer.is_joined(cell)
-        doubted = self.doubted.get(table, {}).pop(pk, None)
+        before, is_pending = base.get(table, pk), self._write_behind.is_pending(cell)
+        is_joined = not is_pending and self._write_behind.is_joined(cell)
+        unverified = self.unverified.get(table, {}).pop(pk, None)
         known.note(table, pk, row.rev, row.shape)
         times = self.times(row.times)
-        if doubted == row.rev and not is_pending and not is_joined:
+        if unverified == row.rev and not is_pending and not is_joined:
             _confirm(self._store_state.base, cell, self._store.now())
             return
         value = self._value_of(row) if times is not None else UNDEFINED
@@ -268,21 +273,23 @@ class Hydrator(Provenance):
             return
         self.unusable.discard(cell)
         self.dangling.discard(cell)
-        if cell in self.left:
+        if cell in self.left_out:
             node = None  # no object of the class that lacks what was left out
         earlier: Meta | None = base.meta(table, pk)
         whole: Whole | None = None if value is INVALID else self._whole(row, value, times)
         if is_pending or is_joined:
-            stored, times, whole = self._writer.over(cell, StoredEntry(_stored(value, node, before), times, whole))
+            stored, times, whole = self._write_behind.over(
+                cell, StoredEntry(_stored(value, node, before), times, whole)
+            )
             if is_pending:
                 self._met.append(cell)
                 self.unordered.add(table)
         elif before is UNDEFINED or earlier is None:
             stored = _stored(value, node, before)
-        elif doubted is not None and not (row.rev > doubted >= 0 or times.date >= earlier.date):
+        elif unverified is not None and not (row.rev > unverified >= 0 or times.date >= earlier.date):
             self.is_memory_only(cell)
             return
-        elif not was_known and doubted is None:
+        elif not was_known and unverified is None:
             stored, times, whole = _joined(base, cell, StoredEntry(value, times, whole), node)
         else:
             stored = self._replaced(cell, value, node, before)
@@ -294,17 +301,17 @@ class Hydrator(Provenance):
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
         """What memory is to hold where it had something; members that were left out stay as they were."""
-        left = self.left.get(cell)
+        left = self.left_out.get(cell)
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
-            value = with_left(value, left, before)
+            value = with_left_out(value, left, before)
         return _stored(value, node, before)
 
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
         """The values of rows of a table by primary key, all decoded at once where each is as it mostly is."""
         texts = [row.value for row in rows if row.value is not None]
-        is_plain = len(texts) == len(rows) > 1 and not self.left
+        is_plain = len(texts) == len(rows) > 1 and not self.left_out
         shapes = {row.shape for row in rows} if is_plain else set[str]()
-        is_plain = is_plain and all(not shape or self._shapes.readable(table, shape) for shape in shapes)
+        is_plain = is_plain and all(not shape or self._registry.readable(table, shape) for shape in shapes)
         found = many_row_values(texts) if is_plain else None
         if found is None:
             return {row.pk: self._value_of(row) for row in rows}
@@ -313,10 +320,10 @@ class Hydrator(Provenance):
     def _value_of(self, row: StoredRow) -> Any:
         """The value of a row; UNDEFINED where it cannot be used."""
         cell = row.table, row.pk
-        self.left.pop(cell, None)
+        self.left_out.pop(cell, None)
         if row.value is None:
             return INVALID
-        if row.shape and not self._shapes.readable(row.table, row.shape):
+        if row.shape and not self._registry.readable(row.table, row.shape):
             return UNDEFINED
         try:
             record, left, details = row_value(row.value)
@@ -326,7 +333,7 @@ class Hydrator(Provenance):
         if details is not None:
             self._whole_notes[cell] = details
         if left:
-            self.left[cell] = left
+            self.left_out[cell] = left
         return record
 
     def _is_broken(self, place: EntityPath | str) -> None:
@@ -336,7 +343,7 @@ class Hydrator(Provenance):
         logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
 
     def _may_be_read(self, table: str) -> None:
-        """One more class of a table is known: rows that could not be read are asked for anew."""
+        """Loads rows again that no class could read, as one more class of the table is known."""
         for cell in [cell for cell in self.unusable if cell[0] == table]:
             self.unusable.discard(cell)
             self._connection.known.forget(*cell)
@@ -359,17 +366,17 @@ class Hydrator(Provenance):
             change.entities[table] = {}
             store_state.take_in(change)
 
-    def take_index(self, asked: Iterable[IndexEntry], loaded: Loaded) -> None:
+    def take_index(self, entries: Iterable[IndexEntry], loaded: Loaded) -> None:
         """Takes in where index entries lead."""
         base = self._store_state.base
         change = ChangeSet(base, _NO_TIMES)
-        for entry in asked:
+        for entry in entries:
             table, field, text = entry
             self.indexed.setdefault(table, set()).add((field, text))
             pk = loaded.index.get(entry)
-            if self._writer.is_open:
+            if self._write_behind.is_open:
                 self.indexed_meanwhile.add(table)
-            if pk is not None and (not self._writer.is_open or base.by_index(table, field, text) is None):
+            if pk is not None and (not self._write_behind.is_open or base.by_index(table, field, text) is None):
                 change.indexes.setdefault((table, field), {})[text] = pk
         if change.indexes:
             self._store_state.take_in(change)
@@ -412,14 +419,14 @@ class Hydrator(Provenance):
                 whole = new.partial.get(table, EMPTY).get(pk)
                 _write(other, (table, pk), StoredEntry(stored, new.times_of(table, pk), whole))
         self.put(ChangeSet(base, _NO_TIMES), other, gone, unread)
-        for table in self.whole.intersection(new.entities) if self._writer.is_open else ():
+        for table in self.whole.intersection(new.entities) if self._write_behind.is_open else ():
             self._order(table)
 
     def _order(self, table: str) -> None:
-        """What is on its way to the storage comes last in a table of which memory has all: so it is numbered."""
+        """Moves pending rows to the end of a table that memory holds completely, as their commit will."""
         held = self._store_state.base.entities[table]
         revs = self._connection.known.revs.get(table, EMPTY)
-        for pk in [pk for pk in held if not revs.get(pk) and self._writer.is_pending((table, pk))]:
+        for pk in [pk for pk in held if not revs.get(pk) and self._write_behind.is_pending((table, pk))]:
             held[pk] = held.pop(pk)
         self._store_state.memo.drop_table(table)
 
@@ -431,7 +438,7 @@ class Hydrator(Provenance):
         stored = base.get(table, pk)
         here = self.times(times)
         rev = known.rev(table, pk)
-        if rev is None or rev >= number or self._writer.is_pending(cell) or cell in self.unusable or here is None:
+        if rev is None or rev >= number or self._write_behind.is_pending(cell) or cell in self.unusable or here is None:
             return  # unknown, or written here since
         if stored is UNDEFINED:
             known.forget(table, pk)
@@ -450,7 +457,7 @@ class Hydrator(Provenance):
             return
         if known.key_revs.get(key, number) >= number or here is None:
             return
-        if self._writer.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
+        if self._write_behind.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
             return
         known.key_revs[key] = number
         other.key_metas[key] = ResultMeta(
@@ -472,7 +479,7 @@ class Hydrator(Provenance):
             if known.rev(table, pk) is None:
                 continue
             known.note(table, pk, 0, "")
-            if base.get(table, pk) is not UNDEFINED and not self._writer.is_pending(cell):
+            if base.get(table, pk) is not UNDEFINED and not self._write_behind.is_pending(cell):
                 self.is_memory_only(cell)
         self._store_state.hot_results.clear()
 
@@ -511,7 +518,7 @@ class Hydrator(Provenance):
         self.put(new, other, gone, unread)
 
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
-        """Takes in a result of which memory has nothing, before its endpoint is known: whether it is of use."""
+        """Takes in a result that memory does not hold, before its endpoint is known: whether it can be used."""
         if result is not None:
             if self._swept(result).invalidated:
                 return False
@@ -527,15 +534,15 @@ class Hydrator(Provenance):
         is_plain: bool,
         into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
     ) -> None:
-        """Notes in the changes what comes of it; then keys that have no result any more, and those to be let go of."""
+        """Notes in `into` what to put into memory, then keys without a result and keys to evict."""
         known, base = self._connection.known, self._store_state.base
         _, other, _, unread = into
-        rev, doubted = known.key_revs.get(key), self.doubted_keys.pop(key, None)
-        meta, waits = base.key_meta(key), self._writer.date_of(key)
-        if doubted is not None and waits is not None:
-            self.doubted_keys[key] = doubted  # what waits is compared once it is committed
+        rev, unverified = known.key_revs.get(key), self.unverified_keys.pop(key, None)
+        meta, waits = base.key_meta(key), self._write_behind.date_of(key)
+        if unverified is not None and waits is not None:
+            self.unverified_keys[key] = unverified  # what waits is compared once it is committed
         if result is None:
-            was_there = (bool(rev) or doubted is not None) and waits is None
+            was_there = (bool(rev) or unverified is not None) and waits is None
             self._take_no_result(key, meta, was_there=was_there, into=other)
             return
         if rev is not None and result.rev <= rev:
@@ -559,7 +566,7 @@ class Hydrator(Provenance):
                 other.key_metas[key] = meta.with_expiry(1)
             return
         self.unusable_keys.discard(key)
-        if doubted is not None and meta is not None and doubted != result.rev and times.date < meta.date:
+        if unverified is not None and meta is not None and unverified != result.rev and times.date < meta.date:
             self.validators.pop(key, None)
             if meta.expires_at > 1:
                 other.key_metas[key] = meta.with_expiry(1)
@@ -574,7 +581,7 @@ class Hydrator(Provenance):
         into: tuple[ChangeSet, ChangeSet, dict[str, ResultMeta], list[str]],
     ) -> None:
         """Notes in the changes a result that memory takes over."""
-        key, (value, terms, _, brought), (new, other, gone, _) = result.key, parts, into
+        key, (value, terms, _, contained), (new, other, gone, _) = result.key, parts, into
         timeline = self._connection.known.timeline
         self.loaded_keys.add(key)
         self.just_loaded.add(key)
@@ -591,7 +598,7 @@ class Hydrator(Provenance):
             invalidated=result.invalidated,
             terms=terms,
             rules=None if meta is None else meta.rules,
-            received=brought,
+            received=contained,
             number=timeline.number_of(result.requested_rev),
         )
         if result.invalidated:
@@ -612,13 +619,13 @@ class Hydrator(Provenance):
 
     def _swept(self, result: StoredResult) -> StoredResult:
         """A result after the changes of all results that are on their way to the storage."""
-        if not self._writer.is_open:
+        if not self._write_behind.is_open:
             return result
         try:
             with self._store_state.hooks:
-                return self._writer.swept(result)
+                return self._write_behind.swept(result)
         except Exception:
-            logger.exception("%s: whether it was invalidated cannot be told, so it counts as that", result.key)
+            logger.exception("%s counts as invalidated: a test of keys failed", result.key)
             return result._replace(invalidated=True, value=None)
 
     def _parts_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> ResultParts | None:
@@ -647,7 +654,7 @@ def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
 
 
 def arrived(times: Meta, now: float) -> Meta:
-    """Times of which none lies in the future: what came later than now came now, and lives as long as it was to."""
+    """Times with none in the future; the lifetime stays."""
     if times.fetched_at <= now and times.date <= now:
         return times
     length = times.expires_at - times.date
@@ -667,7 +674,7 @@ def _stored(value: Any, node: Any, before: Any) -> Any:
 
 
 def _joined(base: Tables, cell: EntityPath, loaded: StoredEntry, node: Any) -> StoredEntry:
-    """A row that comes to what memory has of an answer that is stored nowhere."""
+    """Merges a loaded row with a value in memory from a response that is not stored."""
     table, pk = cell
     before, value = StoredEntry(base.get(table, pk), base.metas[table][pk], base.whole(table, pk)), loaded.stored
     if isinstance(node, EntityNode) and is_dict(value) and not is_list(before.stored) and before.stored is not INVALID:

@@ -1,9 +1,8 @@
-"""One request for all processes: who wants an answer takes a lease on it, and the others wait for what it brings.
+"""One request for all processes: a request takes a lease on its key, and the same request elsewhere waits.
 
-A request in flight holds its lease from before it is sent until what it brought is committed; the lease ends with that
-commit. Who does not get it waits for an entry that names the key. A thread looks now and then, for all who wait,
-whether their leases are free: a holder may be gone, or its request may have failed. It renews what is held as well.
-Both it does for all at once, as who sends a lot must not be too slow to keep what it holds.
+A request holds its lease from before it is sent until its response is committed, which ends the lease. Other processes
+wait for a log entry that names the key. One thread renews all held leases, and checks now and then whether those that
+requests wait for are free: a holder may be gone, or its request may have failed.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ..base.logs import logger
 from ..storage.protocol import leases_of
 from .connection import LEASE_LENGTH
-from .loader_thread import LoaderThread
+from .loader_thread import StorageStep
 
 if TYPE_CHECKING:
     from ..base.steps import Steps
@@ -111,11 +110,11 @@ class Leases:
     def _shared(self, request: Request, fetch_id: int, wanted: PendingRequest, lease: Lease, left: float) -> Steps:
         """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
         connection, end = self._connection, time.monotonic() + left / 1000
-        is_waiting, is_told = False, True
+        is_waiting, is_current = False, True
         while connection.may_be_written:
             held = self._held.get(fetch_id)  # the thread may have got it
             if held is None:
-                if is_waiting and (yield from self._is_answered(request, wanted, is_told=is_told)):
+                if is_waiting and (yield from self._is_answered(request, wanted, is_current=is_current)):
                     return True
                 if (yield from self._take(fetch_id, lease)) is None:
                     return False
@@ -136,8 +135,8 @@ class Leases:
                 connection.count.leases_waited_for += 1
             if held is None and is_known:
                 self._looks(fetch_id, lease, wanted)
-                is_told = yield wanted.wait(lap)
-                left -= 0 if is_told else lap
+                is_current = yield wanted.wait(lap)
+                left -= 0 if is_current else lap
                 self._looking.pop(fetch_id, None)
         return False
 
@@ -145,19 +144,19 @@ class Leases:
         """Steps: whether nobody else has the lease; None where the storage does not answer."""
 
         def ask(storage: Storage) -> bool:
-            asked = time.monotonic()
+            since = time.monotonic()
             got = storage.lease(lease.name, lease.owner, LEASE_LENGTH)
             if got:  # noted here, as who waits for this may be cancelled
                 with self._lock:
-                    self._hold(fetch_id, lease, asked)
+                    self._hold(fetch_id, lease, since)
             return got
 
-        return (yield LoaderThread(self._connection.lease, self._read_through.loads, ask))
+        return (yield StorageStep(self._connection.lease, self._read_through.loader, ask))
 
-    def _is_answered(self, request: Request, wanted: PendingRequest, *, is_told: bool = False) -> Steps:
-        """Steps: whether there is an outcome now; `is_told`: what others wrote is in memory, as far as is known."""
+    def _is_answered(self, request: Request, wanted: PendingRequest, *, is_current: bool = False) -> Steps:
+        """Steps: whether there is an outcome now; `is_current`: memory has what others wrote."""
         for attempt in range(_TRIES):
-            if attempt or not is_told:
+            if attempt or not is_current:
                 yield from self._read_through.catching_up()
             yield from self._read_through.steps(request)
             if wanted.is_over:
@@ -167,7 +166,7 @@ class Leases:
                 return True
             rev = self._connection.known.key_revs.get(request.key)
             if rev == 0 or (rev is not None and attempt > 0):
-                return False  # there is nothing, or what there is will not do
+                return False  # nothing is stored that can be used
         return False
 
     # -- who waits
@@ -225,14 +224,14 @@ class Leases:
                 self._to_give.append(held.lease)
                 self._work(at_once=True)
 
-    def _hold(self, fetch_id: int, lease: Lease, asked: float) -> None:
-        """A fetch has a lease, for which it asked at that moment (locked by `_lock`)."""
+    def _hold(self, fetch_id: int, lease: Lease, since: float) -> None:
+        """Notes the lease of a fetch, requested at that time (locked by `_lock`)."""
         is_wanted = fetch_id in self._open
         if not is_wanted:
             self._to_give.append(lease)
         elif fetch_id not in self._held:
             self._connection.count.leases += 1
-            self._held[fetch_id] = _Held(lease, asked + LEASE_LENGTH / 1000)
+            self._held[fetch_id] = _Held(lease, since + LEASE_LENGTH / 1000)
         self._work(at_once=not is_wanted)
 
     # -- the thread
@@ -267,7 +266,7 @@ class Leases:
                     self._look()
                     looks = time.monotonic() + _LOOKS
                 if self._looking and self._connection.storage.inline:
-                    self._read_through.turn()
+                    self._read_through.take_news()
             except Exception:
                 logger.exception("the thread of leases failed; it goes on")
             wakes.wait(self._pause(renews, looks))
@@ -284,11 +283,11 @@ class Leases:
         with self._lock:
             held, committing = [*self._held.values()], [*self._committing]
         leases = [one.lease for one in held] + [lease for lease, is_waiting in committing if is_waiting()]
-        asked = time.monotonic()
+        since = time.monotonic()
         found = self._ask(leases, LEASE_LENGTH)
         for one, is_kept in zip(held, found or (), strict=False):
             if is_kept:
-                one.until = asked + LEASE_LENGTH / 1000
+                one.until = since + LEASE_LENGTH / 1000
             else:
                 one.was_lost = True
         with self._lock:
@@ -303,13 +302,13 @@ class Leases:
         """Takes what is free of what requests wait for; these go on then, as they do where nobody answers."""
         with self._lock:
             looking = [*self._looking.items()]
-        asked = time.monotonic()
+        since = time.monotonic()
         found = self._ask([lease for _, (lease, _) in looking], LEASE_LENGTH)
         wake = [wanted for _, (_, wanted) in looking] if found is None else []
         with self._lock:
             for (fetch_id, (lease, wanted)), is_free in zip(looking, found or (), strict=False):
                 if is_free:
-                    self._hold(fetch_id, lease, asked)
+                    self._hold(fetch_id, lease, since)
                     wake.append(wanted)
         for wanted in wake:
             wanted.wake()

@@ -1,4 +1,4 @@
-"""Loads that wait: by the thread that reads, and by one of their own for event loops and for what is not waited for."""
+"""Loads that may wait: by the thread that reads, or by one thread for event loops and background work."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     Ask: TypeAlias = Callable[[Storage], Any]
 
 
-class LoaderThread:
+class StorageStep:
     """A step: a question to the storage, asked by a thread that may wait."""
 
-    __slots__ = ("_ask", "_loads", "_work")
+    __slots__ = ("_ask", "_loader", "_work")
 
-    def __init__(self, ask: Callable[[Ask], Any], loads: Loads, work: Ask) -> None:
+    def __init__(self, ask: Callable[[Ask], Any], loader: LoaderThread, work: Ask) -> None:
         self._ask = ask
-        self._loads = loads
+        self._loader = loader
         self._work = work
 
     def take(self, transport: BlockingTransport) -> Any:
@@ -38,7 +38,7 @@ class LoaderThread:
         return self._ask(self._work)
 
     async def take_async(self, transport: AwaitingTransport) -> Any:
-        """Awaits what the thread for loads is answered."""
+        """Awaits the result of the loader thread."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
 
@@ -53,11 +53,11 @@ class LoaderThread:
             except RuntimeError:
                 pass  # the loop was closed meanwhile; no one waits there
 
-        self._loads.submit(work)
+        self._loader.submit(work)
         return await future
 
 
-class Loads:
+class LoaderThread:
     """The thread `restencil-loads`, which runs while there is something to load."""
 
     def __init__(self, store: Store, connection: StorageConnection) -> None:
@@ -91,9 +91,9 @@ class Loads:
             except WouldBlock as waits:
                 question = waits.question
                 while True:
-                    answer = yield LoaderThread(connection.load, self, question.work)
+                    answer = yield StorageStep(connection.load, self, question.work)
                     with connection.lock:
-                        connection.settle()
+                        connection.drain_capture()
                         question = asking.send(answer)
         except StopIteration:
             pass

@@ -1,4 +1,4 @@
-"""What others wrote comes into memory: entries of the log, one after another, each as a whole; breaks; resets."""
+"""Consumes the log of commits: brings what other processes wrote into memory, and handles gaps and resets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
-    from ..storage.protocol import Changes as Validators
-    from ..storage.protocol import Entry, Loaded
+    from ..storage.protocol import Changes, Entry, Loaded
     from .connection import StorageConnection
     from .hydration import Hydrator
-    from .write_behind import Writer
+    from .write_behind import WriteBehind
 
 _TRIES: Final = 8
 """So often what was loaded may turn out to be of a later moment than the log that was read."""
@@ -41,20 +40,25 @@ _STEP: Final = 1_000.0
 """A clock that steps by more than this, in ms, is not to be believed."""
 
 
-class Changes:
-    """Follows the log (locked, but for `turn`)."""
+class LogConsumer:
+    """Brings memory up to the newest commit of the log (locked)."""
 
     def __init__(
-        self, store: Store, store_state: StoreState, connection: StorageConnection, writer: Writer, intake: Hydrator
+        self,
+        store: Store,
+        store_state: StoreState,
+        connection: StorageConnection,
+        write_behind: WriteBehind,
+        hydrator: Hydrator,
     ) -> None:
         self._store = store
         self._store_state = store_state
         self._connection = connection
-        self._writer = writer
-        self._intake = intake
+        self._write_behind = write_behind
+        self._hydrator = hydrator
         self.clocks: Callable[[], float] = _wall_over_monotonic
         """The wall clock minus the one that never steps, in ms."""
-        self._apart = self.clocks()
+        self._offset = self.clocks()
         self._recent: deque[tuple[int, frozenset[EntityPath | str]]] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
         """Up to this number it is not remembered what commits changed."""
@@ -62,7 +66,7 @@ class Changes:
     # -- up to where memory is ---------------------------------------------------------------------------------------
 
     def reach(self, loaded: Loaded) -> Asking[bool]:
-        """Brings memory up to the moment of what was loaded; False where that is not to be used."""
+        """Brings memory up to the moment of what was loaded; False if it cannot be used."""
         known = self._connection.known
         for _ in range(_TRIES):
             if loaded.epoch == known.epoch and loaded.number <= known.number:
@@ -73,7 +77,7 @@ class Changes:
         return False
 
     def late(self, number: int) -> frozenset[EntityPath | str] | None:
-        """What others changed after this number, as far as memory is; None where that is not remembered."""
+        """What others changed after this number, as far as memory is; None if that is not remembered."""
         if number >= self._connection.known.number:
             return frozenset()
         if number < self._forgotten:
@@ -83,10 +87,10 @@ class Changes:
     def catch_up(self) -> Asking[bool]:
         """Brings memory up to the newest commit; False where the storage does not answer."""
         known = self._connection.known
-        found: Validators | None = yield StorageQuery(lambda storage: storage.changes(known.number, 0))
+        found: Changes | None = yield StorageQuery(lambda storage: storage.changes(known.number, 0))
         return found is not None and (yield from self.take(found))
 
-    def take(self, found: Validators) -> Asking[bool]:
+    def take(self, found: Changes) -> Asking[bool]:
         """Takes in what the log says; False where the storage does not answer in between."""
         known = self._connection.known
         if found.reset > known.reset:
@@ -113,7 +117,7 @@ class Changes:
             return True
         return not entries or (yield from self._take_entries(entries))
 
-    def _is_torn(self, found: Validators, entries: list[Entry]) -> bool:
+    def _is_torn(self, found: Changes, entries: list[Entry]) -> bool:
         """Whether history was lost between memory and the newest commit."""
         known = self._connection.known
         if found.lost:
@@ -131,7 +135,7 @@ class Changes:
         epoch = known.epoch
         for _ in range(_TRIES):
             self._number_own(entries)
-            plan = _Plan(self._store_state, self._intake, self._writer, connection, entries)
+            plan = _Plan(self._store_state, self._hydrator, self._write_behind, connection, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
                 return True
@@ -144,7 +148,7 @@ class Changes:
             if loaded.epoch == epoch and loaded.number == last:
                 self._carry_out(plan, loaded, entries)
                 return True
-            more: Validators | None = yield StorageQuery(lambda storage: storage.changes(last, 0))  # noqa: B023
+            more: Changes | None = yield StorageQuery(lambda storage: storage.changes(last, 0))  # noqa: B023
             if more is None:
                 return False
             if known.epoch != epoch or known.number >= last:
@@ -185,10 +189,10 @@ class Changes:
         """What this store has committed waits no more, so what others wrote after it is not left to that commit."""
         for entry in entries:
             if self._connection.is_own(entry):
-                self._writer.number(entry)
+                self._write_behind.number(entry)
 
     def _carry_out(self, plan: _Plan, loaded: Loaded | None, entries: list[Entry]) -> None:
-        known, connection, intake = self._connection.known, self._connection, self._intake
+        known, connection, hydrator = self._connection.known, self._connection, self._hydrator
         is_own = self._connection.is_own
         for entry in entries:
             if not is_own(entry):
@@ -207,20 +211,20 @@ class Changes:
             store_state.commit(effects)
         # What came in between stands before what was written here meanwhile: the order is asked for anew.
         is_between = known.last >= entries[0].number
-        if connection.storage.inline and (self._writer.is_open or is_between):
-            for table in intake.whole.intersection(plan.tables):
-                intake.whole.discard(table)
+        if connection.storage.inline and (self._write_behind.is_open or is_between):
+            for table in hydrator.whole.intersection(plan.tables):
+                hydrator.whole.discard(table)
                 self._store_state.memo.drop_table(table)
         elif is_between:
             base = self._store_state.base
             born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
-            intake.unordered |= intake.whole.intersection(born)
+            hydrator.unordered |= hydrator.whole.intersection(born)
         if loaded is not None:
-            intake.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
+            hydrator.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
         elif plan.same or plan.same_keys:
-            intake.take_changes((), None, (), plan.same, plan.same_keys)
+            hydrator.take_changes((), None, (), plan.same, plan.same_keys)
         if plan.gone:
-            intake.dropped(plan.gone)
+            hydrator.dropped(plan.gone)
         connection.on_remote([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
 
     def _mark(self, entries: Iterable[Entry]) -> None:
@@ -244,8 +248,8 @@ class Changes:
         When that store sent its request is not known. Only the commit of a change has a mark on a path.
         """
         store_state = self._store_state
-        running = [one.fetched_at for one in store_state.in_flight.by_id.values()]
-        if not running:
+        in_flight = [one.fetched_at for one in store_state.in_flight.by_id.values()]
+        if not in_flight:
             return
         cells = {place for place in _places(entry) if not isinstance(place, str) and place[1] != WHOLE_TABLE}
         answered = Answered(
@@ -258,69 +262,69 @@ class Changes:
             plain_lists=frozenset(),
             key="",
         )
-        store_state.request_log.add(answered, store_state.last_number, running)
+        store_state.request_log.add(answered, store_state.last_number, in_flight)
 
     def _number_of_key(self, key: str) -> float:
         meta = self._store_state.base.key_meta(key)
-        return NEVER if meta is None or self._writer.is_pending_key(key) else meta.number
+        return NEVER if meta is None or self._write_behind.is_pending_key(key) else meta.number
 
     def _number_of_list(self, table: str, pk: str) -> float:
         """The number of a list, where it takes over what the others wrote; what waits for its commit does not yet."""
         base = self._store_state.base
         meta = base.meta(table, pk)
-        return NEVER if meta is None or self._writer.is_pending((table, pk)) else base.number((table, pk), meta)
+        return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)
 
     def _forget_unseen(self, plan: _Plan) -> None:
         """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
-        known, memo, intake = self._connection.known, self._store_state.memo, self._intake
+        known, memo, hydrator = self._connection.known, self._store_state.memo, self._hydrator
         for table, pk in plan.unseen:
             known.forget(table, pk)
-            intake.unusable.discard((table, pk))
-        intake.key_writers.update(plan.writers)
+            hydrator.unusable.discard((table, pk))
+        hydrator.key_writers.update(plan.writers)
         for key in plan.unseen_keys:
             known.key_revs.pop(key, None)
-            intake.unusable_keys.discard(key)
+            hydrator.unusable_keys.discard(key)
         for table in (*plan.tables, *plan.renewed):
-            intake.indexed.pop(table, None)
+            hydrator.indexed.pop(table, None)
         for table in plan.tables:
-            if table not in intake.whole:
+            if table not in hydrator.whole:
                 continue
             if any(other == table for other, _ in plan.unseen):
-                intake.whole.discard(table)
+                hydrator.whole.discard(table)
                 memo.drop_table(table)
         if plan.keys or plan.unseen_keys:
             # One of them may be the answer that a table has nothing: no entry says that in another way.
-            for table in [table for table in intake.whole if table not in self._store_state.base.entities]:
-                intake.whole.discard(table)
+            for table in [table for table in hydrator.whole if table not in self._store_state.base.entities]:
+                hydrator.whole.discard(table)
                 memo.drop_table(table)
         if plan.unseen:
             memo.drop_cells(plan.unseen)
         if plan.unseen or plan.unseen_keys or plan.tables or plan.renewed:
             self._store_state.hot_results.clear()
-            intake.generation += 1
+            hydrator.generation += 1
 
     # -- breaks and resets -------------------------------------------------------------------------------------------
 
     def clock_stepped(self) -> bool:
-        """Whether it has since this was last asked: what came by it, here or elsewhere, may have times that are not so.
+        """Whether the clock was set since the last call: times in memory may be wrong.
 
-        For who looks, without the lock.
+        Called without the lock.
         """
-        apart, self._apart = self._apart, self.clocks()
-        return abs(self._apart - apart) > _STEP
+        offset, self._offset = self._offset, self.clocks()
+        return abs(self._offset - offset) > _STEP
 
     def broken(self, reason: str) -> None:
         """What others did meanwhile is not known."""
         self._break(reason, is_epoch=False)
 
     def _break(self, reason: str, *, is_epoch: bool) -> None:
-        """All that memory holds is doubted, and every key is stale: shown, and not believed until it was compared."""
+        """Marks all in memory as unverified and every key as stale: shown, and compared with the storage first."""
         store_state = self._store_state
         logger.info("what memory holds is compared with the storage before it is believed: %s", reason)
         self._connection.count.breaks += 1
         if is_epoch:
-            self._writer.give_up()
-        self._intake.doubt(is_epoch=is_epoch)
+            self._write_behind.give_up()
+        self._hydrator.mark_unverified(is_epoch=is_epoch)
         base = store_state.base
         effects = Transition()
         effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
@@ -329,13 +333,13 @@ class Changes:
         self._store.changed()
         self._connection.on_remote(None)
 
-    def _was_reset(self, found: Validators) -> None:
-        """Another process began anew, as by a logout: that is a reset here."""
+    def _was_reset(self, found: Changes) -> None:
+        """Resets this store, as another process was reset, for example by a logout."""
         known, store = self._connection.known, self._store
         known.begin_epoch(found.epoch, found.reset, found.number)
         self._forget(found.number)
-        self._writer.drop_all()
-        self._intake.begin_anew()
+        self._write_behind.drop_all()
+        self._hydrator.begin_anew()
         effects = Transition()
         effects.starts_over = True
         self._store_state.commit(effects)
@@ -343,9 +347,9 @@ class Changes:
         self._connection.on_remote(None)
         for request in [*store.in_flight.by_id.values()]:
             if not request.mutation and request.resets != store.resets:
-                asked = request.request.label
+                name = request.request.label
                 request.settle(
-                    error=ResetError(f"the store was reset by another process while {asked!r} was being fetched")
+                    error=ResetError(f"the store was reset by another process while {name!r} was being fetched")
                 )
 
     def _forget(self, number: int) -> None:
@@ -358,22 +362,22 @@ class Changes:
 
 
 class _Plan:
-    """What entries mean for memory: what is to be loaded, forgotten, and given other times."""
+    """What log entries mean for memory: what to load, to forget, and to give newer times."""
 
     def __init__(
         self,
         store_state: StoreState,
-        intake: Hydrator,
-        writer: Writer,
+        hydrator: Hydrator,
+        write_behind: WriteBehind,
         connection: StorageConnection,
         entries: Iterable[Entry],
     ) -> None:
         self._base = store_state.base
-        self._intake = intake
-        self._writer = writer
+        self._hydrator = hydrator
+        self._write_behind = write_behind
         self._awaited = connection.awaited
         self._is_held = store_state.retention.is_held
-        self._writers = intake.key_writers
+        self._writers = hydrator.key_writers
         self.cells: dict[EntityPath, None] = {}
         """Rows to be loaded."""
         self.keys: dict[str, None] = {}
@@ -388,9 +392,9 @@ class _Plan:
         """What memory does not hold."""
         self.unseen_keys: list[str] = []
         self.tables: dict[str, None] = {}
-        """The tables of which rows changed."""
+        """The tables with changed rows."""
         self.renewed: dict[str, None] = {}
-        """Those of which rows came once more, which index entries lead to from then on."""
+        """The tables with rows that have newer times: index entries lead to them from then on."""
         self.writers: dict[str, str] = {}
         """Who wrote results last, by these entries."""
         for entry in entries:
@@ -416,7 +420,7 @@ class _Plan:
             table, pk = cell
             self.tables[table] = None
             self.gone.pop(cell, None)
-            if is_shown or base.get(table, pk) is not UNDEFINED or table in self._intake.whole:
+            if is_shown or base.get(table, pk) is not UNDEFINED or table in self._hydrator.whole:
                 self.cells[cell] = None
             else:
                 self.unseen.append(cell)
@@ -440,7 +444,7 @@ class _Plan:
                 self.same[table, pk] = Renewal(entry.number, times, entry.requested_rev)
         for key in entry.same_keys:
             meta = self._base.key_metas.get(key)
-            if (meta is not None and meta.terms is not None) or key in self._intake.validators:
+            if (meta is not None and meta.terms is not None) or key in self._hydrator.validators:
                 self.keys[key] = None  # what its server says of it came anew as well
             elif self.writers.get(key, self._writers.get(key)) != entry.writer and self._holds_key(key):
                 self.keys[key] = None  # it is the same as what that process had, which may be something else
@@ -451,7 +455,7 @@ class _Plan:
         """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""
         if key in self._base.results or key in self._base.key_metas:
             return True
-        return key in self._awaited and key in self._intake.key_shapes
+        return key in self._awaited and key in self._hydrator.key_shapes
 
     def _bound(self) -> None:
         """What live reads hold comes first; what is over is let go of."""

@@ -1,4 +1,4 @@
-"""The thread `restencil-changes`: it waits for what others commit to a storage that is far away."""
+"""The thread `restencil-changes`, which waits for commits of other processes to a remote storage."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ class _Run:
                 return
             number, pause = watching.begin(), watching.pause()
             del watching
-            is_done = number is not None and self._asked(number)
+            is_done = number is not None and self._wait_for_changes(number)
             if not is_done:
                 self._is_over.wait(pause)
 
-    def _asked(self, number: int) -> bool:
+    def _wait_for_changes(self, number: int) -> bool:
         found: Changes | Exception
         began = time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""What a read lacks: what memory does not know yet, and what is missing of which the storage says that it was there."""
+"""Misses: what a read needs that memory does not know yet, and stored references that dangle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .hydration import Hydrator
     from .read_set import References
-    from .schema_fingerprint import Shapes
+    from .schema_fingerprint import SchemaRegistry
 
 
 _OWN_PLACE: Final = (EntitySchema, Collection)
@@ -29,15 +29,15 @@ _OWN_PLACE: Final = (EntitySchema, Collection)
 
 
 class Misses:
-    """Tells what is unknown, and what is a hole (locked)."""
+    """Finds what a read needs and memory does not know, and dangling references (locked)."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, shapes: Shapes, intake: Hydrator
+        self, store_state: StoreState, connection: StorageConnection, registry: SchemaRegistry, hydrator: Hydrator
     ) -> None:
         self._store_state = store_state
         self._connection = connection
-        self._shapes = shapes
-        self._intake = intake
+        self._registry = registry
+        self._hydrator = hydrator
 
     def keeps(self, request: Request) -> bool:
         """Whether results of the endpoint are stored."""
@@ -46,28 +46,28 @@ class Misses:
 
     def keeps_key(self, key: str) -> bool:
         """Whether results may be stored under a key."""
-        return is_kept_key(key, self._shapes.secrets)
+        return is_kept_key(key, self._registry.secrets)
 
-    def lacks_key(self, key: str, *, waits: bool) -> bool:
+    def misses_key(self, key: str, *, waits: bool) -> bool:
         """Whether it is not known what lies under a key; see `of` for `waits`."""
         if key in self._connection.known.key_revs:
             return False
         base = self._store_state.base
         return waits or not (key in base.results or key in base.key_metas)
 
-    def of(self, asked: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[EntityPath, Any]:
+    def of(self, wanted: Iterable[tuple[str, Any, Iterable[str]]], *, waits: bool) -> dict[EntityPath, Any]:
         """The cells of these tables that are not known, with what they are read as.
 
         Where nothing may wait, as with a remote storage in a loop, those that memory has are shown as they are.
         """
-        known, entities, secrets = self._connection.known.revs, self._store_state.base.entities, self._shapes.secrets
+        known, entities, secrets = self._connection.known.revs, self._store_state.base.entities, self._registry.secrets
         found: dict[EntityPath, Any] = {}
-        for table, node, pks in asked:
+        for table, node, pks in wanted:
             revs = known.get(table, EMPTY)
             unknown = [pk for pk in pks if pk not in revs]
             if not unknown or not self._keeps_table(table):
                 continue
-            held, is_whole = entities.get(table, EMPTY), table in self._intake.whole
+            held, is_whole = entities.get(table, EMPTY), table in self._hydrator.whole
             if is_whole or not waits:
                 unknown = [pk for pk in unknown if (waits if pk in held else not is_whole)]
             found.update(dict.fromkeys([(table, pk) for pk in kept_pks(table, unknown, secrets)], node))
@@ -82,78 +82,78 @@ class Misses:
             pk = named_pk(schema, request.args)
             if pk is not None:
                 return self.of(((schema.table_key, schema, (pk,)),), waits=waits)
-        walk = ReadSet(store_state.base, (), self._intake.loaded)
+        walk = ReadSet(store_state.base, (), self._hydrator.loaded)
         try:
             with store_state.hooks:
                 schema.query_key(request.rules.entity_args(request.args), walk)
         except Exception:
             return {}  # it is said when it is read
-        return self.of(((table, schema, pks) for table, pks in walk.asked.items()), waits=waits)
+        return self.of(((table, schema, pks) for table, pks in walk.requested.items()), waits=waits)
 
     def is_all(self, request: Request, cell: EntityPath) -> bool:
         """Whether a read touches nothing but the cell that came with its key: an entity that refers to nothing.
 
         (Benchmark: `cached()` of an entity, cold.)
         """
-        base, intake, key, (table, pk) = self._store_state.base, self._intake, request.key, cell
+        base, hydrator, key, (table, pk) = self._store_state.base, self._hydrator, request.key, cell
         schema = request.rules.schema
         if type(schema) is not EntitySchema or type(base.get(table, pk)) is not schema.model.cls:
             return False
-        if base.results.get(key, pk) != pk or key in intake.validators or cell in intake.left:
+        if base.results.get(key, pk) != pk or key in hydrator.validators or cell in hydrator.left_out:
             return False
         return self._store_state.shows_base and self._connection.known.rev(table, pk) is not None
 
     def keeps_cell(self, table: str, pk: str) -> bool:
         """Whether rows with this primary key are stored."""
-        return is_kept_cell(table, pk, self._shapes.secrets) and self._keeps_table(table)
+        return is_kept_cell(table, pk, self._registry.secrets) and self._keeps_table(table)
 
     def _keeps_table(self, table: str) -> bool:
-        return table[:1] in ("[", "{") or self._shapes.rules(table).kept
+        return table[:1] in ("[", "{") or self._registry.rules(table).kept
 
-    def of_index(self, asked: Iterable[IndexEntry]) -> list[IndexEntry]:
+    def of_index(self, wanted: Iterable[IndexEntry]) -> list[IndexEntry]:
         """The index entries that were not asked for yet, and lead nowhere in memory."""
         found: list[IndexEntry] = []
-        for entry in asked:
+        for entry in wanted:
             table, field, text = entry
-            if (field, text) not in self._intake.indexed.get(table, ()) and self._keeps_table(table):
+            if (field, text) not in self._hydrator.indexed.get(table, ()) and self._keeps_table(table):
                 found.append(entry)
         return found
 
-    def lacks_whole(self, table: str) -> bool:
+    def misses_whole(self, table: str) -> bool:
         """Whether a table may have rows that memory does not know of."""
-        return table not in self._intake.whole and self._keeps_table(table)
+        return table not in self._hydrator.whole and self._keeps_table(table)
 
     def has_dangling_reference(self, references: References, absent: list[str]) -> bool:
-        """Whether something is not there, or not all of it, of which the storage's own values say that it is."""
+        """True if a stored value refers to a row that is missing or incomplete."""
         node, from_storage, pks = references
-        table, intake = node.table_key, self._intake
-        if absent and not from_storage:  # a response of this process refers to them: from now on they are no holes
-            if len(intake.dangling) > MOST_ABSENT:
-                intake.dangling.clear()
-            intake.dangling.update([(table, pk) for pk in absent])
-        if intake.left:
+        table, hydrator = node.table_key, self._hydrator
+        if absent and not from_storage:  # a response of this process refers to them: they dangle from now on
+            if len(hydrator.dangling) > MOST_ABSENT:
+                hydrator.dangling.clear()
+            hydrator.dangling.update([(table, pk) for pk in absent])
+        if hydrator.left_out:
             get = self._store_state.base.get
             for pk in pks:
-                if (table, pk) in intake.left and intake.lacks_members(node, (table, pk), get(table, pk)):
+                if (table, pk) in hydrator.left_out and hydrator.misses_members(node, (table, pk), get(table, pk)):
                     return True
         return from_storage and any(self._is_dangling(table, pk) for pk in absent)
 
     def _is_dangling(self, table: str, pk: str) -> bool:
         """Whether a value of the storage refers to something that should be there, and is not."""
-        intake = self._intake
-        if (table, pk) in intake.unusable or intake.has_earlier or not self.keeps_cell(table, pk):
+        hydrator = self._hydrator
+        if (table, pk) in hydrator.unusable or hydrator.has_earlier or not self.keeps_cell(table, pk):
             return True
-        if self._connection.known.rev(table, pk) is None and table not in intake.whole:
+        if self._connection.known.rev(table, pk) is None and table not in hydrator.whole:
             return True
-        info = intake.infos.get(table)
-        return info is not None and info.incomplete and info.lost and (table, pk) not in intake.dangling
+        info = hydrator.infos.get(table)
+        return info is not None and info.incomplete and info.lost and (table, pk) not in hydrator.dangling
 
     def is_dangling_in(self, table: str) -> bool:
         """Whether a list of all that a table holds would lack something."""
-        intake = self._intake
-        if table in intake.listed:
+        hydrator = self._hydrator
+        if table in hydrator.listed:
             return False
         if not self._keeps_table(table):
             return False
-        info = intake.infos.get(table)
+        info = hydrator.infos.get(table)
         return info is not None and info.incomplete

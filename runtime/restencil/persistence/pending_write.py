@@ -1,8 +1,8 @@
-"""What one action hands over to be committed: what it wrote, and what it brought before that was merged.
+"""What one action wrote, until it is committed: its values in memory, and the operations that led to them.
 
-What an action hands over are references, taken under the store's lock before it is carried out: records, and what a
-change writes, are never edited in place; what becomes a table, and lists that would grow, are copied. It is worked out
-by who asks for it first, which is the thread of the storage as a rule.
+An action captures references, under the store's lock before it changes memory: records and what a change writes are
+never edited in place, other objects are copied. The captured list is decoded at first use, as a rule by the thread of
+the storage.
 """
 
 from __future__ import annotations
@@ -42,42 +42,42 @@ class Result(NamedTuple):
     """UNDEFINED where nothing lies there."""
     times: Meta
     rules: Rules | None
-    """Those of the endpoint that answered; None where another one wrote it."""
+    """The rules of the endpoint that wrote it; None if a call of another endpoint did."""
     is_invalidated: bool = False
     is_same: bool = False
     """Whether only its times are new."""
     terms: Terms | None = None
-    """How long it is good, where the server was asked for that."""
+    """The lifetime that the server sent, if lifetimes of the server are used."""
     validators: Validators | None = None
-    """What the answer said of itself, where it can be asked for by that."""
+    """The validators of the response, if a conditional request can use them."""
     number: float | None = None
     """That of the request; None for the moment of `times`."""
-    brought: Mapping[str, AbstractSet[str]] | None = None
-    """By table, the records and lists that the response brought; None where that does not matter."""
+    contained: Mapping[str, AbstractSet[str]] | None = None
+    """By table, the records and lists in the response; None if that does not matter."""
 
 
 class Sweep(NamedTuple):
-    """A change of all results whose keys a test accepts, but for those that were received later."""
+    """A change of all results whose keys pass a test, except those received later."""
 
     test: Callable[[str], bool]
     invalidates: bool
     moment: float
 
     def accepts(self, key: str) -> bool:
-        """Whether it changes the result of a key; a test that fails accepts it: rather the network is asked."""
+        """Whether it changes the result of a key; also if the test raises, so that the result is requested again."""
         try:
             return bool(self.test(key))
         except Exception:
-            logger.exception("whether %s is meant cannot be told; it counts as meant", key)
+            logger.exception("%s counts as accepted: the test of its key failed", key)
             return True
 
 
 class Extension(NamedTuple):
-    """A page of a list: the result of the list says what the page says beside its items, and is as fresh."""
+    """A page of a list: the stored result of the list takes over its times and other members."""
 
     key: str
     result: Any
-    """UNDEFINED where it says nothing else."""
+    """UNDEFINED if the page has no other members."""
     times: Meta
 
     def accepts(self, key: str) -> bool:
@@ -90,53 +90,53 @@ Key: TypeAlias = "tuple[str, Any, ResultMeta | None, Any, ResultMeta | None]"
 
 
 class ActionHeader(NamedTuple):
-    """What an action says of itself as a whole: the beginning of what it hands over."""
+    """The members of a captured action that are about the action as a whole."""
 
     rows: int
     times: Meta
     request: Request | None
-    """What was asked for, if it is an answer."""
-    brought: WriteSet | None
+    """The request, if the action is a response."""
+    write_set: WriteSet | None
     differing: Mapping[str, Sequence[str]]
     indexes: Mapping[tuple[str, str], Mapping[str, str | None]]
     metas: Mapping[str, Mapping[str, Meta]]
     listed: frozenset[str]
     stale: StaleSet | None
-    """What it made stale, if anything."""
+    """The stale marks that the action sets, if any."""
     event: Event | None
-    """That it did; set once it was carried out."""
+    """The event of these marks on the timeline; set after the commit to memory."""
     partial: Mapping[str, Mapping[str, Whole]]
-    """The responses that last brought records whole, where that is not this one."""
+    """The responses that last contained complete records, if not this one."""
     validators: Validators | None
-    """What an answer said of itself."""
+    """The validators of the response."""
     is_answer: bool
-    """Whether it is an answer with a value of its own, and none that came once more."""
+    """Whether it is a response with a value, and not an unchanged one."""
     is_stored: bool
     """Whether the server lets others keep it."""
     moment: float
-    """When that was, where it matters; else 0."""
+    """When the action happened, if that matters; else 0."""
     tables: int
-    """How many tables follow: of each its name, what is written, how much of what was there before follows, and that.
+    """How many tables follow: for each its name, the written rows, the number of previous values, and these values.
 
     Then all keys follow, each with the other members of `Key`.
     """
 
 
 STALE_AT: Final = ActionHeader._fields.index("stale")
-"""Where that stands in what is handed over; whether it was noted as an event follows."""
+"""The index of `stale` in a captured list; `event` follows it."""
 
 
 class CapturedAction(NamedTuple):
-    """What an action has handed over: references to what nobody edits any more."""
+    """A captured action: references to objects that are not edited any more."""
 
     header: ActionHeader
     tables: Sequence[tuple[str, Mapping[str, Any], Sequence[Any] | None]]
-    """What it writes, by table, and what was there before, where that is looked at."""
+    """The written rows by table, and the previous values if these are compared."""
     keys: Sequence[Key]
 
     @classmethod
     def of(cls, flat: list[Any]) -> CapturedAction:
-        """What a flat list says."""
+        """Decodes a captured list."""
         rest = iter(flat)
         header = ActionHeader(*islice(rest, len(ActionHeader._fields)))
         tables: list[tuple[str, Mapping[str, Any], Sequence[Any] | None]] = []
@@ -149,46 +149,45 @@ class CapturedAction(NamedTuple):
 
 
 class PendingWrite:
-    """What one action wrote, and what it brought."""
+    """What one action wrote in memory and the operations that led to it, until it is committed."""
 
-    # What is rarely there is the class's as long as it is empty. (Benchmark: write of one entity over a storage.)
+    # Rare members are the class's as long as they are empty. (Benchmark: write of one entity over a storage.)
     cells: Mapping[str, Mapping[str, Any]] = EMPTY
-    """By table and primary key, what memory has from it."""
+    """By table and primary key, the values that it wrote in memory."""
     metas: Mapping[str, Mapping[str, Meta]] = EMPTY
-    """The times of cells that are not the action's."""
+    """The times of cells that differ from those of the action."""
     differing: Mapping[str, frozenset[str]] = EMPTY
-    """By table, which of what it wrote is not what was there before; a table that it lacks has none that is the same,
-    as far as that is known."""
-    brought: WriteSet | None = None
+    """By table, the primary keys whose value changed; all, if the table is absent."""
+    write_set: WriteSet | None = None
     index: Mapping[IndexEntry, str | None] = _NO_INDEX
     listed: frozenset[str] = NO_NAMES
     misses: frozenset[str] = NO_NAMES
-    """Tables of which something was left out."""
+    """Tables that the storage does not have all rows of from then on."""
     drop: Mapping[Place, None] = _NO_PLACES
-    """What is taken out of the storage."""
+    """Rows and results that are deleted from the storage."""
     sweeps: Sequence[Sweep | Extension] = ()
     joins: Sequence[EditList] = ()
-    """What concerns collections of a table that need not be in memory."""
+    """Edits of collections that need not be in memory."""
     release: Sequence[str] = ()
     is_reset = False
-    is_told = False
-    """Whether the storage was told of a reset, and took or refused it."""
+    is_reset_done = False
+    """Whether the storage was asked to reset, and did or failed."""
     stale: StaleSet | None = None
-    """What it made stale, if anything."""
+    """The stale marks that the action sets, if any."""
     event: Event | None = None
     partial: Mapping[str, Mapping[str, Whole]] = EMPTY
-    """The responses that last brought records whole, where that is not this one."""
+    """The responses that last contained complete records, if not this one."""
     request: Request | None = None
-    """What was asked for, if it is an answer."""
+    """The request, if the action is a response."""
     nodes: Mapping[str, Mapping[str, EntitySchema]] = EMPTY
-    """By table and primary key the class that wrote a record; made when it is first asked for."""
+    """By table and primary key, the class that wrote a record; computed at first use."""
     written_keys: frozenset[str] = NO_NAMES
-    """Keys of results that it wrote, once they are let go of."""
+    """The keys of its results, after these were released."""
     captured: list[Any] | None = None
-    """What was handed over and is still to be worked out, as one list."""
+    """The captured list, until it is decoded."""
     results: Mapping[str, Result] = _NO_RESULTS
     order = 0
-    """How many were taken before it."""
+    """Its position among all pending writes."""
     rows = 0
 
     def __init__(self, times: Meta) -> None:
@@ -197,30 +196,30 @@ class PendingWrite:
 
     @classmethod
     def of(cls, captured: list[Any]) -> PendingWrite:
-        """An action that handed this over, which is still to be worked out."""
+        """A pending write of a captured list, which is decoded later."""
         rows, times = captured[:2]
         made = cls(times)
         made.captured, made.rows = captured, rows
         return made
 
     def take_header(self, header: ActionHeader) -> None:
-        """Takes over what it says of itself."""
-        self.request, self.brought, self.metas = header.request, header.brought, header.metas
+        """Copies the members of the header."""
+        self.request, self.write_set, self.metas = header.request, header.write_set, header.metas
         self.listed, self.partial = header.listed, header.partial
         self.stale, self.event = header.stale, header.event
 
     @property
     def label(self) -> str:
-        """What is said of it in the log."""
+        """The name of the action in log messages."""
         return "a change" if self.request is None else self.request.label
 
     def times_of(self, table: str, pk: str) -> Meta:
-        """The times of a cell in memory."""
+        """The times of a cell that it wrote."""
         found: Meta = self.metas.get(table, EMPTY).get(pk, self.times)
         return found
 
     def whole_of(self, table: str, pk: str) -> Whole:
-        """The response that last brought a record whole that it wrote, or a list."""
+        """The response that last contained all of a record or list that it wrote."""
         found: Whole | None = self.partial.get(table, EMPTY).get(pk)
         if found is not None:
             return found
@@ -233,21 +232,21 @@ class PendingWrite:
         return cell[1] in self.cells.get(cell[0], EMPTY)
 
     def is_same(self, cell: EntityPath) -> bool:
-        """Whether it wrote what was there before, as far as that is known."""
+        """Whether the value that it wrote is known to equal the previous one."""
         known = self.differing.get(cell[0])
         return known is not None and cell[1] not in known
 
     def concerns(self, cell: EntityPath) -> bool:
-        """Whether it has anything to say of a cell, be it in memory or not."""
+        """Whether it changes a cell, in memory or not."""
         return self.writes(cell) or any(
             join.table == cell[0] and join.accepts(cell[1]) for join in self.joins if join.pk in (None, cell[1])
         )
 
     def node_of(self, table: str, pk: str) -> EntitySchema | None:
         """The class that wrote a record last."""
-        if self.brought is not None and not self.nodes:
+        if self.write_set is not None and not self.nodes:
             nodes: dict[str, dict[str, EntitySchema]] = {}
-            for node, pks in self.brought.classes.items():
+            for node, pks in self.write_set.classes.items():
                 schema: Any = node
                 of_table = nodes.setdefault(node.table_key, {})
                 for one in pks:
@@ -257,32 +256,32 @@ class PendingWrite:
 
     def nodes_of(self, table: str, pk: str) -> Iterator[EntitySchema]:
         """All classes that wrote a record."""
-        if self.brought is not None:
-            for node, pks in self.brought.classes.items():
+        if self.write_set is not None:
+            for node, pks in self.write_set.classes.items():
                 if node.table_key == table and pk in pks:
                     schema: Any = node
                     yield schema
 
     def pieces(self, table: str, pk: str) -> Iterable[Operation]:
-        """What it does to one cell, in order."""
-        brought = self.brought
+        """The operations on one cell, in order."""
+        write_set = self.write_set
         stored = self.cells.get(table, EMPTY).get(pk, UNDEFINED)
-        if brought is None:
+        if write_set is None:
             return [DeleteRecord()] if stored is INVALID else [] if stored is UNDEFINED else [Expire()]
-        came = brought.records.get(table, EMPTY).get(pk, UNDEFINED)
+        came = write_set.records.get(table, EMPTY).get(pk, UNDEFINED)
         if came is INVALID:
             return [DeleteRecord()]
         node = self.node_of(table, pk)
         if node is not None:
             record = record_of(stored) if came is UNDEFINED else came
             cell = table, pk
-            if cell in brought.replaced:
+            if cell in write_set.replaced:
                 return [ReplaceRecord(node, record)]
             rules = None if self.request is None else self.request.rules
-            return [MergeRecord(node, record, rules, cell in brought.recreated, brought.keeps_whole)]
+            return [MergeRecord(node, record, rules, cell in write_set.recreated, write_set.keeps_whole)]
         pieces: list[Operation] = [
             piece
-            for piece in brought.collections
+            for piece in write_set.collections
             if piece.table == table and (piece.pk == pk or (piece.pk is None and piece.accepts(pk)))
         ]
         if not pieces and stored is not UNDEFINED:
@@ -290,7 +289,7 @@ class PendingWrite:
         return pieces
 
     def take_tables(self, captured: CapturedAction) -> None:
-        """Takes over what was written into the tables of memory."""
+        """Takes over what was written to the tables of memory."""
         self.cells = {table: written for table, written, _ in captured.tables}
         differing: dict[str, frozenset[str]] = {}
         for table, written, before in captured.tables:
@@ -307,28 +306,28 @@ class PendingWrite:
                 for (table, name), entries in captured.header.indexes.items()
                 for text, pk in entries.items()
             }
-        if self.brought is not None and self.brought.collections:
-            self.joins = [piece for piece in self.brought.collections if isinstance(piece, EditList)]
+        if self.write_set is not None and self.write_set.collections:
+            self.joins = [piece for piece in self.write_set.collections if isinstance(piece, EditList)]
 
     def all_cells(self) -> list[EntityPath]:
-        """What it wrote in memory."""
+        """All cells that it wrote in memory."""
         return [(table, pk) for table, written in self.cells.items() for pk in written]
 
     def keep_invalidations(self) -> None:
-        """Only what it invalidated stays."""
+        """Drops all but the invalidated results."""
         results = {key: result for key, result in self.results.items() if result.is_invalidated}
         self.forget_values()
         self.results = results
 
     def forget_values(self) -> None:
-        """What it wrote and brought is let go of; changes of all results stay."""
+        """Drops the values; bulk invalidations stay."""
         self.written_keys |= frozenset(self.results)
         self.cells, self.metas, self.results, self.index = EMPTY, EMPTY, _NO_RESULTS, _NO_INDEX
-        self.brought, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
+        self.write_set, self.joins, self.nodes, self.rows = None, (), EMPTY, 0
         self.listed, self.differing = NO_NAMES, EMPTY
 
     def leave_out(self) -> None:
-        """It is not stored, nor is anything older shown in its place."""
+        """Stores nothing of it and deletes older versions from the storage."""
         places: dict[Place, None] = dict.fromkeys(self.all_cells())
         places.update(dict.fromkeys(self.results))
         self.misses |= frozenset(self.cells)

@@ -1,4 +1,4 @@
-"""What memory has from its storage: what came from there, what of it cannot be used, and what is doubted."""
+"""Provenance of what memory holds: what came from storage, what is unusable, and what is unverified."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..cache.staleness import ELSEWHERE
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import record_of
-from .row_codec import lacks
+from .row_codec import misses_declared
 from .stale_marks import load_marks
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from ..storage.protocol import Loaded, TableInfo
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
-    from .row_codec import Left, Validator
-    from .write_behind import Writer
+    from .row_codec import LeftOut, Validator
+    from .write_behind import WriteBehind
 
 
 class Provenance:
-    """What memory has from its storage, besides the revs (locked)."""
+    """Where the values in memory came from, besides their revs (locked)."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, writer: Writer) -> None:
+    def __init__(self, store_state: StoreState, connection: StorageConnection, write_behind: WriteBehind) -> None:
         self._store_state = store_state
         self._connection = connection
-        self._writer = writer
+        self._write_behind = write_behind
         self.loaded: dict[str, set[str]] = {}
         """By table, what came from the storage and was not written here since."""
         self.loaded_keys: set[str] = set()
@@ -39,39 +39,39 @@ class Provenance:
         self.key_shapes = connection.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
         self.key_writers = connection.known.key_writers
-        """Who wrote results last, as far as the log told that."""
+        """The last writers of results, as far as the log contained them."""
         self.dangling: set[EntityPath] = set()
         """What responses of this process refer to and nobody stored."""
         self.unusable: set[EntityPath] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
         self.unread: set[str] = set()
-        """Keys whose results were loaded for a function of `update`, and which no endpoint has read here."""
+        """Keys whose results were loaded for a function of `update`; no endpoint has read them yet."""
         self.broken: list[EntityPath | str] = []
         """What is no JSON: the next commit drops it."""
-        self.left: dict[EntityPath, Left] = connection.known.left
+        self.left_out: dict[EntityPath, LeftOut] = connection.known.left_out
         """The members that were left out of rows."""
         self.whole: set[str] = set()
-        """Tables of which memory has all that the storage has."""
+        """Tables whose stored rows are all in memory."""
         self.unordered = connection.known.unordered
         self.listed: set[str] = set()
-        """Tables of which the server told this process all that is in them."""
+        """Tables that a response of this process listed completely."""
         self.infos: dict[str, TableInfo] = {}
         self.indexed: dict[str, set[tuple[str, str]]] = {}
-        """The index entries that were asked for, by table, as field and text."""
+        """The index entries that were loaded, by table, as field and value."""
         self.indexed_meanwhile: set[str] = set()
-        """Tables of which index entries were asked for while something of this process was on its way."""
-        self.doubted = connection.known.doubted
-        """What memory holds and is not known any more, with the revs that it had; -1 is that of another epoch."""
-        self.doubted_keys = connection.known.doubted_keys
+        """Tables whose index entries were loaded while writes of this process waited."""
+        self.unverified = connection.known.unverified
+        """What memory holds with an unknown rev, by its last known rev; -1: that of another epoch."""
+        self.unverified_keys = connection.known.unverified_keys
         self.memory_only: set[EntityPath] = set()
         """What memory holds, stale, and the storage does not have, or has as something that cannot be used here."""
         self.just_loaded: set[str] = set()
-        """Keys whose results were loaded, and of which nobody knows yet what they touch."""
+        """Keys whose results were loaded and not read yet."""
         self.has_earlier = False
-        """Whether memory may hold what came from an earlier epoch: what that refers to may be nowhere any more."""
+        """Whether memory may hold values of an earlier epoch, whose references may dangle."""
         self.generation: int = 0
-        """How often something in memory changed by what others wrote: what was begun before begins anew."""
+        """Counts changes of memory by other processes; a read that began before starts over."""
         self.absent = 0
 
     # -- what is known ---------------------------------------------------------------------------------------------
@@ -88,15 +88,15 @@ class Provenance:
             self.unusable_keys,
             self.unread,
             self.broken,
-            self.left,
+            self.left_out,
             self.whole,
             self.unordered,
             self.listed,
             self.infos,
             self.indexed,
             self.indexed_meanwhile,
-            self.doubted,
-            self.doubted_keys,
+            self.unverified,
+            self.unverified_keys,
             self.memory_only,
             self.just_loaded,
         ):
@@ -130,7 +130,7 @@ class Provenance:
         for table, pk in self.memory_only.intersection(change.cells()):
             self.memory_only.discard((table, pk))
             self._connection.known.forget(table, pk)
-            self.doubted.setdefault(table, {})[pk] = -1
+            self.unverified.setdefault(table, {})[pk] = -1
 
     def take_marks(self, loaded: Loaded) -> None:
         """Takes in what the storage says is stale."""
@@ -143,7 +143,7 @@ class Provenance:
                 marks.load("cells", (row.table, row.pk), number_of_event(row.stale_rev))
 
     def is_memory_only(self, cell: EntityPath) -> None:
-        """The storage does not have what memory has of this; it counts as stale."""
+        """Marks a cell as stale that only memory has."""
         self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
 
@@ -154,81 +154,81 @@ class Provenance:
             self.whole.discard(table)
             self.indexed.pop(table, None)  # what led to it is gone as well
             self.unusable.discard((table, pk))
-            self.left.pop((table, pk), None)
+            self.left_out.pop((table, pk), None)
             known = self.loaded.get(table)
             if known:
                 known.discard(pk)
-            if self.doubted:
-                self.doubted.get(table, {}).pop(pk, None)
+            if self.unverified:
+                self.unverified.get(table, {}).pop(pk, None)
         for key in keys:
             self.loaded_keys.discard(key)
             self.validators.pop(key, None)
             self.unusable_keys.discard(key)
             self.unread.discard(key)
             self.key_shapes.pop(key, None)
-            self.doubted_keys.pop(key, None)
+            self.unverified_keys.pop(key, None)
             self.key_writers.pop(key, None)
 
     def shape_of(self, key: str) -> str | None:
         """The shape of the endpoint that has read a key here; None where none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
-    def lacks_members(self, node: Any, cell: EntityPath, stored: Any) -> bool:
+    def misses_members(self, node: Any, cell: EntityPath, stored: Any) -> bool:
         """Whether members were left out of a row that a class declares, and memory does not have them."""
-        left = self.left.get(cell)
+        left = self.left_out.get(cell)
         if left is None or not isinstance(node, EntityNode):
             return False
         model: Any = class_record(node.cls)
-        return lacks(model, tuple(path for path in left if not _has(record_of(stored), path)))
+        return misses_declared(model, tuple(path for path in left if not _has(record_of(stored), path)))
 
-    def doubt(self, *, is_epoch: bool) -> None:
-        """All that memory holds has to be compared with the storage before it is believed; `is_epoch`: with another."""
+    def mark_unverified(self, *, is_epoch: bool) -> None:
+        """Marks all that memory holds as unverified; `is_epoch`: the storage began a new epoch."""
         known, base = self._connection.known, self._store_state.base
         for table, pks in base.entities.items():
-            revs, before = known.revs.get(table, {}), self.doubted.get(table, {})
-            self.doubted[table] = {
+            revs, before = known.revs.get(table, {}), self.unverified.get(table, {})
+            self.unverified[table] = {
                 pk: -1 if is_epoch else revs[pk] if pk in revs else before.get(pk, -1)
                 for pk in pks
-                if not self._writer.is_pending((table, pk))
+                if not self._write_behind.is_pending((table, pk))
             }
         for key in {**base.results, **base.key_metas}:
-            rev = known.key_revs.get(key, self.doubted_keys.get(key, -1))
-            self.doubted_keys[key] = -1 if is_epoch else rev
+            rev = known.key_revs.get(key, self.unverified_keys.get(key, -1))
+            self.unverified_keys[key] = -1 if is_epoch else rev
         for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
             kept.clear()
         self.key_writers.clear()
         for more in (self.dangling, self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
-        self._writer.waiting.doubt()
+        self._write_behind.queue.mark_unverified()
         self.has_earlier = self.has_earlier or is_epoch
         self.absent = 0
         self.generation += 1
         self._store_state.has_unverified = True
 
-    def doubt_keys(self, keys: Iterable[str]) -> None:
-        """Whether the storage has later results under these keys has to be found out; none was known before."""
-        self.doubted_keys.update((key, 0) for key in keys)
-        self._store_state.has_unverified = self._store_state.has_unverified or bool(self.doubted_keys)
+    def mark_keys_unverified(self, keys: Iterable[str]) -> None:
+        """Marks keys as unverified: the storage may have later results."""
+        self.unverified_keys.update((key, 0) for key in keys)
+        self._store_state.has_unverified = self._store_state.has_unverified or bool(self.unverified_keys)
 
-    def settle(self) -> None:
-        """Tells whether everything in memory may be believed."""
-        if self.indexed_meanwhile and not self._writer.is_open:
+    def update_has_unverified(self) -> None:
+        """Updates whether anything in memory is unverified."""
+        if self.indexed_meanwhile and not self._write_behind.is_open:
             for table in self.indexed_meanwhile:
                 self.indexed.pop(table, None)
             self.indexed_meanwhile.clear()
-        self._store_state.has_unverified = bool(self.some_unverified(1) or self.doubted_keys or self.unordered)
+        self._store_state.has_unverified = bool(self.some_unverified(1) or self.unverified_keys or self.unordered)
 
     def some_unverified(self, number: int) -> list[EntityPath]:
-        """Some of the cells that are doubted."""
-        return list(islice(((table, pk) for table, pks in self.doubted.items() for pk in pks), number))
+        """Some of the unverified cells."""
+        return list(islice(((table, pk) for table, pks in self.unverified.items() for pk in pks), number))
 
     def some_unverified_keys(self, number: int) -> list[str]:
-        """Some of the keys that are doubted."""
-        return list(islice(self.doubted_keys, number))
+        """Some of the unverified keys."""
+        return list(islice(self.unverified_keys, number))
 
 
 def _has(record: Any, path: tuple[str, ...]) -> bool:
-    """Whether memory has a member that was left out of a row; of those in lists that is not looked at."""
+    """Whether memory has a member that was left out of a row; members in lists are not looked at."""
     for name in path:
         if is_list(record) or not is_dict(record) or name not in record:
             return False

@@ -1,4 +1,4 @@
-"""What a read touches: a walk through schemas and what is stored, level by level, that builds nothing.
+"""The read set: the cells that a read touches, found level by level without building objects.
 
 A `ReadSet` is the reader that schemas are given, so it follows any schema that a read follows. It collects what the
 schemas request and opens it on demand, so that missing rows can be loaded in between, one level at a time.
@@ -25,7 +25,7 @@ Node: TypeAlias = "EntityNode | CollectionNode"
 
 
 class References(NamedTuple):
-    """What refers to cells of one table: as what they are read, by values that came from the storage or not."""
+    """References to cells of one table: their schema, and whether a stored value contained them."""
 
     node: Node
     from_storage: bool
@@ -33,7 +33,7 @@ class References(NamedTuple):
 
 
 class ReadSet:
-    """Notes what a read of a state touches, one level of references after another.
+    """Collects the cells that a read of a state touches, one level of references after another.
 
     `loaded` has by table the primary keys of what came from the storage.
     """
@@ -49,12 +49,12 @@ class ReadSet:
         self._seen: dict[Node, set[str]] = {}
         self._next: dict[tuple[Node, bool], dict[str, None]] = {}
         """What was referred to and not opened yet."""
-        self.asked: dict[str, dict[str, None]] = {}
-        """By table what was asked for without being referred to: whether there is such an entity."""
+        self.requested: dict[str, dict[str, None]] = {}
+        """By table, the primary keys whose presence was queried, without a reference to them."""
         self.index: dict[IndexEntry, None] = {}
         """The index entries that were asked for."""
         self.whole: dict[str, None] = {}
-        """The tables of which all was asked for."""
+        """The tables that were read completely."""
 
     # -- the way -----------------------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ class ReadSet:
         """What was referred to since the last level."""
         return [References(node, from_storage, pks) for (node, from_storage), pks in self._next.items()]
 
-    def turn(self) -> list[References]:
+    def next_level(self) -> list[References]:
         """The next level, which is to be opened then."""
         level = self.ahead
         self._next = {}
@@ -102,13 +102,13 @@ class ReadSet:
 
     @property
     def opened(self) -> Iterable[tuple[Node, Collection[str]]]:
-        """All that was referred to, by what it is read as."""
+        """All references, by their schema."""
         return self._seen.items()
 
     @property
     def touched(self) -> Iterator[EntityPath]:
         """All cells that were referred to or asked for."""
-        for table, pks in self.asked.items():
+        for table, pks in self.requested.items():
             yield from ((table, pk) for pk in pks)
         for node, seen in self._seen.items():
             yield from ((node.table_key, pk) for pk in seen)
@@ -189,7 +189,7 @@ class ReadSet:
         return self.stored(table, pk) is not UNDEFINED
 
     def stored(self, table: str, pk: str) -> Any:
-        self.asked.setdefault(table, {})[pk] = None
+        self.requested.setdefault(table, {})[pk] = None
         return self.state.get(table, pk)
 
     def by_index(self, table: str, field: str, value: str) -> str | None:

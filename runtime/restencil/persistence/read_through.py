@@ -1,4 +1,4 @@
-"""Reading: what a read touches and memory does not know is loaded before it looks, one level after another."""
+"""Read-through: loads what a read needs and memory does not know, one level of references after another."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES
 from .batch_loader import BatchLoader
 from .hydration import Hydrator
-from .loader_thread import Loads
-from .log_consumer import Changes
+from .loader_thread import LoaderThread
+from .log_consumer import LogConsumer
 from .log_tailer import LogTailer
 from .misses import Misses
 from .read_set import ReadSet
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, State
     from ..schema.protocol import Schema
-    from ..storage.protocol import Changes as Validators
+    from ..storage.protocol import Changes
     from .connection import StorageConnection
     from .pending_write import CapturedAction, PendingWrite
     from .read_set import References
-    from .schema_fingerprint import Shapes
-    from .write_behind import Writer
+    from .schema_fingerprint import SchemaRegistry
+    from .write_behind import WriteBehind
 
 _AGAIN: Final = 50
 """So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
 
 
 class ReadThrough:
-    """Makes known what reads touch (locked, but for the steps that wait)."""
+    """Loads what reads need (locked, except for the steps that wait)."""
 
     def __init__(
         self,
@@ -52,52 +52,52 @@ class ReadThrough:
         store_state: StoreState,
         cache_reader: CacheReader,
         connection: StorageConnection,
-        writer: Writer,
-        shapes: Shapes,
+        write_behind: WriteBehind,
+        registry: SchemaRegistry,
     ) -> None:
         self._store = store
         self._store_state = store_state
         self._connection = connection
-        self._writer = writer
-        self._shapes = shapes
-        self.intake = Hydrator(store, store_state, connection, writer, shapes)
-        self.changes = Changes(store, store_state, connection, writer, self.intake)
-        self.misses = Misses(store_state, connection, shapes, self.intake)
-        self._stored_revalidation = StoredRevalidation(store_state, connection, self.intake, writer)
-        self.loads = Loads(store, connection)
+        self._write_behind = write_behind
+        self._registry = registry
+        self.hydrator = Hydrator(store, store_state, connection, write_behind, registry)
+        self.log_consumer = LogConsumer(store, store_state, connection, write_behind, self.hydrator)
+        self.misses = Misses(store_state, connection, registry, self.hydrator)
+        self._stored_revalidation = StoredRevalidation(store_state, connection, self.hydrator, write_behind)
+        self.loader = LoaderThread(store, connection)
         self._watching = LogTailer(connection, self)
         self._prepared: str | None = None
         """The key of the read for which all was loaded last."""
-        self._levels = BatchLoader(connection, self.intake, self.changes)
+        self._levels = BatchLoader(connection, self.hydrator, self.log_consumer)
 
     # -- reads -----------------------------------------------------------------------------------------------------
 
     def know(self, request: Request, state: State | None = None) -> bool:
-        """What a read of the endpoint touches is brought into memory; False where it is not to be shown."""
+        """Loads what a read of the endpoint needs; False if the result must not be shown."""
         return self._here(
             lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
         )
 
     def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
-        """What the value of a schema touches, as a state shows the tables, is brought into memory."""
+        """Loads what the value of a schema needs."""
         node = schema_of(schema)
         if node is None:
             return True
-        self._shapes.meet(node)
+        self._registry.register(node)
         return self._here(lambda waits: self._of(node, None, args, waits=waits, state=state), ("value", id(node), args))
 
     def catch_up_here(self) -> None:
-        """Memory is brought up to the newest commit, where that may be asked for here."""
+        """Brings memory up to the newest commit, if the storage may be read here."""
         if self._most and self._asks and self._connection.is_open:
-            self._here(lambda waits: self.changes.catch_up(), ("changes",))
+            self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
 
     def finds(self, key: str, *, asks: bool) -> bool:
         """Whether memory has all there is under a key; an inline storage may be asked where memory has nothing."""
         connection = self._connection
-        connection.settle()
-        if key in self.intake.unusable_keys or connection.known.doubted_keys.get(key):
+        connection.drain_capture()
+        if key in self.hydrator.unusable_keys or connection.known.unverified_keys.get(key):
             return False
-        if key in connection.known.key_revs or self._writer.is_pending_key(key) or connection.state == "off":
+        if key in connection.known.key_revs or self._write_behind.is_pending_key(key) or connection.state == "off":
             return True
         if not self.misses.keeps_key(key):
             return True
@@ -105,25 +105,25 @@ class ReadThrough:
             return False
         return self._levels.peek(key)
 
-    def _meet(self, request: Request) -> None:
+    def _check_shape(self, request: Request) -> None:
         """A result that was loaded before its endpoint was known is of use to that alone which it fits."""
-        intake, key = self.intake, request.key
-        if key in intake.unread:
-            intake.unread.discard(key)
-            if intake.key_shapes.get(key) not in (ANY_SHAPE, fingerprint_of_endpoint(request.rules)):
-                intake.unusable_keys.add(key)
+        hydrator, key = self.hydrator, request.key
+        if key in hydrator.unread:
+            hydrator.unread.discard(key)
+            if hydrator.key_shapes.get(key) not in (ANY_SHAPE, fingerprint_of_endpoint(request.rules)):
+                hydrator.unusable_keys.add(key)
 
     def knows(self, request: Request) -> bool:
         """Whether it is known what lies under a key."""
-        self._connection.settle()
-        self._meet(request)
-        if request.key in self.intake.unusable_keys:
+        self._connection.drain_capture()
+        self._check_shape(request)
+        if request.key in self.hydrator.unusable_keys:
             return False
         return request.key in self._connection.known.key_revs or not self._asks or not self.misses.keeps(request)
 
     def is_known(self, table: str, pk: str) -> bool:
         """Whether it is known what the storage has of a cell."""
-        self._connection.settle()
+        self._connection.drain_capture()
         if self._connection.known.rev(table, pk) is not None:
             return True
         return not self._asks or not self.misses.keeps_cell(table, pk)
@@ -132,11 +132,11 @@ class ReadThrough:
         """Steps: the same for a read that may wait."""
         self._bound()
         self._prepared = request.key
-        return self.loads.steps(self._of_request(request, waits=True), self._most)
+        return self.loader.steps(self._of_request(request, waits=True), self._most)
 
     def catching_up(self) -> Steps:
         """Steps: memory is brought up to the newest commit."""
-        return self.loads.steps(self.changes.catch_up(), self._most)
+        return self.loader.steps(self.log_consumer.catch_up(), self._most)
 
     @property
     def _most(self) -> int:
@@ -151,7 +151,7 @@ class ReadThrough:
         return self._connection.may_be_read
 
     def _here(self, begin: Callable[[bool], Asking[bool]], name: tuple[Any, ...]) -> bool:
-        """Asks under the lock where that may be; else in the background, and nothing is known for now."""
+        """Queries under the lock if that is allowed here; else in the background, and nothing is known for now."""
         most = self._most
         if self._prepared is None and most and not self._levels.inside:
             self._bound()
@@ -162,7 +162,7 @@ class ReadThrough:
             return ask_here(asking, self._connection, most)
         except WouldBlock:
             asking.close()
-            self.loads.begin(name, lambda: begin(True))
+            self.loader.begin(name, lambda: begin(True))
             return False
         finally:
             self._levels.inside -= 1
@@ -181,17 +181,17 @@ class ReadThrough:
     # -- what a read touches ---------------------------------------------------------------------------------------
 
     def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> Asking[bool]:
-        rules, key, intake = request.rules, request.key, self.intake
+        rules, key, hydrator = request.rules, request.key, self.hydrator
         schema = rules.schema
-        self._shapes.meet(schema)
-        self._meet(request)
+        self._registry.register(schema)
+        self._check_shape(request)
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
         if self.misses.keeps(request):
-            if self._asks and self.misses.lacks_key(key, waits=waits):
+            if self._asks and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
                 is_loaded = yield from self._levels.load_key(request, ahead)
-            if key in intake.unusable_keys:
+            if key in hydrator.unusable_keys:
                 return False
         if state is None and len(ahead) == 1 and self.misses.is_all(request, *ahead):
             self._note_use(key, ahead)
@@ -213,23 +213,23 @@ class ReadThrough:
         state: State | None = None,
         listed: Request | None = None,
     ) -> Asking[bool]:
-        """Walks through what is known and loads what is not, until nothing is unknown; False for a hole."""
-        store_state, intake = self._store_state, self.intake
+        """Collects the read set and loads what is unknown until nothing is; False for a dangling reference."""
+        store_state, hydrator = self._store_state, self.hydrator
         asks = self._asks
         key = None if request is None else request.key
         for _ in range(_AGAIN):
             if state is None:
                 store_state.refresh()
             seen = store_state.view if state is None else state
-            generation = intake.generation
-            walk = ReadSet(seen, args, intake.loaded)
+            generation = hydrator.generation
+            walk = ReadSet(seen, args, hydrator.loaded)
             stored = UNDEFINED if key is None else seen.result(key)
-            from_storage = key in intake.loaded_keys
+            from_storage = key in hydrator.loaded_keys
             if stored is UNDEFINED:
                 with store_state.hooks:
                     stored = schema.query_key(args, walk)
                 cells = (
-                    self.misses.of(((table, None, pks) for table, pks in walk.asked.items()), waits=waits)
+                    self.misses.of(((table, None, pks) for table, pks in walk.requested.items()), waits=waits)
                     if asks
                     else {}
                 )
@@ -243,7 +243,7 @@ class ReadThrough:
                 self._note_lists(walk.ahead, listed)
                 listed = None
             found = yield from self._through(walk, asks=asks, waits=waits)
-            if found is None or generation != intake.generation:
+            if found is None or generation != hydrator.generation:
                 asks = self._asks
                 continue
             if key is not None and listed is None:
@@ -256,15 +256,15 @@ class ReadThrough:
         return False
 
     def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> Asking[bool | None]:
-        """Goes through all levels: False for a hole, None where it is to be begun anew."""
+        """Loads all levels: False for a dangling reference, None to start over."""
         store_state, seen = self._store_state, self._store_state.view
         is_whole = True
         while True:
-            tables = [table for table in walk.whole if asks and self.misses.lacks_whole(table)]
+            tables = [table for table in walk.whole if asks and self.misses.misses_whole(table)]
             if tables:
                 yield from self._levels.load_whole(tables[0])
                 return None
-            level = walk.turn()
+            level = walk.next_level()
             if not level:
                 break
             misses = self.misses.of(_cells_of(level), waits=waits) if asks else {}
@@ -278,7 +278,7 @@ class ReadThrough:
         return is_whole and not any(self.misses.is_dangling_in(table) for table in walk.whole)
 
     def _note_lists(self, level: Iterable[References], request: Request) -> None:
-        """Notes under which key lists lie that were loaded, so that they follow what is known of their members."""
+        """Notes the keys of loaded lists, so that mutations update them."""
         noted = [
             binding_of((node.table_key, pk), node, request)
             for node, _, pks in level
@@ -291,22 +291,22 @@ class ReadThrough:
             self._store_state.take_in(change)
 
     def _note_use(self, key: str, touched: Iterable[EntityPath]) -> None:
-        if key in self.intake.just_loaded:
-            self.intake.just_loaded.discard(key)
-            self._writer.use([key, *touched])
+        if key in self.hydrator.just_loaded:
+            self.hydrator.just_loaded.discard(key)
+            self._write_behind.use([key, *touched])
 
     def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
         """An action of this process has written this."""
-        self.intake.wrote(pending, captured)
+        self.hydrator.wrote(pending, captured)
         request = pending.request
         if request is None or not captured.header.is_answer or request.key not in self._store_state.base.key_metas:
             return  # or memory has let go of it since
         if self.misses.keeps(request):
-            self.intake.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
+            self.hydrator.key_shapes[request.key] = fingerprint_of_endpoint(request.rules)
 
     # -- what others wrote -------------------------------------------------------------------------------------------
 
-    def turn(self) -> bool:
+    def take_news(self) -> bool:
         """Takes in what others wrote, and compares some of what is doubted (without the lock); False: no answer."""
         connection = self._connection
         if not connection.is_open:
@@ -315,9 +315,9 @@ class ReadThrough:
             self.lost()
         if not connection.may_be_read:
             return False
-        if self.changes.clock_stepped():
+        if self.log_consumer.clock_stepped():
             with connection.lock:
-                self.changes.broken("the clock was set")
+                self.log_consumer.broken("the clock was set")
             self._store.tell()
         # What finds nothing goes through nothing else. (Benchmark: an idle store with a storage.)
         number = connection.known.number
@@ -327,12 +327,12 @@ class ReadThrough:
         connection.touched()
         return self.on_remote(found)
 
-    def on_remote(self, found: Validators) -> bool:
+    def on_remote(self, found: Changes) -> bool:
         """The log says this (without the lock); False: there was no answer to what it leads to."""
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
-        if is_idle and not (self._store_state.has_unverified or self.intake.unordered):
+        if is_idle and not (self._store_state.has_unverified or self.hydrator.unordered):
             return True
         is_done = ask_apart(self._taken(found), connection)
         self._store.tell()
@@ -345,28 +345,28 @@ class ReadThrough:
     def lost(self) -> None:
         """The storage did not answer, and does now: what others did meanwhile is not known."""
         with self._connection.lock:
-            self._connection.settle()
-            self.changes.broken("it did not answer for a while")
+            self._connection.drain_capture()
+            self.log_consumer.broken("it did not answer for a while")
         self._tell_later()
 
-    def _taken(self, found: Validators) -> Asking[bool]:
-        return (yield from self.changes.take(found)) and (yield from self._levels.compared())
+    def _taken(self, found: Changes) -> Asking[bool]:
+        return (yield from self.log_consumer.take(found)) and (yield from self._levels.compared())
 
     # -- the life of a store -----------------------------------------------------------------------------------------
 
     def origin(self, key: str) -> str | None:
         """Where the result under a key came from, in words; None where an answer brought it here."""
-        self._connection.settle()
-        return "it came from the storage" if key in self.intake.loaded_keys else None
+        self._connection.drain_capture()
+        return "it came from the storage" if key in self.hydrator.loaded_keys else None
 
     def close(self) -> None:
         """Nothing is loaded any more."""
-        self.loads.close()
+        self.loader.close()
         self._watching.close()
 
     def forked(self) -> None:
         """This is the child."""
-        self.loads.forked()
+        self.loader.forked()
         self._watching.forked()
 
 

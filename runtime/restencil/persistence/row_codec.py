@@ -1,8 +1,8 @@
-"""Stored forms as JSON, and what of them is stored at all.
+"""JSON encoding of stored rows and results, and which parts are stored at all.
 
 JSON holds a record in wire form, a collection as its list or map of primary keys, or a result. A name that begins with
 `$` gets one more; the library's own are `$left` (in a record: the members that were left out of it, each by its name,
-or by the names that lead to it), `$partial` (in place of a collection of which only pages are known), and beside
+or by the names that lead to it), `$partial` (instead of a collection whose pages are partly known), and beside
 `$value`, a result, `$terms` (what the server said of how long it is good: moments in ms after its date, null for what
 never comes, false and true for the marks 0 and 1) and `$told` (its validator: see `Validator`).
 """
@@ -33,10 +33,10 @@ from ..schema.protocol import Schema
 from ..schema.record import Model, class_record
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, like, record_of
 
-Left: TypeAlias = tuple[tuple[str, ...], ...]
+LeftOut: TypeAlias = tuple[tuple[str, ...], ...]
 """What was left out of a record: of each member the names in JSON that lead to it, through lists and maps."""
 
-NOTHING_LEFT: Final[Left] = ()
+NOTHING_LEFT: Final[LeftOut] = ()
 SECRETS: Final = frozenset(
     {
         "accesstoken",
@@ -66,7 +66,7 @@ _OWN_PK: Final = re.compile(r"MISS-\d+-\d+")
 
 _LEFT: Final = "$left"
 _WHOLE: Final = "$whole"
-_BROUGHT: Final = "$brought"
+_CONTAINED: Final = "$brought"
 _PARTIAL: Final = "$partial"
 _TERMS: Final = "$terms"
 _VALIDATORS: Final = "$told"
@@ -157,7 +157,7 @@ def _is_kept_identity(pk: str, others: frozenset[str]) -> bool:
 
 
 class _Place:
-    """What is declared of a value in a record: which objects it may be, and what stands in a list or map of it."""
+    """The declared types of a value in a record: objects, and the items of lists and maps."""
 
     def __init__(self, things: Iterable[Any], others: frozenset[str] = _NO_NAMES, objects: Iterable[Any] = ()) -> None:
         self._others = others
@@ -192,7 +192,7 @@ class _Place:
         return found
 
     def _declare(self, thing: Any) -> None:
-        """Takes a schema, or a type as it stands in an annotation."""
+        """Takes a schema, or a type of an annotation."""
         if isinstance(thing, (Model, Object)):
             self.objects.append(thing)
         elif isinstance(thing, Schema):
@@ -243,16 +243,16 @@ class _Place:
         """Whether the member of this name is stored, and what is declared of it."""
         found = self._members.get(name)
         if found is None:
-            told: set[bool | None] = set()
+            persisted: set[bool | None] = set()
             secret = is_secret(name, self._others)
             things: list[Any] = []
             for declared in self.objects:
                 python, persist, inner = _declared(declared, name)
-                told.add(None if persist is None else bool(persist))
+                persisted.add(None if persist is None else bool(persist))
                 secret = secret or is_secret(python, self._others)
                 things += inner
             place = _Place(things, self._others)
-            found = (False not in told and (not secret or True in told), None if place.is_empty else place)
+            found = (False not in persisted and (not secret or True in persisted), None if place.is_empty else place)
             if len(self._members) < _MOST_NAMES:
                 self._members[name] = found
         return found
@@ -335,12 +335,12 @@ class TableRules:
         """Whether a member is stored, by its name in JSON; of others no index entries are stored either."""
         return self._place.member(name)[0]
 
-    def encode(self, stored: Any, misses: Left = NOTHING_LEFT, whole: Any = None) -> bytes:
+    def encode(self, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes:
         """The JSON of a record, or of an instance that is one. Raises Unstorable for one that has none.
 
         `whole` says, as JSON, which response brought it whole, where its times do not.
 
-        `misses` was left out of the row that it was made from: it is lacking still, but for what came since.
+        `misses` was left out of the row that it was made from: it is still missing, except for what came since.
         """
         record: dict[str, Any] = record_of(stored)
         left: dict[tuple[str, ...], None] = {}
@@ -391,7 +391,7 @@ def whole_of(value: Any, details: Any, times: Meta, number: float) -> Whole:
     return Whole(number, times.expires_at, fields, times.fetched_at)
 
 
-def row_value(data: bytes) -> tuple[Any, Left, Any]:
+def row_value(data: bytes) -> tuple[Any, LeftOut, Any]:
     """The record, list or map of a row's JSON, what was left out of it, and what `whole_of` takes.
 
     Raises ValueError for what is none.
@@ -424,7 +424,7 @@ def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
     return values if len(values) == len(texts) else None
 
 
-def left_of(data: bytes | None) -> Left:
+def left_out_of(data: bytes | None) -> LeftOut:
     """What was left out of a row's JSON, as far as it is one."""
     if data is None or _LEFT_MARK not in data:
         return NOTHING_LEFT
@@ -434,12 +434,12 @@ def left_of(data: bytes | None) -> Left:
         return NOTHING_LEFT
 
 
-def lacks(model: EntityModel, left: Left) -> bool:
+def misses_declared(model: EntityModel, left: LeftOut) -> bool:
     """Whether a class declares a member that was left out, so that the row is a hole for it."""
     return bool(left) and any(map(_Place((), objects=(model,)).declares, left))
 
 
-def with_left(record: dict[str, Any], left: Left, known: Any) -> dict[str, Any]:
+def with_left_out(record: dict[str, Any], left: LeftOut, known: Any) -> dict[str, Any]:
     """A record that was loaded, with what was left out of it as the record (or instance) in memory has it."""
     if not left or not is_dict(known := record_of(known)):
         return record
@@ -499,8 +499,8 @@ def encode_collection(stored: Any) -> bytes:
 def encode_result(value: Any, schema: Schema | None = None, others: frozenset[str] = _NO_NAMES) -> bytes | None:
     """The JSON of what lies under a key, by its endpoint's schema; None where nothing does.
 
-    Raises Unstorable where it has none, and for a secret that a declared object in it has: it cannot be left out of a
-    result, of which all or nothing is shown.
+    Raises Unstorable where it has none, and for a secret that a declared object in it has: a result is shown whole or
+    not at all.
     """
     if value is UNDEFINED:
         return None
@@ -533,12 +533,12 @@ def with_details(
     times: Meta,
     terms: Terms | None,
     validator: Validator | None = None,
-    brought: Mapping[str, Iterable[str]] | None = None,
+    contained: Mapping[str, Iterable[str]] | None = None,
 ) -> bytes:
-    """The JSON of a result, with how long it is good, its validator, and by table what its response brought."""
+    """The JSON of a result with its lifetime, its validator, and by table what its response contained."""
     found: dict[str, Any] = {}
-    if brought is not None:
-        found[_BROUGHT] = {table: sorted(pks) for table, pks in brought.items()}
+    if contained is not None:
+        found[_CONTAINED] = {table: sorted(pks) for table, pks in contained.items()}
     if validator is not None:
         found[_VALIDATORS] = {"cells": validator.cells, "headers": {**validator.headers}}
     if terms is not None:
@@ -576,8 +576,8 @@ class ResultParts(NamedTuple):
     terms: Terms | None = None
     """How long it is good."""
     validator: Validator | None = None
-    brought: Mapping[str, frozenset[str]] | None = None
-    """By table, the records and lists that the response brought; None where that does not matter."""
+    contained: Mapping[str, frozenset[str]] | None = None
+    """By table, the records and lists in the response; None if that does not matter."""
 
 
 def result_parts(data: bytes | None, times: Meta) -> ResultParts:
@@ -587,34 +587,34 @@ def result_parts(data: bytes | None, times: Meta) -> ResultParts:
     value = decode_json(data)
     if _MARK not in data:
         return ResultParts(value)
-    if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _BROUGHT)):
+    if not is_dict(value) or value.keys().isdisjoint((_TERMS, _VALIDATORS, _CONTAINED)):
         return ResultParts(_unescaped(value))
     return ResultParts(
         _unescaped(value[_VALUE]) if _VALUE in value else UNDEFINED,
         _terms(value[_TERMS], times) if _TERMS in value else None,
         _validator(value[_VALIDATORS]) if _VALIDATORS in value else None,
-        _brought(value[_BROUGHT]) if _BROUGHT in value else None,
+        _contained(value[_CONTAINED]) if _CONTAINED in value else None,
     )
 
 
-def _brought(details: Any) -> dict[str, frozenset[str]]:
+def _contained(details: Any) -> dict[str, frozenset[str]]:
     try:
         return {str(table): frozenset(map(str, pks)) for table, pks in details.items()}
     except (TypeError, AttributeError) as error:
-        raise ValueError(f"{details!r:.80} does not say what a response brought") from error
+        raise ValueError(f"{details!r:.80} does not say what a response contained") from error
 
 
-def _validator(told: Any) -> Validator:
+def _validator(details: Any) -> Validator:
     try:
-        headers, cells = told["headers"], told["cells"]
+        headers, cells = details["headers"], details["cells"]
         return Validator({str(name): str(text) for name, text in headers.items()}, int(cells))
     except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{told!r:.80} is no validator of a result") from error
+        raise ValueError(f"{details!r:.80} is no validator of a result") from error
 
 
-def _terms(told: Any, times: Meta) -> Terms:
+def _terms(value: Any, times: Meta) -> Terms:
     try:
-        *moments, details = told
+        *moments, details = value
         fresh_until, stale_while_revalidate_until, *excused = (_moment(after, times.date) for after in moments)
         return Terms(
             fresh_until if times.expires_at > 1 else times.expires_at,
@@ -623,7 +623,7 @@ def _terms(told: Any, times: Meta) -> Terms:
             bool(details["binds"]),
         )
     except (TypeError, KeyError) as error:
-        raise ValueError(f"{told!r:.80} does not say how long a result is good") from error
+        raise ValueError(f"{value!r:.80} does not say how long a result is good") from error
 
 
 def _others_of(value: Any) -> Any:

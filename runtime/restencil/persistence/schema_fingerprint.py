@@ -1,4 +1,4 @@
-"""Fingerprints: whether what a storage holds was written by classes and endpoints that are as those of this program.
+"""Schema fingerprints: whether stored rows and results were written by the same classes and endpoints as here.
 
 The shape of a row is the set of fingerprints of the classes that wrote into it, sorted, joined by `+`; that of a result
 is its endpoint's. So a changed entity loses its own rows and the results that lead to them, and nothing else.
@@ -67,7 +67,7 @@ def fingerprint_of(model: EntityModel) -> str:
 
 
 def fingerprint_of_endpoint(rules: Rules) -> str:
-    """The fingerprint of an endpoint, by what the cache is told of it."""
+    """The fingerprint of an endpoint, by its schema and rules."""
     found = _of_endpoints.get(rules)
     if found is None or found[0] != definitions.count:
         form = _form(schema_of(rules.raw_schema))
@@ -201,8 +201,8 @@ def _word(schema: Schema) -> str:
 # -- what is known in this process -------------------------------------------------------------------------------------
 
 
-class Shapes:
-    """The entity classes that a store has met, by table: with each, its bases and subclasses of the same table."""
+class SchemaRegistry:
+    """The entity classes that a store uses, by table; with each, its bases and subclasses of the same table."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets = frozenset(map(plain_name, secrets))
@@ -213,19 +213,19 @@ class Shapes:
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
         self.grew: Callable[[str], object] = bool
-        """Called with a table of which one more class was met."""
+        """Called with the table of each newly registered class."""
 
     def add_secret(self, name: str) -> None:
         """What bears this name is a secret: the search parameter in which a client sends its credential."""
         self.secrets |= {plain_name(name)}
         self._rules.clear()
 
-    def meet(self, schema: Schema | None) -> None:
-        """Takes account of the entity classes that a schema leads to, as far as anyone went so far."""
+    def register(self, schema: Schema | None) -> None:
+        """Registers the entity classes that a schema contains, as far as these are resolved."""
         self.written_by(schema)
 
-    def meet_class(self, model: EntityModel) -> None:
-        """Takes account of an entity class."""
+    def register_class(self, model: EntityModel) -> None:
+        """Registers an entity class."""
         met = self._met.setdefault(model.key, {})
         if model not in met:
             met[model] = None
@@ -241,7 +241,7 @@ class Shapes:
         models, is_complete = entities_in(schema)
         tables: dict[str, list[str]] = {}
         for model in models:
-            self.meet_class(model)
+            self.register_class(model)
             tables.setdefault(model.key, []).append(fingerprint_of(model))
         shapes = {table: shape_of(prints) for table, prints in tables.items()}
         if is_complete:
@@ -298,7 +298,7 @@ class Shapes:
         before = self.classes(table)
         for model in [model for met in self._met.values() for model in met]:
             for found in entities_in(model.node, resolves=True)[0]:
-                self.meet_class(found)
+                self.register_class(found)
         return self.classes(table) != before
 
 

@@ -1,4 +1,4 @@
-"""The tier of a store over a storage: what writes to it, what reads from it, and how they live and end."""
+"""The persistence of a store: connects its parts to one storage, and starts and ends them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .connection import StorageConnection
 from .leases import Leases
 from .pending_write import PendingWrite
 from .read_through import ReadThrough
-from .schema_fingerprint import Shapes
-from .stored_forms import Forms
+from .schema_fingerprint import SchemaRegistry
+from .stored_forms import StoredForms
 from .trim_schedule import TrimSchedule
-from .write_behind import Writer
+from .write_behind import WriteBehind
 
 if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
@@ -41,23 +41,23 @@ class StoragePersistence:
     """Connects a store to its storage: the implementation of `restencil.cache.persistence_port.PersistencePort`."""
 
     def __init__(self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: Storage) -> None:
-        self._told: str | None = None
+        self._origin: str | None = None
         self._is_warned = False
         self.connection = connection = StorageConnection(
             storage, store.lock, store.now, self._place, (store_state.next_number, lambda: store_state.last_number)
         )
-        self.shapes = shapes = Shapes()
-        self.writer = writer = Writer(store, store_state, connection, Forms(shapes))
-        self.read_through = ReadThrough(store, store_state, cache_reader, connection, writer, shapes)
+        self.registry = registry = SchemaRegistry()
+        self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry))
+        self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry)
         self.leases = Leases(connection, self.read_through)
         self.trim_schedule = TrimSchedule(connection)
-        self.take: Callable[[list[Any] | PendingWrite], None] = writer.take
+        self.take: Callable[[list[Any] | PendingWrite], None] = write_behind.take
         self._store = store
         self._store_state = store_state
-        writer.broken, writer.settled = self._broken, self.read_through.intake.settle
-        self._tap = tap = writer.tap
-        tap.wrote = self.read_through.wrote
-        writer.met_epoch, connection.is_back = self.look, self.read_through.lost
+        write_behind.broken, write_behind.on_drained = self._broken, self.read_through.hydrator.update_has_unverified
+        self._capture = capture = write_behind.capture
+        capture.wrote = self.read_through.wrote
+        write_behind.met_epoch, connection.is_back = self.look, self.read_through.lost
         connection.was_opened = self._listen
 
     # -- the place of the API
@@ -67,35 +67,35 @@ class StoragePersistence:
         if not getattr(self.connection.storage, "has_places", True):
             return
         bare = _without_userinfo(place)
-        if self._told is None and self.connection.is_open:
+        if self._origin is None and self.connection.is_open:
             raise ValueError(
                 f"a client of {bare!r} was made for a store that has used its storage before: what is stored belongs "
                 "to the place of an API, so make the client first"
             )
-        if self._told is not None and self._told != bare:
+        if self._origin is not None and self._origin != bare:
             raise ValueError(
-                f"the storage of this store belongs to {self._told!r}, and the client asks {bare!r}; give each of them "
-                "a store and a storage of its own"
+                f"the storage of this store belongs to {self._origin!r}, and the client requests {bare!r}; give each "
+                "of them a store and a storage of its own"
             )
-        self._told = bare
+        self._origin = bare
 
     def _place(self) -> str:
-        return self._told or ""
+        return self._origin or ""
 
     def secret(self, name: str, /) -> None:
         """What bears this name is a secret: nothing of it is stored."""
-        self.shapes.add_secret(name)
+        self.registry.add_secret(name)
 
     def credential(self, /) -> None:
-        """A client sends a credential: it is told once where all who can open the storage may see the answers."""
+        """Warns once if a client sends a credential and the storage is shared by all principals."""
         storage = self.connection.storage
         if self._is_warned or not getattr(storage, "is_for_all", False):
             return
         self._is_warned = True
         logger.warning(
             "a client of this store sends a credential, and its %s has principal=None: all who can open the storage "
-            "see what was answered to that credential; where that is not meant, give the storage "
-            "principal=<account id> (said once)",
+            "see the responses to that credential; if that is not intended, give the storage "
+            "principal=<account id> (logged once)",
             type(storage).__name__,
         )
 
@@ -107,59 +107,59 @@ class StoragePersistence:
         if connection.state == "off":
             return None
         if change is None or effects.failure is not None:
-            connection.settle()
-            return self._tap.taken(action, effects)
-        if self.read_through.intake.memory_only:
-            connection.settle()
-            self.read_through.intake.writes(change)
+            connection.drain_capture()
+            return self._capture.taken(action, effects)
+        if self.read_through.hydrator.memory_only:
+            connection.drain_capture()
+            self.read_through.hydrator.writes(change)
         try:
-            captured: list[Any] | PendingWrite = self._tap.captured(action, effects, change)
+            captured: list[Any] | PendingWrite = self._capture.captured(action, effects, change)
         except Exception:
             logger.exception("what came is not stored, nor is anything older shown in its place")
-            connection.settle()
-            captured = self._tap.left_out(change)
+            connection.drain_capture()
+            captured = self._capture.left_out(change)
         if self.leases.are_held:
-            return _giving_back(self.leases, self.writer, action, captured)
+            return _giving_back(self.leases, self.write_behind, action, captured)
         return captured
 
     def is_pending(self, cell: EntityPath, /) -> bool:
         """Whether a cell waits for its commit, so that it must not be let go of."""
-        return self.writer.is_pending(cell)
+        return self.write_behind.is_pending(cell)
 
     def _broken(self) -> list[Place]:
         """What was found to be no JSON."""
-        intake = self.read_through.intake
-        found, intake.broken = intake.broken, []
+        hydrator = self.read_through.hydrator
+        found, hydrator.broken = hydrator.broken, []
         return found
 
     # -- what others write
 
     def look(self) -> None:
         """Takes in what others have written."""
-        self.read_through.turn()
+        self.read_through.take_news()
 
-    def turn(self) -> None:
+    def run_maintenance(self) -> None:
         """What is done now and then: others are looked at, and what is too much is dropped."""
-        self.read_through.turn()
-        self.trim_schedule.turn()
+        self.read_through.take_news()
+        self.trim_schedule.run()
 
     def _listen(self) -> None:
         """From now on it is looked for what others write; where results wait, they may have written later ones."""
         storage = self.connection.storage
         if self.connection.known.number:
-            self.read_through.intake.doubt_keys([*self.writer.waiting.keys()])
+            self.read_through.hydrator.mark_keys_unverified([*self.write_behind.queue.keys()])
         if not storage.inline:
             self.read_through.watch()
-            self.writer.tend = self.trim_schedule.turn
+            self.write_behind.maintain = self.trim_schedule.run
             return
         if storage.poll == inf:
             return
-        if self.writer.commits_at_once:
+        if self.write_behind.commits_at_once:
             _look_again(ref(self), self._store.scheduler, storage.poll)
         else:
-            self.writer.tend = self.turn
-            self.writer.thread.poll = storage.poll / 1000
-            self.writer.thread.start()
+            self.write_behind.maintain = self.run_maintenance
+            self.write_behind.thread.poll = storage.poll / 1000
+            self.write_behind.thread.start()
 
     # -- reading
 
@@ -184,12 +184,12 @@ class StoragePersistence:
         self.read_through.catch_up_here()
 
     def finds(self, key: str, /, *, asks: bool) -> bool:
-        """Whether memory has all there is under a key of which it has nothing; `asks`: it may be loaded for that."""
+        """Whether a result absent from memory is known to be absent from storage; `asks`: storage may be queried."""
         return self.read_through.finds(key, asks=asks)
 
     def is_unverified(self, key: str, /) -> bool:
         """Whether it has to be found out whether what memory has under a key is right."""
-        return bool(self.connection.known.doubted_keys.get(key))
+        return bool(self.connection.known.unverified_keys.get(key))
 
     def steps(self, request: Request, /) -> Steps:
         """Steps that bring into memory what a read touches, for who may wait."""
@@ -213,44 +213,44 @@ class StoragePersistence:
 
     def let_go(self, cells: Collection[EntityPath], keys: Collection[str], /) -> None:
         """Memory has let go of these: what lies below of them is unknown again."""
-        self.connection.settle()
+        self.connection.drain_capture()
         known = self.connection.known
         for table, pk in cells:
             known.forget(table, pk)
         for key in keys:
             known.key_revs.pop(key, None)
-        self.read_through.intake.let_go(cells, keys)
+        self.read_through.hydrator.let_go(cells, keys)
 
     # -- the life of a store
 
     def flush(self, timeout: float, /) -> bool:
         """Waits until all that was taken is in the storage; False: not within `timeout` ms, or it is not used."""
         is_closed = self._store_state.persistence is None  # there is none any more, which is no failure
-        return self.writer.flush(timeout) and (is_closed or self.connection.state != "off")
+        return self.write_behind.flush(timeout) and (is_closed or self.connection.state != "off")
 
     def close(self, timeout: float, /) -> None:
         """Flushes and lets the storage go."""
-        self.writer.flush(timeout)
+        self.write_behind.flush(timeout)
         self.leases.close()
         self.read_through.close()
-        self.writer.close()
+        self.write_behind.close()
         with self._store.lock:
             self._store_state.persistence = None
             self._store_state.has_unverified = False
-        self.connection.turn_off("closed", is_told=False)
+        self.connection.turn_off("closed", logs=False)
         self.leases.closed()
         self.connection.let_go()
 
     def stats(self, /) -> StorageStats:
         """What it is doing."""
-        connection, writer = self.connection, self.writer
+        connection, write_behind = self.connection, self.write_behind
         held = NamespaceStats(0, 0, 0)
         if connection.is_open and connection.state == "on":
             held = connection.load(lambda storage: storage.stats()) or held
-        told: dict[str, Any] = {**vars(connection.count), "errors": dict(connection.count.errors), **held._asdict()}
-        rows, names = writer.waiting.rows, len(writer.waiting.names)
+        counters: dict[str, Any] = {**vars(connection.count), "errors": dict(connection.count.errors), **held._asdict()}
+        rows, names = write_behind.queue.rows, len(write_behind.queue.names)
         return StorageStats(
-            state=connection.state, reason=connection.reason, pending_rows=rows, pending_names=names, **told
+            state=connection.state, reason=connection.reason, pending_rows=rows, pending_names=names, **counters
         )
 
     def before_fork(self, /) -> None:
@@ -259,12 +259,12 @@ class StoragePersistence:
 
     def after_fork(self, /) -> None:
         """It has forked; this is the parent."""
-        self.connection.turn.release()
+        self.connection.write_lock.release()
 
     def forked(self, /) -> None:
         """It has forked; this is the child."""
         self.connection.begin_anew()
-        self.writer.forked()
+        self.write_behind.forked()
         self.read_through.forked()
         self.leases.forked()
 
@@ -287,13 +287,13 @@ def persistence_of(
 
 
 def _giving_back(
-    leases: Leases, writer: Writer, action: Action, captured: list[Any] | PendingWrite
+    leases: Leases, write_behind: WriteBehind, action: Action, captured: list[Any] | PendingWrite
 ) -> list[Any] | PendingWrite:
     """What an action hands over; the lease of an answer ends with the commit of what that brought."""
     if not isinstance(action, SetResponse | Freshen):
         return captured
     pending = PendingWrite.of(captured) if isinstance(captured, list) else captured
-    name = leases.committing(action.fetch_id, lambda: writer.waits(pending))
+    name = leases.committing(action.fetch_id, lambda: write_behind.waits(pending))
     if name is None:
         return captured
     pending.release = (*pending.release, name)
@@ -306,7 +306,7 @@ def _look_again(persistence: ref[StoragePersistence], scheduler: Scheduler, poll
     def look() -> None:
         found = persistence()
         if found is not None and found.connection.state != "off":
-            found.turn()
+            found.run_maintenance()
             _look_again(persistence, scheduler, poll)
 
     scheduler.call_later(poll, look)

@@ -1,7 +1,7 @@
-"""What is asked of a storage in the course of something longer, written once: a generator of questions.
+"""Storage queries of longer work, written once as a generator: under the lock, or in a thread that may wait.
 
-What is between two questions happens under the store's lock. A storage beside the process is asked under it as well;
-one that is far away, or a question that takes long, is asked without it, by a thread that may wait.
+The code between two queries runs under the store's lock. A local storage is queried under it as well; a remote one, or
+a query that takes long, without it, by a thread that may wait.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_IN_LOOP: Final = 500
 
 
 class StorageQuery:
-    """What is asked of a storage: a function of it, and about how many rows it is about."""
+    """A query of a storage: a function of it, and about how many rows it reads."""
 
     __slots__ = ("size", "work")
 
@@ -30,20 +30,20 @@ class StorageQuery:
 
 
 Asking: TypeAlias = Generator[StorageQuery, Any, T]
-"""Gives questions, is sent what they were answered, or None, and returns what came of it."""
+"""Yields queries, is sent their results (None if the storage did not answer), and returns its own result."""
 
 
 class WouldBlock(Exception):
-    """A question that must not be asked here, and the asking that goes on with its answer."""
+    """Raised where a query would block this thread; carries the query to run elsewhere."""
 
     def __init__(self, question: StorageQuery) -> None:
-        super().__init__("a storage has to be asked where one may wait")
+        super().__init__("the storage has to be queried by a thread that may wait")
         self.question = question
 
 
 def ask_here(asking: Asking[T], connection: StorageConnection, most: int) -> T:
-    """Asks under the lock to the end (locked). Raises Waits at a question about more than `most` rows."""
-    connection.settle()
+    """Asks under the lock to the end (locked). Raises WouldBlock at a question about more than `most` rows."""
+    connection.drain_capture()
     try:
         question = next(asking)
         while True:
@@ -61,13 +61,13 @@ def ask_apart(asking: Asking[T], connection: StorageConnection, question: Storag
     try:
         if question is None:
             with lock:
-                connection.settle()
+                connection.drain_capture()
                 question = next(asking)
         while True:
             # A fork waits for the end of what is asked of a file, and closes it.
             answer = (connection.work if connection.storage.inline else connection.load)(question.work)
             with lock:
-                connection.settle()
+                connection.drain_capture()
                 question = asking.send(answer)
     except StopIteration as stop:
         found: T = stop.value

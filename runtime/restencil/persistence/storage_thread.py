@@ -1,4 +1,4 @@
-"""The thread that writes: started when first needed, gone with its store, in nobody's way when the process ends."""
+"""The thread that writes: started at first use, it ends with its store and does not delay the end of the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Writes(Protocol):
 
     connection: StorageConnection
 
-    def turn(self) -> bool:
+    def commit_waiting(self) -> bool:
         """Writes what waits; whether nothing is left."""
         ...
 
@@ -38,7 +38,7 @@ class Writes(Protocol):
         """Whether anything waits."""
         ...
 
-    def tend(self) -> object:
+    def maintain(self) -> object:
         """Called after what was written, and every `poll` seconds of the thread."""
         ...
 
@@ -123,8 +123,8 @@ class StorageThread:
                     self._hurry.clear()
                     self.is_woken = False
                 if woken or retry is not None:
-                    retry = None if held.turn() else max(_RETRY, held.connection.remaining())
-                held.tend()
+                    retry = None if held.commit_waiting() else max(_RETRY, held.connection.remaining())
+                held.maintain()
             except Exception:
                 logger.exception("the thread of a storage failed; it goes on")
                 retry = 1.0

@@ -1,4 +1,4 @@
-"""What lies in memory as a storage has it, and back: JSON, shapes, and what of it is stored at all."""
+"""Conversion of records, lists and results between memory and storage, and whether they are stored at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..base.values import INVALID
 from ..cache.merge import StoredEntry
 from .row_codec import (
     NOTHING_LEFT,
-    Left,
+    LeftOut,
     Validator,
     encode_collection,
     encode_result,
@@ -18,7 +18,7 @@ from .row_codec import (
     row_value,
     whole_of,
     with_details,
-    with_left,
+    with_left_out,
 )
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of, fingerprint_of_endpoint
 
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
     from ..schema.entity import EntityModel, EntitySchema
     from ..storage.protocol import IndexEntry, StoredRow
     from .pending_write import Result
-    from .schema_fingerprint import Shapes
+    from .schema_fingerprint import SchemaRegistry
 
 
-class Forms:
+class StoredForms:
     """Stored forms, by the classes that a store has met; guarded by the store's lock where they are met."""
 
-    def __init__(self, shapes: Shapes) -> None:
-        self.shapes = shapes
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self.registry = registry
 
     # -- what is stored at all
 
     def is_kept(self, cell: EntityPath) -> bool:
         """Whether a cell is stored at all."""
         table, pk = cell
-        shapes = self.shapes
-        return is_kept_cell(table, pk, shapes.secrets) and (is_collection(table) or shapes.rules(table).kept)
+        registry = self.registry
+        return is_kept_cell(table, pk, registry.secrets) and (is_collection(table) or registry.rules(table).kept)
 
     def keeps_index(self, entry: IndexEntry, pk: str | None) -> bool:
         """Whether an index entry is stored."""
         table, field, _ = entry
-        return pk is None or (self.is_kept((table, pk)) and self.shapes.rules(table).keeps(field))
+        return pk is None or (self.is_kept((table, pk)) and self.registry.rules(table).keeps(field))
 
     def is_kept_key(self, key: str) -> bool:
         """Whether a result may be stored under a key."""
-        return is_kept_key(key, self.shapes.secrets)
+        return is_kept_key(key, self.registry.secrets)
 
     # -- into a storage
 
-    def value(self, table: str, stored: Any, misses: Left = NOTHING_LEFT, whole: Any = None) -> bytes | None:
+    def value(self, table: str, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes | None:
         """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable.
 
         `misses` was left out of the row that a record was made from; `whole` is as `encoded_whole` gives it.
@@ -65,7 +65,7 @@ class Forms:
             return None
         if is_collection(table):
             return encode_collection(stored)
-        return self.shapes.rules(table).encode(stored, misses, whole)
+        return self.registry.rules(table).encode(stored, misses, whole)
 
     def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
         """The JSON of a result, None where nothing lies under the key. Raises Unstorable.
@@ -73,13 +73,13 @@ class Forms:
         With it goes its validator where it is known how many `cells` the answer wrote.
         """
         schema = None if result.rules is None else result.rules.schema
-        data = encode_result(result.value, schema, self.shapes.secrets)
+        data = encode_result(result.value, schema, self.registry.secrets)
         terms = None if result.is_invalidated else result.terms
         validator = None if cells is None or result.validators is None else Validator(result.validators.headers, cells)
-        brought = None if result.is_invalidated else result.brought
-        if terms is None and validator is None and brought is None:
+        contained = None if result.is_invalidated else result.contained
+        if terms is None and validator is None and contained is None:
             return data
-        return with_details(data, result.times, terms, validator, brought)
+        return with_details(data, result.times, terms, validator, contained)
 
     def result_shape(self, result: Result) -> str:
         """The shape of a result; one that another endpoint wrote fits all."""
@@ -93,7 +93,7 @@ class Forms:
 
     def is_readable(self, row: StoredRow) -> bool:
         """Whether classes that are known can read a row."""
-        return row.value is None or self.shapes.readable(row.table, row.shape)
+        return row.value is None or self.registry.readable(row.table, row.shape)
 
     def held(self, row: StoredRow, times: Meta, number: float, known: Any = None) -> StoredEntry | None:
         """A row in memory's form; None for one that no class that is known can read. Raises ValueError for no JSON.
@@ -110,11 +110,11 @@ class Forms:
         whole = whole_of(value, details, times, number)
         if is_collection(row.table):
             return StoredEntry(value, times, whole)
-        record = with_left(value, left, known)
+        record = with_left_out(value, left, known)
         model = self.model(row)
         return StoredEntry(record if model is None else model.stored(record), times, whole)
 
     def model(self, row: StoredRow) -> EntityModel | None:
         """A class that wrote a row."""
         prints = row.shape.split("+")
-        return next((model for model in self.shapes.classes(row.table) if fingerprint_of(model) in prints), None)
+        return next((model for model in self.registry.classes(row.table) if fingerprint_of(model) in prints), None)

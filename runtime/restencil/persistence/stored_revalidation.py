@@ -1,4 +1,4 @@
-"""Validators that came from a storage hold for a process that has all that the answer wrote, unchanged.
+"""Revalidation of stored responses: an ETag from storage may be sent only if memory has all of its response, unchanged.
 
 That is as many cells as the validator says, of the commit and with the times of its result, where a read of the result
 leads. They are a witness, which goes the way of all witnesses from then on.
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
     from .hydration import Hydrator
     from .read_set import ReadSet
-    from .write_behind import Writer
+    from .write_behind import WriteBehind
 
 
 class StoredRevalidation:
     """Finds out whether all of an answer is here that came from the storage with its validator (locked)."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, intake: Hydrator, writer: Writer
+        self, store_state: StoreState, connection: StorageConnection, hydrator: Hydrator, write_behind: WriteBehind
     ) -> None:
         self._store_state = store_state
         self._known = connection.known
-        self._intake = intake
-        self._writer = writer
+        self._hydrator = hydrator
+        self._write_behind = write_behind
 
     def look(self, request: Request, walk: ReadSet | None) -> None:
         """A read has found all that it touches: on its walk, or under the key alone."""
         key, base = request.key, self._store_state.base
-        rev, validator = self._intake.validators.get(key, (0, None))
+        rev, validator = self._hydrator.validators.get(key, (0, None))
         if validator is None or (walk is not None and walk.state is not base):
             return
         witness = self._store_state.response_records.get(key)
@@ -54,13 +54,13 @@ class StoredRevalidation:
         is_whole = self._known.key_revs.get(key) == rev and base.result(key) is not UNDEFINED and not meta.invalidated
         is_whole = is_whole and sum(map(len, change.entities.values())) == validator.cells
         if not is_whole or condition is None or not repeats(request.rules) or key != f"GET {request.url}":
-            del self._intake.validators[key]
+            del self._hydrator.validators[key]
             return
         validators = Validators(validator.headers, source_at(request.url), place_at(request), condition)
         self._store_state.restore_response_record(key, validators, change)
 
     def _found(self, rev: int, times: Meta, walk: ReadSet | None) -> ChangeSet:
-        """What a commit left with these times, of what was met on a walk."""
+        """The values of one commit with these times, among those of a read."""
         base = self._store_state.base
         change = ChangeSet(base, times)
         for node, pks in () if walk is None else walk.opened:
@@ -77,8 +77,12 @@ class StoredRevalidation:
         return change
 
     def _may_differ(self, cell: EntityPath) -> bool:
-        """Whether memory may have something else of a cell than the row says of which it has the rev."""
-        if isinstance(self._store_state.base.get(*cell), Sentinel) or cell in self._intake.left:
+        """Whether memory may differ from the stored row although it has its rev."""
+        if isinstance(self._store_state.base.get(*cell), Sentinel) or cell in self._hydrator.left_out:
             return True
-        writer = self._writer
-        return cell in writer.tap.tainted or self._store_state.is_marked(cell) or writer.is_pending(cell)
+        write_behind = self._write_behind
+        return (
+            cell in write_behind.capture.local_only
+            or self._store_state.is_marked(cell)
+            or write_behind.is_pending(cell)
+        )

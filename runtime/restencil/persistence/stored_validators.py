@@ -28,7 +28,7 @@ def place_at(request: Request) -> str:
 
 
 def is_bare(validators: Validators, request: Request) -> bool:
-    """Whether an answer stands for its address alone: it came from there, and no header of the call took part in it."""
+    """Whether a response depends on its URL alone: not redirected, and no header of the call selected it."""
     return validators.source == source_at(request.url) and validators.place == place_at(request)
 
 
@@ -37,13 +37,13 @@ def with_stored_validators(
 ) -> Iterator[tuple[str, int]]:
     """The keys whose results are to be stored with their validators, and how many cells the answer wrote (locked).
 
-    They are those of which memory has all, and the rows that are to be stored have the same.
+    They are those whose rows are all in memory, equal to the rows to be stored.
     """
-    validators = {key: result for key, result in results.items() if result.validators is not None}
-    if not validators:
+    found = {key: result for key, result in results.items() if result.validators is not None}
+    if not found:
         return
     base, of_times = store_state.base, Counter(held.times[:2] for held in rows.values())
-    for key, result in validators.items():
+    for key, result in found.items():
         witness = store_state.response_records.get(key)
         if witness is None or witness.validators is not result.validators or not witness.holds(key, base):
             continue

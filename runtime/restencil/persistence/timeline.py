@@ -1,4 +1,4 @@
-"""Which local request number stands for a commit of the storage, and the other way round.
+"""Maps local request numbers to commits of the storage, and back.
 
 A store numbers its requests and events by itself; a storage numbers commits. A response is stored with the newest
 commit that was known when its request was sent. Here that commit becomes a local number again: one that is higher than
@@ -42,7 +42,7 @@ class Timeline:
         self.begin(0)
 
     def begin(self, commit: int) -> None:
-        """The newest commit is this one, and what stands in the storage is known by its commits alone."""
+        """Starts at this newest commit; what is stored is ordered by its commits alone."""
         self._opened = commit
         self._known_at: list[float] = [self._next_number()]
         self._known: list[int] = [commit]

@@ -1,4 +1,4 @@
-"""A storage is kept within its bounds: now and then it is told to trim itself, by who writes to it."""
+"""The schedule by which the thread that writes trims the storage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TrimSchedule:
         self._connection = connection
         self._due = 0.0
 
-    def turn(self) -> None:
+    def run(self) -> None:
         """Drops some of what is over the bounds, if it is time for that; takes 50 ms at most."""
         connection = self._connection
         if (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import IndexEntry, Mark, Place, Spared
     from .connection import StorageConnection
-    from .stored_forms import Forms
+    from .stored_forms import StoredForms
     from .write_queue import WriteQueue
 
 _LARGEST: Final = 8 * 1024 * 1024
@@ -36,7 +36,7 @@ class BatchRow(NamedTuple):
     shape: str
     is_same: bool
     """Whether only its times are new."""
-    is_folded: bool
+    is_rebased: bool
     """Whether it is worked out from what the storage has, so that memory may hold something else."""
     whole: Whole
     """The response that last brought the record whole, or the list."""
@@ -64,7 +64,7 @@ class WriteBatch:
         """Cells that are dropped: what is to be in them could not be found out."""
         self.unstorable: set[Place] = set()
         self.is_too_big = False
-        self.is_folded = False
+        self.is_rebased = False
         """Whether any of its rows is worked out from what the storage has."""
         self.row_size: float = 0
         """How many bytes of JSON its rows have on average."""
@@ -83,7 +83,9 @@ class WriteBatch:
 
     # -- what is to be written (locked)
 
-    def make(self, store_state: StoreState, connection: StorageConnection, forms: Forms, waiting: WriteQueue) -> None:
+    def make(
+        self, store_state: StoreState, connection: StorageConnection, forms: StoredForms, queue: WriteQueue
+    ) -> None:
         """Works out what is to be left in each cell and under each key."""
         known = connection.known
         self.epoch = known.epoch
@@ -92,10 +94,10 @@ class WriteBatch:
         for cell, actions in self.cells().items():
             if cell in self.given_up:
                 continue
-            row = self._row(cell, actions, connection, forms, waiting)
+            row = self._row(cell, actions, connection, forms, queue)
             if row is not None:
                 self.rows[cell] = row
-                self.is_folded = self.is_folded or row.is_folded
+                self.is_rebased = self.is_rebased or row.is_rebased
         for action in self.actions:
             for key, result in action.results.items():
                 before = self.results.get(key)
@@ -110,20 +112,20 @@ class WriteBatch:
         cell: EntityPath,
         actions: list[PendingWrite],
         connection: StorageConnection,
-        forms: Forms,
-        waiting: WriteQueue,
+        forms: StoredForms,
+        queue: WriteQueue,
     ) -> BatchRow | None:
         known, (table, pk) = connection.known, cell
-        last, base = actions[-1], waiting.bases.get(cell)
+        last, base = actions[-1], queue.bases.get(cell)
         rev = known.rev(table, pk)
         shape = "" if rev is None else known.shape(table, pk)
         is_same = bool(rev) and base is None and all(action.is_same(cell) for action in actions)
-        is_folded = base is not None or (rev is None and known.is_unverified(cell))
-        if is_folded:
+        is_rebased = base is not None or (rev is None and known.is_unverified(cell))
+        if is_rebased:
             try:
                 if is_collection(table):  # memory may have had none that others joined
                     actions = [action for action in self.actions if action in actions or action.concerns(cell)]
-                held = waiting.folded(cell, actions)
+                held = queue.rebased(cell, actions)
             except Exception:
                 connection.hook_failed(cell)
                 self.given_up.add(cell)
@@ -141,11 +143,11 @@ class WriteBatch:
             for action in actions:
                 for node in action.nodes_of(table, pk):
                     shape = joined_shape(shape, forms.shape(node)) if shape else forms.shape(node)
-        return BatchRow(held, rev or 0, shape, is_same, is_folded, whole)
+        return BatchRow(held, rev or 0, shape, is_same, is_rebased, whole)
 
     # -- as JSON (without the lock)
 
-    def encoded(self, connection: StorageConnection, forms: Forms) -> Batch | None:
+    def encoded(self, connection: StorageConnection, forms: StoredForms) -> Batch | None:
         """The batch under an id of its own; None where nothing is committed; `unstorable` has what has no JSON."""
         known = connection.known
         self.unstorable.clear()
@@ -163,7 +165,7 @@ class WriteBatch:
                 continue
             try:
                 whole = encoded_whole(row.whole, row.held.times.date) if _needs_whole(row) else None
-                value = forms.value(table, row.held.stored, known.left.get(cell, NOTHING_LEFT), whole)
+                value = forms.value(table, row.held.stored, known.left_out.get(cell, NOTHING_LEFT), whole)
             except Unstorable:
                 self.unstorable.add(cell)
                 continue
@@ -242,8 +244,8 @@ class WriteBatch:
 
     def _found_by(self, action: PendingWrite) -> Iterator[tuple[IndexEntry, str]]:
         """The index entries of what an action wrote over rows that others had written: memory knew less of these."""
-        for cell, row in self.rows.items() if self.is_folded else ():
-            if row.is_folded and row.held.stored is not INVALID and action.writes(cell):
+        for cell, row in self.rows.items() if self.is_rebased else ():
+            if row.is_rebased and row.held.stored is not INVALID and action.writes(cell):
                 table, pk = cell
                 record = record_of(row.held.stored)
                 names = {name for node in action.nodes_of(table, pk) for name in node.indexes}
@@ -264,7 +266,7 @@ class WriteBatch:
         return text_of(record_of(row.held.stored).get(field)) == text
 
     def _results(
-        self, connection: StorageConnection, forms: Forms, times: Meta | None
+        self, connection: StorageConnection, forms: StoredForms, times: Meta | None
     ) -> tuple[list[StoredResult], list[str], list[str]]:
         results: list[StoredResult] = []
         keys: list[str] = []

@@ -1,8 +1,8 @@
-"""Writing: what actions hand over is committed in whole actions, in their order.
+"""Write-behind: commits the writes of actions to the storage, whole and in order.
 
-What memory merged is sent as it is where memory knows the row that it was merged into. A row that others have written
-since *moves* the commit: then what was brought is laid over their row, memory takes over what differs, and it is sent
-again. A commit's number is the rev of what it wrote.
+A value is sent as memory merged it if memory knows the stored row. A row that another process has written since is a
+*conflict*: the operations are rebased onto that row, memory takes over the difference, and the commit is sent again.
+The number of a commit is the rev of the rows that it wrote.
 """
 
 from __future__ import annotations
@@ -34,55 +34,57 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
-    from .stored_forms import Forms
+    from .stored_forms import StoredForms
 
 _ROWS: Final = 5_000
 """A commit takes so many rows at most, but a whole action whatever it is."""
 _PIECE: Final = 50
-"""So many actions are worked out before others may have the lock."""
+"""So many captured actions are decoded before other threads get the lock."""
 _ATTEMPTS: Final = 8
-"""After so many moves in a row what moved is dropped."""
+"""After so many conflicts in a row the rows are dropped."""
 _LONGEST_RESET: Final = 10.0
 """For so many seconds a caller waits for a reset of a storage that is far away."""
 _PROMPT: Final = 1.0
-"""A reset that has waited so many seconds is told to who resets again: the storage is away."""
+"""After so many seconds, another reset raises: the storage does not answer."""
 _USED: Final = 5_000
-"""So many places that were used are told without waiting for a commit."""
+"""So many used places are sent without waiting for a commit."""
 
 
-class Writer:
-    """Commits what actions hand over: at once, or in a thread of its own."""
+class WriteBehind:
+    """Commits what actions wrote: at once, or in a thread of its own."""
 
-    def __init__(self, store: Store, store_state: StoreState, connection: StorageConnection, forms: Forms) -> None:
+    def __init__(
+        self, store: Store, store_state: StoreState, connection: StorageConnection, forms: StoredForms
+    ) -> None:
         self._store = store
         self._store_state = store_state
         self.connection = connection
         self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
         """Whether an action is committed before its call returns."""
         self._forms = forms
-        self.tap = tap = ChangeCapture(store_state, connection, forms)
-        self.waiting = waiting = WriteQueue(store_state, connection, forms, tap)
-        self.is_pending = waiting.is_pending
-        self.is_pending_key = waiting.is_pending_key
-        self.is_joined = waiting.is_joined
-        self.moved = waiting.moved
-        self.date_of = waiting.date_of
-        connection.settle = waiting.settle
-        self._joining = ConflictReads(store_state, connection, waiting, tap.tainted)
+        self.capture = capture = ChangeCapture(store_state, connection, forms)
+        self.queue = queue = WriteQueue(store_state, connection, forms, capture)
+        self.is_pending = queue.is_pending
+        self.is_pending_key = queue.is_pending_key
+        self.is_joined = queue.is_joined
+        self.moved_lists = queue.moved_lists
+        self.date_of = queue.date_of
+        connection.drain_capture = queue.drain_capture
+        self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
         self._bulk_invalidation = BulkInvalidation(store_state, connection, forms)
         self.met_epoch: Callable[[], object] = self.drop_all
-        """Called (without the lock) where a commit met another epoch: what that means is for who reads changes."""
-        self.settled: Callable[[], object] = bool
+        """Called (without the lock) if a commit found another epoch; the log consumer handles that."""
+        self.on_drained: Callable[[], object] = bool
         """Called when nothing waits any more (locked)."""
         self.broken: Callable[[], Iterable[Place]] = list
         """Gives what was found to be no JSON, to be dropped with the next commit (locked)."""
-        self.tend: Callable[[], object] = bool
+        self.maintain: Callable[[], object] = bool
         """Called (without the lock) by the thread after what it wrote, and now and then."""
-        self._draft: WriteBatch | None = None
+        self._batch: WriteBatch | None = None
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
         self._is_committing = False
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._is_resetting = False
         self._is_refused = False
         """Whether the storage did not take the reset when it was asked last."""
@@ -95,7 +97,7 @@ class Writer:
     def waits(self, pending: PendingWrite) -> bool:
         """Whether an action waits for its commit still (without the lock)."""
         with self._store.lock:
-            return pending in self.waiting.queue
+            return pending in self.queue.actions
 
     def take(self, captured: list[Any] | PendingWrite) -> None:
         """It was carried out; where nothing is to wait, it is committed."""
@@ -105,7 +107,7 @@ class Writer:
                 self._reset_once(captured)
                 return
             hurries = bool(captured.release)
-        self.waiting.take(captured)
+        self.queue.take(captured)
         if self.commits_at_once and (self._is_committing or self.commit_all()):
             return
         if hurries or not self.thread.is_woken:
@@ -114,11 +116,11 @@ class Writer:
     @property
     def is_open(self) -> bool:
         """Whether anything waits (locked)."""
-        return bool(self.waiting)
+        return bool(self.queue)
 
     def use(self, places: Iterable[Place]) -> None:
         """These were used: the next commit says so."""
-        used = self.waiting.used
+        used = self.queue.used
         used.update(dict.fromkeys(places))
         if len(used) >= _USED:
             self.thread.wake()
@@ -126,43 +128,43 @@ class Writer:
     def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
         """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
         try:
-            return self.waiting.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
+            return self.queue.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
         except Exception:
             self.connection.hook_failed(cell)
             return loaded
 
     def swept(self, result: StoredResult) -> StoredResult:
         """A result that was loaded, after the changes of all results that wait."""
-        for pending in self.waiting.queue:
+        for pending in self.queue.actions:
             for sweep in pending.sweeps:
                 result = self._bulk_invalidation.swept(sweep, result) or result
         return result
 
     def number(self, entry: Entry) -> None:
-        """Numbers the draft of which the log has the commit, also where the storage's reply has not come (locked)."""
-        draft = self._draft
-        if draft is not None and draft.sent is not None and draft.sent.entry.commit_id == entry.commit_id:
-            self._numbered(draft, entry.number)
+        """Numbers the batch whose commit is in the log, before the reply of the storage (locked)."""
+        batch = self._batch
+        if batch is not None and batch.sent is not None and batch.sent.entry.commit_id == entry.commit_id:
+            self._numbered(batch, entry.number)
 
     def give_up(self) -> None:
         """What got no answer is not sent again as it is: the storage has lost what it was made from (locked)."""
-        draft = self._draft
-        if draft is not None and draft.sent is not None:
-            self.connection.given_up.add(draft.sent.entry.commit_id)
-            self._draft = None
+        batch = self._batch
+        if batch is not None and batch.sent is not None:
+            self.connection.given_up.add(batch.sent.entry.commit_id)
+            self._batch = None
 
     # -- a reset
 
     def _reset_once(self, captured: PendingWrite) -> None:
         """A reset that has begun a new epoch, or was refused, does so once, however often it is taken."""
-        if captured.is_told:
+        if captured.is_reset_done:
             return
         try:
             self._reset()
         except StorageError:
-            captured.is_told = True
+            captured.is_reset_done = True
             raise
-        captured.is_told = True
+        captured.is_reset_done = True
 
     def _reset(self) -> None:
         now = time.monotonic()
@@ -170,7 +172,7 @@ class Writer:
         if not self._is_resetting:
             self._reset_since = now
         self.drop_all()
-        self.tap.clear()
+        self.capture.clear()
         self._is_resetting = self.connection.is_resetting = True
         connection = self.connection
         if connection.storage.inline:
@@ -191,7 +193,7 @@ class Writer:
             raise StorageDown(f"the reset is not written yet ({why}); it is tried again until the program ends")
 
     def _try_reset(self) -> None:
-        """Begins a new epoch. Raises StorageError where that cannot be written now."""
+        """Begins a new epoch. Raises StorageError if it cannot be written now."""
         epoch = self.connection.reset()
         with self._store.lock:
             self.connection.known.begin_epoch(epoch, reset=epoch, number=0)
@@ -201,9 +203,9 @@ class Writer:
     def drop_all(self) -> None:
         """All that waits is dropped: it belongs to an epoch that is over, or to nothing."""
         with self._store.lock:
-            self.waiting.clear()
-            self._draft = None
-            self.settled()
+            self.queue.clear()
+            self._batch = None
+            self.on_drained()
             self._done.notify_all()
 
     # -- committing
@@ -228,76 +230,76 @@ class Writer:
                     self._try_reset()
                 except StorageError:
                     return False
-            _settle(self.waiting, self._store.lock)
+            _drain(self.queue, self._store.lock)
             with self._store.lock:
-                draft = self._begin()
-            if draft is None:
+                batch = self._begin()
+            if batch is None:
                 return True
-            if not self._commit(draft):
+            if not self._commit(batch):
                 return False
         self.drop_all()
         return True
 
     def _begin(self) -> WriteBatch | None:
-        """What is committed next: whole actions, and what changes all results ends it (locked)."""
-        waiting = self.waiting
-        if self._draft is not None and self._draft.sent is not None:
-            return self._draft  # first it is to be known what became of this
+        """The next batch: whole actions, up to a bulk invalidation (locked)."""
+        queue = self.queue
+        if self._batch is not None and self._batch.sent is not None:
+            return self._batch  # first it is to be known what became of this
         actions: list[PendingWrite] = []
         rows = 0
-        for pending in waiting.queue:
+        for pending in queue.actions:
             if actions and (rows + pending.rows > _ROWS or self._goes_alone or _comes_later(pending, actions)):
                 break
             actions.append(pending)
             rows += pending.rows
             if pending.sweeps:
                 break
-        names = {**waiting.names, **dict.fromkeys(self.broken())}
-        self._draft = None
-        if actions or names or waiting.used:
-            self._draft = WriteBatch(actions, names, [*waiting.used])
-            waiting.used.clear()
-        return self._draft
+        names = {**queue.names, **dict.fromkeys(self.broken())}
+        self._batch = None
+        if actions or names or queue.used:
+            self._batch = WriteBatch(actions, names, [*queue.used])
+            queue.used.clear()
+        return self._batch
 
-    def _commit(self, draft: WriteBatch) -> bool:
+    def _commit(self, batch: WriteBatch) -> bool:
         """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
         attempts = 0
         while True:
-            if draft.sent is None:
-                if not self._joining.look_through(draft):
+            if batch.sent is None:
+                if not self._conflict_reads.look_through(batch):
                     return False
                 with self._store.lock:
-                    if self._draft is not draft:
+                    if self._batch is not batch:
                         return True  # a reset came
-                    draft.make(self._store_state, self.connection, self._forms, self.waiting)
-                batch = draft.encoded(self.connection, self._forms)
-                if draft.unstorable or draft.is_too_big:
-                    self._leave_out(draft)
+                    batch.make(self._store_state, self.connection, self._forms, self.queue)
+                encoded = batch.encoded(self.connection, self._forms)
+                if batch.unstorable or batch.is_too_big:
+                    self._leave_out(batch)
                     return True
-                if batch is None:
-                    return self._finished(draft, 0)
-                self.waiting.row_size = draft.row_size
-                draft.sent = batch
-            outcome = self.connection.send(draft.sent)
+                if encoded is None:
+                    return self._finished(batch, 0)
+                self.queue.row_size = batch.row_size
+                batch.sent = encoded
+            outcome = self.connection.send(batch.sent)
             if outcome is None:
                 return False
-            if outcome.epoch != draft.epoch:
-                self._fenced(draft)
+            if outcome.epoch != batch.epoch:
+                self._fenced(batch)
                 return True
             if outcome.moved is None:
-                return self._finished(draft, outcome.number)
-            draft.sent = None
+                return self._finished(batch, outcome.number)
+            batch.sent = None
             attempts += 1
-            self._moved(draft, outcome.moved, gives_up=attempts >= _ATTEMPTS)
+            self._resolve_conflict(batch, outcome.moved, gives_up=attempts >= _ATTEMPTS)
 
-    def _finished(self, draft: WriteBatch, number: int) -> bool:
+    def _finished(self, batch: WriteBatch, number: int) -> bool:
         """The draft was committed; what it changes of all results follows."""
         with self._store.lock:
-            if self._draft is draft:
-                self._numbered(draft, number)
+            if self._batch is batch:
+                self._numbered(batch, number)
         if not self.commits_at_once:
             self._store.tell()
-        last = draft.actions[-1] if draft.actions else None
+        last = batch.actions[-1] if batch.actions else None
         if last is None or not last.sweeps:
             return True
         while last.sweeps and self.waits(last):
@@ -309,47 +311,47 @@ class Writer:
             self._pop((last,))
         return True
 
-    def _numbered(self, draft: WriteBatch, number: int) -> None:
+    def _numbered(self, batch: WriteBatch, number: int) -> None:
         """A draft has its number: what it wrote is known by it, and waits no more (locked)."""
-        known, waiting = self.connection.known, self.waiting
-        for pending in draft.actions:
+        known, queue = self.connection.known, self.queue
+        for pending in batch.actions:
             if pending.event is not None and number:
                 pending.event.commit = number
             if pending.sweeps:
-                waiting.forget(pending)
-        self._pop(pending for pending in draft.actions if not pending.sweeps)
+                queue.forget(pending)
+        self._pop(pending for pending in batch.actions if not pending.sweeps)
         if number:
-            self._note(draft, number)
-        for cell in draft.joined:
-            if cell not in draft.rows and not waiting.of_cell(cell):
-                waiting.bases.pop(cell, None)
-        for place in draft.names:
-            waiting.names.pop(place, None)
-        for cell in draft.given_up:
+            self._note(batch, number)
+        for cell in batch.joined:
+            if cell not in batch.rows and not queue.of_cell(cell):
+                queue.bases.pop(cell, None)
+        for place in batch.names:
+            queue.names.pop(place, None)
+        for cell in batch.given_up:
             known.forget(*cell)
-            waiting.bases.pop(cell, None)
-        self._draft = None  # the last of all: after an interrupt it is numbered once more
+            queue.bases.pop(cell, None)
+        self._batch = None  # the last of all: after an interrupt it is numbered once more
 
-    def _note(self, draft: WriteBatch, number: int) -> None:
+    def _note(self, batch: WriteBatch, number: int) -> None:
         """What was committed has the rev of the commit (locked)."""
-        known, waiting, count = self.connection.known, self.waiting, self.connection.count
+        known, queue, count = self.connection.known, self.queue, self.connection.count
         count.commits += 1
-        count.committed_rows += len(draft.rows)
+        count.committed_rows += len(batch.rows)
         is_next = known.numbered(number)
         entering: dict[EntityPath, StoredEntry] = {}
-        for cell, row in draft.rows.items():
+        for cell, row in batch.rows.items():
             if row.rev == 0:
                 known.versions.pop(cell[0], None)
-            waiting.committed(cell, row.held, number, row.shape)
-            if waiting.is_in_memory(cell):
+            queue.committed(cell, row.held, number, row.shape)
+            if queue.is_in_memory(cell):
                 known.note(*cell, number, row.shape)
-                if row.is_folded:
-                    self._enter(cell, row.held, draft, entering)
+                if row.is_rebased:
+                    self._enter(cell, row.held, batch, entering)
         if entering and apply_remote(self._store_state, entering):
             self._store.changed()
-        for key in draft.results:
+        for key in batch.results:
             known.key_writers[key] = self.connection.writer
-            if is_next and key not in known.doubted_keys and waiting.is_key_in_memory(key):
+            if is_next and key not in known.unverified_keys and queue.is_key_in_memory(key):
                 known.key_revs[key] = number
             else:  # others have committed meanwhile: whose result is the later one has to be looked at
                 known.key_revs.pop(key, None)
@@ -357,80 +359,80 @@ class Writer:
     def _pop(self, actions: Iterable[PendingWrite]) -> None:
         """These wait no more, which are the first (locked)."""
         for pending in actions:
-            self.waiting.pop(pending)
-        if not self.waiting:
-            self.settled()
+            self.queue.pop(pending)
+        if not self.queue:
+            self.on_drained()
         self._done.notify_all()
 
-    def _leave_out(self, draft: WriteBatch) -> None:
+    def _leave_out(self, batch: WriteBatch) -> None:
         """What has no JSON form, or is too big, is not stored, nor is anything older shown in its place."""
         with self._store.lock:
-            self._draft = None
-            if draft.is_too_big and len(draft.actions) > 1:
+            self._batch = None
+            if batch.is_too_big and len(batch.actions) > 1:
                 self._goes_alone = True
                 return
             self._goes_alone = False
-            for pending in draft.writers_of(draft.unstorable) if draft.unstorable else draft.actions:
+            for pending in batch.writers_of(batch.unstorable) if batch.unstorable else batch.actions:
                 self.connection.count.unstorable += 1
-                if pending.label not in self._told:
-                    self._told.add(pending.label)
-                    why = "is too big" if draft.is_too_big else "has no exact JSON form"
+                if pending.label not in self._warned:
+                    self._warned.add(pending.label)
+                    why = "is too big" if batch.is_too_big else "has no exact JSON form"
                     logger.warning("%s: what came is not stored, as it %s", pending.label, why)
-                self.tap.tainted.update(pending.all_cells())
-                self.waiting.leave_out(pending)
+                self.capture.local_only.update(pending.all_cells())
+                self.queue.leave_out(pending)
 
-    def _fenced(self, draft: WriteBatch) -> None:
+    def _fenced(self, batch: WriteBatch) -> None:
         self.connection.count.fenced += 1
         with self._store.lock:
-            if self._draft is draft:
-                self._draft = None
+            if self._batch is batch:
+                self._batch = None
         self.met_epoch()
 
-    def _moved(self, draft: WriteBatch, moved: Loaded, *, gives_up: bool) -> None:
-        """Others have written some of the rows: memory takes over what comes of both."""
+    def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
+        """Rebases a batch onto rows that other processes have written; memory takes over the result."""
         self.connection.count.moved += 1
-        known, waiting = self.connection.known, self.waiting
+        known, queue = self.connection.known, self.queue
         with self._store.lock:
-            if self._draft is not draft:
+            if self._batch is not batch:
                 return
-            for table in moved.tables:
-                draft.versions.pop(table, None)
+            for table in found.tables:
+                batch.versions.pop(table, None)
                 known.versions.pop(table, None)
-            cells = [(row.table, row.pk) for row in moved.rows]
+            cells = [(row.table, row.pk) for row in found.rows]
             if gives_up:
-                draft.given_up.update(cells or draft.cells())
+                batch.given_up.update(cells or batch.cells())
                 return
             entering: dict[EntityPath, StoredEntry] = {}
-            known.unordered.update(row.table for row in moved.rows if row.rev)  # they were born before
-            for cell, row in zip(cells, moved.rows, strict=True):
-                waiting.met(cell, row)
+            known.unordered.update(row.table for row in found.rows if row.rev)  # they were born before
+            for cell, row in zip(cells, found.rows, strict=True):
+                queue.met(cell, row)
                 known.forget(*cell)
-                if not waiting.is_in_memory(cell):
+                if not queue.is_in_memory(cell):
                     continue
                 known.note(*cell, row.rev, row.shape)
-                self._enter(cell, None, draft, entering)
+                self._enter(cell, None, batch, entering)
             if apply_remote(self._store_state, entering):
                 self._store.changed()
-        if not self.commits_at_once:  # else who is told would come in between
+        if not self.commits_at_once:  # else a listener would run in between
             self._store.tell()
 
     def _enter(
-        self, cell: EntityPath, held: StoredEntry | None, draft: WriteBatch, entering: dict[EntityPath, StoredEntry]
+        self, cell: EntityPath, held: StoredEntry | None, batch: WriteBatch, entering: dict[EntityPath, StoredEntry]
     ) -> None:
         """Notes what memory takes over of a row that moved, or was worked out anew."""
         try:
-            waits = self.waiting.of_cell(cell)
-            held = self.waiting.folded(cell, waits) if waits else held
+            waits = self.queue.of_cell(cell)
+            held = self.queue.rebased(cell, waits) if waits else held
         except Exception:
             self.connection.hook_failed(cell)
-            draft.given_up.add(cell)
+            batch.given_up.add(cell)
             return
-        if held is not None and cell not in self.tap.tainted:
+        if held is not None and cell not in self.capture.local_only:
             entering[cell] = held
 
     # -- the life of a store
 
-    def turn(self) -> bool:
+    def commit_waiting(self) -> bool:
         """What the storage thread does when it was woken: whether nothing is left to be done."""
         if self.commits_at_once:
             with self._store.lock:
@@ -448,8 +450,8 @@ class Writer:
         with self._store.lock:
             if self.commits_at_once and self.commit_all():
                 return True
-            last = self.waiting.queue[-1] if self.waiting.queue else None
-            while self.is_waiting and (last is None or last in self.waiting.queue):
+            last = self.queue.actions[-1] if self.queue.actions else None
+            while self.is_waiting and (last is None or last in self.queue.actions):
                 self.thread.wake(hurries=True)
                 remaining = until - time.monotonic()
                 if remaining <= 0 or not self._done.wait(min(remaining, threading.TIMEOUT_MAX)):
@@ -459,7 +461,7 @@ class Writer:
     @property
     def is_waiting(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self.waiting or self._is_resetting) and self.connection.state != "off"
+        return bool(self.queue or self._is_resetting) and self.connection.state != "off"
 
     def close(self) -> None:
         """Nothing is committed any more."""
@@ -470,27 +472,27 @@ class Writer:
 
     def forked(self) -> None:
         """It has forked; this is the child: what waits is the parent's, and what it wrote is not known here."""
-        known, waiting = self.connection.known, self.waiting
-        for pending in waiting.queue:
+        known, queue = self.connection.known, self.queue
+        for pending in queue.actions:
             for table, pk in pending.all_cells():
-                known.doubted.setdefault(table, {})[pk] = -1
+                known.unverified.setdefault(table, {})[pk] = -1
                 known.revs.get(table, {}).pop(pk, None)
             for key in pending.results:
-                known.doubted_keys[key] = -1
+                known.unverified_keys[key] = -1
                 known.key_revs.pop(key, None)
         self._done = threading.Condition(self._store.lock)
         self.thread = StorageThread(self, self.connection)
-        waiting.clear()
-        self._draft = None
-        self.settled()
+        queue.clear()
+        self._batch = None
+        self.on_drained()
 
 
-def _settle(waiting: WriteQueue, lock: AbstractContextManager[Any]) -> None:
+def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:
     """Works out what was handed over, in pieces, between which others may have the lock."""
     is_done = False
     while not is_done:
         with lock:
-            is_done = waiting.settle(_PIECE)
+            is_done = queue.drain_capture(_PIECE)
 
 
 def _comes_later(pending: PendingWrite, actions: list[PendingWrite]) -> bool:

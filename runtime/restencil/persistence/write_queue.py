@@ -1,4 +1,4 @@
-"""What waits for its commit, in order; all of it is guarded by the store's lock."""
+"""The queue of writes that wait for their commit, and how they are rebased onto rows of other processes (locked)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..cache.tables import EMPTY
 from ..cache.write_set import EditList
 from ..schema.stored import record_of
 from .pending_write import STALE_AT, PendingWrite
-from .row_codec import is_collection, left_of
+from .row_codec import is_collection, left_out_of
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..storage.protocol import Place, StoredRow
     from .change_capture import ChangeCapture
     from .connection import StorageConnection
-    from .stored_forms import Forms
+    from .stored_forms import StoredForms
     from .timeline import Timeline
 
 _MOST_ROWS = 50_000
@@ -31,7 +31,7 @@ _MOST_BYTES = 32 * 1024 * 1024
 
 
 class Base(NamedTuple):
-    """A row as the storage has it."""
+    """A stored row that pending writes are rebased onto."""
 
     held: StoredEntry | None
     """In memory's form; None where there is none that can be used."""
@@ -40,17 +40,17 @@ class Base(NamedTuple):
 
 
 class WriteQueue:
-    """Actions that were carried out in memory and are not committed yet."""
+    """Writes that are in memory and not committed yet, in order."""
 
     def __init__(
-        self, store_state: StoreState, connection: StorageConnection, forms: Forms, tap: ChangeCapture
+        self, store_state: StoreState, connection: StorageConnection, forms: StoredForms, capture: ChangeCapture
     ) -> None:
         self._store_state = store_state
         self._connection = connection
         self._forms = forms
-        self._tap = tap
+        self._capture = capture
         self._captured: deque[list[Any] | PendingWrite] = deque()
-        """What was handed over and is still to be worked out."""
+        """What was captured and is not decoded yet."""
         self._last: list[Any] | PendingWrite | None = None
         """What was taken last."""
         self._is_draining = False
@@ -64,9 +64,9 @@ class WriteQueue:
         self.row_size: float = 0
         """How many bytes of JSON the rows of the last commit had on average."""
         self.bases: dict[EntityPath, Base] = {}
-        """Rows that what waits was not merged with when it came: it is laid over them."""
+        """Stored rows that pending writes were not merged with in memory, so that these are rebased onto them."""
         self.names: dict[Place, None] = {}
-        """Of what was too much to keep: it is dropped from the storage, first of all."""
+        """What was too much to keep; it is deleted from the storage first."""
         self.used: dict[Place, None] = {}
         """What was used since the last commit."""
 
@@ -74,14 +74,14 @@ class WriteQueue:
         return bool(self._captured or self._queue or self.names)
 
     @property
-    def queue(self) -> deque[PendingWrite]:
+    def actions(self) -> deque[PendingWrite]:
         """All that waits, in order."""
         if self._captured:
-            self.settle()
+            self.drain_capture()
         return self._queue
 
     def take(self, captured: list[Any] | PendingWrite) -> None:
-        """An action was carried out; being told so twice is being told so once."""
+        """Adds what an action captured; adding it twice has no effect."""
         if captured is self._last or (self._captured and self._captured[-1] is captured):
             return
         _note_event(captured, self._connection.known.timeline, self._store_state.last_number)
@@ -91,8 +91,8 @@ class WriteQueue:
         if self.rows > _MOST_ROWS or self.rows * self.row_size > _MOST_BYTES:
             self._keep_names()
 
-    def settle(self, most: int | None = None) -> bool:
-        """Works out what was handed over, or so much of it; whether that is all."""
+    def drain_capture(self, most: int | None = None) -> bool:
+        """Decodes what was captured, or so much of it; whether that is all."""
         captured = self._captured
         if not captured or self._is_draining:  # a function of the user's asks in between
             return True
@@ -100,7 +100,7 @@ class WriteQueue:
             self._is_draining = True
             for _ in range(len(captured) if most is None else min(most, len(captured))):
                 rows = _rows_of(captured[0])
-                pending = self._tap.worked_out(captured[0])
+                pending = self._capture.decoded(captured[0])
                 # An interrupt may come anywhere: then this is done once more, and nothing is lost or there twice.
                 captured[0] = pending
                 self.rows += pending.rows - rows
@@ -116,13 +116,13 @@ class WriteQueue:
         return not captured
 
     def _keep_names(self) -> None:
-        """Too much waits: the values are let go of and their names kept; what invalidates stays."""
+        """Drops values and keeps their names, as too much waits; invalidations stay."""
         self._connection.read_no_more()
         kept: deque[PendingWrite] = deque()
-        for pending in self.queue:
+        for pending in self.actions:
             cells = pending.all_cells()
             self.names.update(dict.fromkeys(cells))
-            self._tap.tainted.update(cells)
+            self._capture.local_only.update(cells)
             self.names.update(dict.fromkeys(pending.results))
             self.names.update(pending.drop)
             pending.keep_invalidations()
@@ -156,7 +156,7 @@ class WriteQueue:
 
     def clear(self) -> None:
         """Nothing waits any more."""
-        for pending in self.queue:
+        for pending in self.actions:
             if pending.event is not None:
                 self._connection.known.timeline.drop(pending.event)
         self._captured.clear()
@@ -171,8 +171,8 @@ class WriteQueue:
     # -- what waits for a place
 
     def _sort(self) -> None:
-        """Finds out what was written by whom; that is left to who asks for it."""
-        self.settle()
+        """Sorts pending writes by cell; done at first use."""
+        self.drain_capture()
         for pending in self._unsorted:
             for table, written in pending.cells.items():
                 of_table = self._cells.setdefault(table, {})
@@ -203,7 +203,7 @@ class WriteQueue:
         return cell[1] in self._cells.get(cell[0], EMPTY)
 
     def is_joined(self, cell: EntityPath) -> bool:
-        """Whether what waits joins a collection, or takes something out of it."""
+        """Whether pending writes add to a collection or remove from it."""
         if not is_collection(cell[0]):
             return False
         try:
@@ -215,31 +215,35 @@ class WriteQueue:
 
     def is_pending_key(self, key: str) -> bool:
         """Whether a result waits for its commit."""
-        return any(key in pending.results for pending in self.queue)
+        return any(key in pending.results for pending in self.actions)
 
     def keys(self) -> Iterator[str]:
         """The keys of results that wait for their commit."""
-        for pending in self.queue:
+        for pending in self.actions:
             yield from pending.results
 
     def date_of(self, key: str) -> float | None:
         """When the latest result came that waits for its commit; None where none does."""
-        return max((pending.results[key].times.date for pending in self.queue if key in pending.results), default=None)
+        return max(
+            (pending.results[key].times.date for pending in self.actions if key in pending.results), default=None
+        )
 
     def of_cell(self, cell: EntityPath) -> list[PendingWrite]:
-        """The actions that have anything to say of a cell, in order."""
+        """The pending writes that change a cell, in order."""
         if self._captured or self._unsorted:
             self._sort()
         wrote = self._cells.get(cell[0], EMPTY).get(cell[1], ())
         if not is_collection(cell[0]):
             return [*wrote]
-        joins = [pending for pending in self.queue if pending.joins and pending not in wrote and pending.concerns(cell)]
+        joins = [
+            pending for pending in self.actions if pending.joins and pending not in wrote and pending.concerns(cell)
+        ]
         return sorted([*wrote, *joins], key=_order_of)
 
     # -- what waits, laid over what the storage has
 
     def met(self, cell: EntityPath, row: StoredRow | None) -> None:
-        """A row was met that memory does not know, or that another process has written."""
+        """Notes a stored row that memory does not know; pending writes are rebased onto it."""
         if row is None or not row.rev:
             self.bases[cell] = Base(None, 0, "")
             return
@@ -253,38 +257,38 @@ class WriteQueue:
                 held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
         self._mark_overlaps(cell)
-        left = left_of(row.value) if held is not None else ()
+        left = left_out_of(row.value) if held is not None else ()
         if left:
-            self._connection.known.left[cell] = left
+            self._connection.known.left_out[cell] = left
         else:
-            self._connection.known.left.pop(cell, None)
+            self._connection.known.left_out.pop(cell, None)
 
-    def doubt(self) -> None:
-        """What was merged with what memory had is not to be sent: what waits is laid over what the storage has."""
-        for pending in self.queue:
+    def mark_unverified(self) -> None:
+        """Rebases all pending writes onto what the storage has: what memory had may be wrong."""
+        for pending in self.actions:
             for cell in pending.all_cells():
                 table, pk = cell
                 if is_collection(table):  # what joined it is laid over what is there, so that has to be known
                     self.bases.pop(cell, None)
-                    self._connection.known.doubted.setdefault(table, {})[pk] = -1
+                    self._connection.known.unverified.setdefault(table, {})[pk] = -1
                 else:
                     self.bases[cell] = Base(None, 0, "")
 
     def over(self, cell: EntityPath, held: StoredEntry | None) -> StoredEntry | None:
-        """What memory is to hold where a row was loaded: what waits is laid over it. Users' functions may raise."""
+        """Rebases pending writes onto a loaded row; the result for memory. Users' functions may raise."""
         known = self._connection.known
         self.bases[cell] = Base(held, known.rev(*cell) or 0, known.shape(*cell))
         self._mark_overlaps(cell)
-        return self.folded(cell, self.of_cell(cell))
+        return self.rebased(cell, self.of_cell(cell))
 
-    def folded(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> StoredEntry | None:
-        """What comes of the row that was met and what these actions brought. Users' functions may raise."""
+    def rebased(self, cell: EntityPath, actions: Iterable[PendingWrite]) -> StoredEntry | None:
+        """Rebases these actions onto the stored row of a cell. Users' functions may raise."""
         actions = [*actions]
         with self._store_state.hooks:
             return self._rebased(cell, self._base(cell, actions), actions, moves=True)
 
     def _mark_overlaps(self, cell: EntityPath) -> None:
-        """What two processes requested at once, and got different responses, is stale: nobody knows the order."""
+        """Marks as stale what two processes requested at once with different responses: the order is unknown."""
         base, timeline = self.bases[cell], self._connection.known.timeline
         if base.held is None:
             return
@@ -310,7 +314,7 @@ class WriteQueue:
                 action.event = timeline.event(number)
 
     def _base(self, cell: EntityPath, actions: list[PendingWrite]) -> StoredEntry | None:
-        """The row that was met. What was requested when its commit was known came later, whatever the clocks say."""
+        """The stored row. A request sent when its commit was known is later, whatever the clocks say."""
         base = self.bases.get(cell)
         if base is None or base.held is None or not actions:
             return None if base is None else base.held
@@ -322,7 +326,7 @@ class WriteQueue:
     def _rebased(
         self, cell: EntityPath, held: StoredEntry | None, actions: Iterable[PendingWrite], *, moves: bool = False
     ) -> StoredEntry | None:
-        """What a cell holds once what these actions brought is merged with it; with `moves` as lists move for it."""
+        """Merges the operations of these actions with a row; `moves`: lists use the stored records of what moves."""
         for action in actions:
             for piece in action.pieces(*cell):
                 if moves and isinstance(piece, EditList) and piece.moved:
@@ -331,7 +335,7 @@ class WriteQueue:
         return held
 
     def as_it_moves(self, action: PendingWrite, joins: EditList) -> EditList:
-        """A move as records tell it that were met in the storage, where memory knew others. Filters may raise."""
+        """A move by the records in the storage, if they differ from those that memory had. Filters may raise."""
         met = [cell for cell in joins.moved if cell in self.bases]
         if not met or joins.change_of is None:
             return joins
@@ -342,14 +346,14 @@ class WriteQueue:
             records[cell] = _record_of(was), _record_of(self._rebased(cell, was, (action,)))
         return joins._replace(moved=records, change=joins.change_of(records))
 
-    def moved(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
-        """Lists in memory as what waits leaves them that moves these entities, of which rows were met now.
+    def moved_lists(self, cells: Iterable[EntityPath]) -> dict[EntityPath, StoredEntry] | None:
+        """Lists in memory after the pending moves of these entities, whose rows were just loaded.
 
-        None where nothing moves them. Those of which no row was met are unknown from now on.
+        None if nothing moves them. Lists without a loaded row are unknown from then on.
         """
         tables = {
             joins.table: None
-            for pending in self.queue
+            for pending in self.actions
             for joins in pending.joins
             if joins.moved and any(cell in joins.moved for cell in cells)
         }
@@ -363,7 +367,7 @@ class WriteQueue:
                     self._connection.known.forget(table, pk)
                     continue
                 try:
-                    held = self.folded(cell, self.of_cell(cell))
+                    held = self.rebased(cell, self.of_cell(cell))
                 except Exception:
                     self._connection.hook_failed(cell)
                     continue
@@ -372,7 +376,7 @@ class WriteQueue:
         return found
 
     def committed(self, cell: EntityPath, held: StoredEntry, rev: int, shape: str) -> None:
-        """A row was committed: what still waits for it, and was not merged with this, is laid over it."""
+        """Notes a committed row; what still waits for it is rebased onto it."""
         if self.bases.pop(cell, None) is not None and self.of_cell(cell):
             self.bases[cell] = Base(held, rev, shape)
 
@@ -401,7 +405,7 @@ def _order_of(pending: PendingWrite) -> int:
 
 
 def _note_event(captured: list[Any] | PendingWrite, timeline: Timeline, number: float) -> None:
-    """An action that made something stale did so with the last number that was given."""
+    """Notes on the timeline that an action made something stale, at the newest number."""
     if isinstance(captured, PendingWrite):
         if captured.stale is not None and captured.event is None:
             captured.event = timeline.event(number)

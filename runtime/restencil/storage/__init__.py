@@ -1,6 +1,6 @@
-"""What outlives a process, and may be shared by several: the tier below the tables of a store.
+"""Storages keep what a store holds beyond the life of a process, and may be shared by several.
 
-For a storage of one's own: the protocol `restencil.Storage`, and the tuples that it is told and answers with.
+For a storage of your own: the protocol `restencil.Storage`, and the tuples that it takes and returns.
 """
 
 from __future__ import annotations

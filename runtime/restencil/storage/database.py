@@ -1,4 +1,4 @@
-"""One epoch in a file of SQLite: what is read from it and written to it.
+"""The SQLite file of one epoch: reads, commits, leases and the log.
 
 Two connections: one commits, one reads, each behind a lock of its own, so that nobody who reads waits for a commit.
 The texts of SQL are constants, and a statement is about one row, or about rows that came one after another: one for
@@ -159,8 +159,8 @@ class Over(Exception):
 class Database:
     """The file of one epoch, and the two connections to it, each made when it is needed.
 
-    `lock_timeout` and `timeout`, the longest that a read takes, are in ms. Methods raise the errors of sqlite3; what
-    they mean is told by the storage.
+    `lock_timeout` and `timeout`, the longest that a read takes, are in ms. Methods raise the errors of sqlite3; the
+    storage translates them.
     """
 
     def __init__(
@@ -426,7 +426,7 @@ class Database:
                 return
 
     def is_quiet(self, after: int) -> bool:
-        """Whether nothing came after a number; False where that is not known without a look.
+        """Whether nothing was committed after a number; False if that is not known without a look.
 
         Nothing comes while nothing is written, which the system says of a file sooner than SQLite of what is in it. For
         a second that is believed: who commits may be stopped between his last write and its being seen, though not for
@@ -561,17 +561,17 @@ class _Commit:
         if id and last is not None and id <= last:
             cursor.execute("ROLLBACK")
             return Outcome(before if id == last else 0, epoch, None)
-        said = (
+        contents = (
             batch.rows,
             batch.results,
             batch.drop,
             batch.index,
             batch.tables,
             batch.listed,
-            batch.lacking,
+            batch.incomplete,
             batch.stale,
         )
-        if any(said):
+        if any(contents):
             cursor.execute("SAVEPOINT before")
             number = number_in(cursor) + 1
             if self._other_versions(cursor) or not self._write(cursor, number):
@@ -601,7 +601,7 @@ class _Commit:
             cursor.execute(_GROW, (kind,))
         for table in batch.listed:
             cursor.execute(_SHOW, (self._kind(cursor, table),))
-        for table in batch.lacking:
+        for table in batch.incomplete:
             cursor.execute(_COMPLETE, (1, self._kind(cursor, table)))
         self._write_results(cursor, number)
         for mark, spared in batch.spared.items():
@@ -775,7 +775,7 @@ def _rows(cursor: Cursor, table: str, kind: int, pks: list[str], shapes: Shapes)
 
 
 def _near(cursor: Cursor, kind: int, pks: list[str]) -> Mapping[str, Any]:
-    """What lies between the first of these rows and the last, where that is about them; it may be of other rows too."""
+    """The rows between the first and the last of these, if there are few others; others may be among them."""
     ends = [cursor.execute(_BORN, (kind, pk)).fetchone() for pk in (pks[0], pks[-1])]
     if None in ends:
         return {}

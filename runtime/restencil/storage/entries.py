@@ -62,7 +62,7 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
 
 def has_changes(batch: Batch) -> bool:
     """Return whether a batch changes anything in a storage."""
-    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.lacking, batch.stale))
+    return any((batch.rows, batch.results, batch.drop, batch.index, batch.listed, batch.incomplete, batch.stale))
 
 
 def committed_at(text: Any) -> float | None:

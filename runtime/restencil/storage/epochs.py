@@ -27,7 +27,7 @@ _MOUNTS: Final = "/proc/self/mountinfo"
 _FOLDER: Final = 0o700
 _FILE: Final = 0o600
 _BY_OTHERS: Final = 0o022
-_BESIDE: Final = ("", "-wal", "-shm", "-journal")
+_ENDINGS: Final = ("", "-wal", "-shm", "-journal")
 _LEFT_BEHIND: Final = 60.0
 """After so many seconds a file without its name is one whose maker was killed."""
 _TICK: Final = 50_000_000
@@ -104,9 +104,9 @@ class Epochs:
         return found.st_dev, found.st_ino
 
     def intend(self, epoch: int) -> str | None:
-        """Notes that a reset was to begin this epoch; where that was noted, None where it cannot be.
+        """Notes that a reset was to begin this epoch; returns the path of the note, None if there is none.
 
-        A folder is made, in that of the namespace or beside it, which takes no descriptor.
+        A folder is made, in that of the namespace or next to it, which takes no descriptor.
         """
         for path in (os.path.join(self.folder, f"{epoch}{_INTENDED}"), f"{self.folder}.{epoch}{_INTENDED}"):
             with suppress(OSError):
@@ -115,8 +115,8 @@ class Epochs:
                 return path
         return None
 
-    def look_beside(self) -> None:
-        """Finds what was noted beside the folder of the namespace."""
+    def find_intended(self) -> None:
+        """Finds notes next to the folder of the namespace."""
         start = os.path.basename(self.folder) + "."
         with suppress(OSError), os.scandir(self._path) as entries:
             for entry in entries:
@@ -147,7 +147,7 @@ class Epochs:
 
     def check(self, epoch: int) -> None:
         """Raises StorageOff where a file of an epoch is a link, or not ours alone."""
-        for ending in _BESIDE:
+        for ending in _ENDINGS:
             path = self.file(epoch) + ending
             with suppress(FileNotFoundError), storage_errors(path):
                 _check(path, os.lstat(path), stat.S_ISREG)
@@ -177,7 +177,7 @@ class Epochs:
                     return epoch
             return self.newest() or epoch
 
-    def set_aside(self, epoch: int) -> None:
+    def keep_damaged(self, epoch: int) -> None:
         """A damaged file keeps its content under another name; of those one is kept."""
         for name, _, damaged in self._files():
             if damaged:
@@ -213,9 +213,9 @@ class Epochs:
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 stem, _, ending = entry.name.partition(".")
-                kind, _, beside = ending.partition("-")
+                kind, _, journal = ending.partition("-")
                 epoch = _number(stem)
-                if epoch is not None and kind in ("db", "corrupt") and beside in ("", "wal", "shm", "journal"):
+                if epoch is not None and kind in ("db", "corrupt") and journal in ("", "wal", "shm", "journal"):
                     found.append((entry.name, epoch, kind == "corrupt"))
         return found
 
@@ -233,7 +233,7 @@ class Epochs:
             try:
                 yield file
             finally:
-                for ending in _BESIDE:
+                for ending in _ENDINGS:
                     with suppress(OSError):
                         os.unlink(file + ending)
 
@@ -276,7 +276,7 @@ def is_settled(found: os.stat_result, since: int = 0) -> bool:
 
 @contextmanager
 def storage_errors(path: str) -> Generator[None]:
-    """An OSError is one of a storage: what was refused is refused for good, what was lacking may come back."""
+    """An OSError is one of a storage: what was refused is refused for good, what was missing may come back."""
     try:
         yield
     except FileNotFoundError:

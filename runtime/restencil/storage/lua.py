@@ -1,12 +1,12 @@
-"""What a server of Valkey or Redis runs for a storage: scripts, each of which is one moment for all its clients.
+"""Lua scripts that a Valkey or Redis server runs for a storage, each atomically.
 
-Each but `BEGIN` is told the epoch that its caller knows, and answers with the server's alone where that is another one.
-A script looks at everything before it writes anything, since what it wrote before an error stays. Numbers go in and out
-as text: those that matter have more digits than a script prints.
+Each but `BEGIN` gets the epoch that its caller knows, and returns the server's alone if that is another one. A script
+reads everything before it writes anything, since what it wrote before an error stays. Numbers go in and out as strings:
+some have more digits than a script prints.
 
-A sorted set that lists what there is holds a *mark* too, a member that is no text, so that it is there even where it
-lists nothing. A set that was begun and is not there was evicted by the server: what it listed cannot be found any more,
-which a script answers with `lost`.
+A sorted set that lists keys also contains a *mark*, a member that is no string, so that it exists even if it lists
+nothing. A set that was begun and is absent was evicted by the server: what it listed cannot be found any more, and a
+script returns `lost`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ return {info[1], info[2], info[3], 'done', redis.call(ARGV[3], KEYS[2], unpack(A
 
 SIFT: Final = _KNOWN + """
 -- Takes members out of a set whose rows or results have expired.
--- KEYS: info; the set; what its members stand for.
+-- KEYS: info; the set; the keys of its members.
 -- ARGV: epoch; the field that counts what is there; the table, or '' for results; the members.
 -- Answers: epoch, reset, number, 'done', for each member '1' or '', and how many were taken out.
 local texts = redis.call('MGET', unpack(KEYS, 3))
@@ -155,8 +155,8 @@ COMMIT: Final = _HELP + r"""
 -- KEYS: info, log, the list of sets and hashes, the set of keys, the writer's last commit, the marks; then, in the
 -- order of ARGV: sets of tables, hashes, leases, what was used, what is dropped, rows, results.
 -- ARGV: epoch; time that a value, a tombstone and a list is kept, in ms or '0' for ever; history; writer; entry, or ''
--- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by what is
--- told of so many:
+-- where nothing is written; id of the commit, or '0'; which part of it this is; then counts, each followed by so
+-- many items:
 --   tables: name, version or '', '1' where all of it was told, '2' where something was left out, '3' where both are;
 --   hashes: name, count, value and '+pk' or '-';
 --   leases;    used;    dropped: number of its table or '0', member;    rows: number of its table, pk, revs, text;

@@ -256,7 +256,7 @@ class MemoryStorage:
         for table in batch.listed:
             if space.infos[table].version == 0:
                 space.grow(table)
-        for table in batch.lacking:
+        for table in batch.incomplete:
             space.infos[table] = space.infos.get(table, _NOTHING)._replace(incomplete=True)
         for result in batch.results:
             before = space.results.get(result.key)

@@ -19,11 +19,11 @@ def namespace_hash(namespace: str, principal: str | None, place: str) -> str:
 
 
 def check_principal(principal: Any) -> None:
-    """Raises ValueError where it says of nobody whose data it is; the text does not say what was given."""
+    """Raises ValueError where it says of nobody whose data it is; the message does not contain it."""
     if principal is None or (isinstance(principal, str) and principal):
         return
     found = "empty" if principal == "" else described(principal)
     raise ValueError(
-        f"principal is {found}; expected a text that is not empty, an account's id or the like, or None where all who "
-        "can open the storage may see all of it"
+        f"principal is {found}; expected a string that is not empty, an account's id or the like, or None if all "
+        "who can open the storage may see all of it"
     )

@@ -1,4 +1,4 @@
-"""What a storage is: texts, numbers and bytes under names, in commits that are numbered without gaps.
+"""The protocol of storages: strings, numbers and bytes under names, in commits numbered without gaps.
 
 A storage knows no schema. It holds *rows* (what lies in a cell of the store's tables), *results* (what lies under the
 key of an endpoint), index entries, a log of what each commit changed, and leases. All of that belongs to one
@@ -157,9 +157,9 @@ class Batch(NamedTuple):
     tables: dict[str, int]
     """The versions of tables that the batch was made from."""
     listed: list[str]
-    """Tables of which the server said all that is in them."""
-    lacking: list[str]
-    """Tables of which something was left out."""
+    """Tables that a response of the server listed completely."""
+    incomplete: list[str]
+    """Tables with rows that are not stored."""
     used: list[Place]
     """What was just used; that makes neither a rev nor an entry."""
     release: list[str]
@@ -168,7 +168,7 @@ class Batch(NamedTuple):
     stale: tuple[Mark, ...] = ()
     """What becomes stale: each mark has the number of the commit from then on, also where nothing is stored.
 
-    A mark is no part of what it stands on: setting it changes no rev, and moves no batch.
+    A mark is no part of what it marks: setting it changes no rev, and conflicts with no batch.
     """
     spared: Mapping[Mark, Spared] = MappingProxyType({})
     """Marks that are set as well, before the others, each only where nothing stands against it."""

@@ -21,7 +21,7 @@ from .epochs import Epochs
 from .format import NotOurs, create, gave_up
 from .naming import check_principal, namespace_hash
 from .protocol import Batch, Cell, Changes, IndexEntry, Loaded, Mark, NamespaceStats, Opened, Outcome, Page, check_count
-from .trimming import Trim, make_room
+from .trimming import Trim, free_space
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
@@ -32,7 +32,7 @@ _TRIES: Final = 20
 """So often a file may vanish, or turn out damaged, while it is opened."""
 _TRIM: Final = "trim"
 _TRIM_LEASE: Final = 10_000.0
-_SHARE_FOR_ROOM: Final = 0.1
+_FREED_SHARE: Final = 0.1
 """Of all that is there, where the disk is full."""
 
 # Codes of SQLite, without what extends them.
@@ -57,7 +57,7 @@ class SQLiteStorage:
     lock_timeout  how long a commit waits for another process's, in ms
     lease_wait    how long a request waits for the same one of another process, in ms; 0: each process asks for itself
 
-    A time may also be a text such as `"24h"` (ms, s, m, h), or a timedelta.
+    A time may also be a string such as `"24h"` (ms, s, m, h), or a timedelta.
 
     Raises ValueError for arguments that make no sense, and else nothing: what is wrong with the folder shows in
     `Store.storage_stats()`.
@@ -142,17 +142,17 @@ class SQLiteStorage:
             try:
                 return database.commit(batch, self._now())
             except sqlite3.OperationalError as error:
-                if _code_of(error) != _FULL or not self._found_room(database):
+                if _code_of(error) != _FULL or not self._free_space(database):
                     raise
                 return database.commit(batch, self._now())
 
         self._follow()
         return self._do(write)
 
-    def _found_room(self, database: Database) -> bool:
+    def _free_space(self, database: Database) -> bool:
         """Whether something could be dropped, for a disk that is full."""
         with suppress(sqlite3.OperationalError):
-            return make_room(database, self._now(), _SHARE_FOR_ROOM) > 0
+            return free_space(database, self._now(), _FREED_SHARE) > 0
         return False
 
     def changes(self, after: int, wait: float, /) -> Changes:
@@ -198,7 +198,7 @@ class SQLiteStorage:
             return epoch
 
     def _begun(self, epochs: Epochs, retired: Database | None) -> int:
-        """The epoch that a reset begins. Raises StorageError where it cannot, and notes the reset where that can be."""
+        """The epoch that a reset begins. Raises StorageError if it cannot, after noting the reset if possible."""
         try:
             return epochs.begin(self._above)
         except StorageError as error:
@@ -206,7 +206,7 @@ class SQLiteStorage:
             epoch = max(above + 1, time.time_ns() // 1_000_000)
             if epochs.create(epoch):
                 return epoch
-            # Where there is no room for one more file, the old ones go at once.
+            # Without space for one more file, the old ones go at once.
             with suppress(StorageError):
                 epoch = max(epoch, (epochs.newest() or 0) + 1)
                 epochs.sweep(epoch, epoch)
@@ -217,12 +217,12 @@ class SQLiteStorage:
             else:
                 noted = epochs.intend(epoch) or ""
             self._above, self._reset = epoch - 1, epoch
-            told = (
+            hint = (
                 f"it was noted in {noted}, so that no store shows again what is there"
                 if noted
                 else f"what is in {epochs.folder} shows again in the next store: remove that folder"
             )
-            raise StorageDown(f"the reset could not be written ({error}); {told}") from error
+            raise StorageDown(f"the reset could not be written ({error}); {hint}") from error
 
     def trim(self, /) -> int:
         """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
@@ -313,8 +313,8 @@ class SQLiteStorage:
     def _found(self) -> Database:
         epochs = self._place_of_files()
         epochs.prepare()
-        epochs.look_beside()
-        made_room = False
+        epochs.find_intended()
+        is_freed = False
         for _ in range(_TRIES):
             epoch = epochs.newest()
             if epochs.intended > self._reset:
@@ -335,8 +335,8 @@ class SQLiteStorage:
             except (NotOurs, sqlite3.DatabaseError) as error:
                 if epochs.identity(epoch) != identity:
                     continue  # it went, or has a successor
-                if _code_of(error) == _FULL and not made_room:
-                    made_room = True  # of the older files nothing is needed
+                if _code_of(error) == _FULL and not is_freed:
+                    is_freed = True  # of the older files nothing is needed
                     self._clean()
                     continue
                 if not _is_damage(error):
@@ -351,7 +351,7 @@ class SQLiteStorage:
         """A file that is damaged, or of an older format, has a successor, and is set aside."""
         self._above = max(self._above, epoch)
         self._made(epochs)
-        epochs.set_aside(epoch)
+        epochs.keep_damaged(epoch)
         logger.warning(
             "%s cannot be used (%s): it was set aside as %d.corrupt, and the cache begins anew, empty",
             epochs.file(epoch),
@@ -421,9 +421,9 @@ class SQLiteStorage:
         wanted = {epochs.folder: os.W_OK | os.X_OK}
         if newest is not None:
             wanted[epochs.file(newest)] = os.R_OK | os.W_OK
-        is_told = os.access in os.supports_effective_ids
+        is_supported = os.access in os.supports_effective_ids
         return all(
-            os.access(path, mode, effective_ids=is_told) for path, mode in wanted.items() if os.path.lexists(path)
+            os.access(path, mode, effective_ids=is_supported) for path, mode in wanted.items() if os.path.lexists(path)
         )
 
 
@@ -440,7 +440,7 @@ def _code_of(error: BaseException) -> int:
 def _checked_path(path: object) -> str:
     text = os.fspath(cast("os.PathLike[str]", path)) if hasattr(path, "__fspath__") else path
     if not isinstance(text, str):
-        raise ValueError(f"path is {described(path)}; expected the path of a folder, as a text or a Path")
+        raise ValueError(f"path is {described(path)}; expected the path of a folder, as a string or a Path")
     if not text or "\0" in text:
         raise ValueError(f"path is {repr(text) if text else 'empty'}; expected the path of a folder")
     if "://" in text:

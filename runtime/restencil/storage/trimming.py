@@ -18,7 +18,7 @@ _AT_ONCE: Final = 500
 _LOOKED_AT: Final = 5_000
 """So many rows are looked at for their last use before the clock is."""
 _SAMPLED: Final = 1_000
-_ROOM: Final = 0.9
+_TARGET_SHARE: Final = 0.9
 """Of the bound this much is left."""
 _FREED: Final = 100
 
@@ -60,8 +60,8 @@ class Trim:
         self.begin()
 
     def begin(self) -> None:
-        """Another file, of which nothing was seen."""
-        self._makes_room = False
+        """Starts over, for another file."""
+        self._frees_space = False
         self._looked = -1
         self._born = 0
         self._entry: tuple[Any, ...] | None = _START
@@ -71,7 +71,7 @@ class Trim:
 
         def is_over(cursor: Cursor) -> bool:
             free = cursor.execute("PRAGMA freelist_count").fetchone()[0]
-            if free or self._makes_room or int(now // HOUR) != self._looked:
+            if free or self._frees_space or int(now // HOUR) != self._looked:
                 return True
             return bytes_in_use(cursor) > self._max_bytes
 
@@ -80,11 +80,11 @@ class Trim:
     def run(self, database: Database, now: float) -> int:
         """Drops what is over the bounds, for some time; how many rows and results went."""
         end = time.monotonic() + TRIM_TIME
-        used, target = _bytes(database), int(self._max_bytes * _ROOM)
+        used, target = _bytes(database), int(self._max_bytes * _TARGET_SHARE)
         dropped = 0
-        if used > self._max_bytes or (self._makes_room and used > target):
-            dropped = _make_room(database, now, used, target, end)
-            self._makes_room = dropped > 0
+        if used > self._max_bytes or (self._frees_space and used > target):
+            dropped = _free_space(database, now, used, target, end)
+            self._frees_space = dropped > 0
         dropped += self._look(database, now, end)
         _free_pages(database, end)
         return dropped
@@ -114,13 +114,13 @@ class Trim:
         return dropped
 
 
-def make_room(database: Database, now: float, share: float) -> int:
+def free_space(database: Database, now: float, share: float) -> int:
     """Drops at least this share of all, where the disk is full; how many rows and results went."""
     used = _bytes(database)
-    return _make_room(database, now, used, int(used * (1 - share)), time.monotonic() + TRIM_TIME)
+    return _free_space(database, now, used, int(used * (1 - share)), time.monotonic() + TRIM_TIME)
 
 
-def _make_room(database: Database, now: float, used: int, target: int, end: float) -> int:
+def _free_space(database: Database, now: float, used: int, target: int, end: float) -> int:
     def is_done() -> bool:
         return _bytes(database) <= target
 

@@ -90,7 +90,7 @@ _EXPECTED: Final = (
 _ESCAPED: Final = "; in a password, '/', '?', '#' and '@' are written %2F, %3F, %23 and %40"
 
 T = TypeVar("T")
-Asked: TypeAlias = tuple[list[bytes], list[Any]]
+ScriptInput: TypeAlias = tuple[list[bytes], list[Any]]
 """What a script is called with, after the key and the argument that all of them get."""
 
 
@@ -150,8 +150,8 @@ class ValkeyStorage:
         self._split_commits = _SplitCommits()
         self._in_parts: str | None = None
         """Who writes a commit in parts just now."""
-        self._told = 0
-        """The epoch that was told last, or 0."""
+        self._reported = 0
+        """The epoch of the last reported changes, or 0."""
         self._sifting: Iterator[int] = iter(())
         self._next_round = 0.0
 
@@ -175,7 +175,7 @@ class ValkeyStorage:
             if took < best:
                 best, offset = took, moment - (before + after) / 2
         epoch = self._opened().epoch
-        self._told = self._told or epoch
+        self._reported = self._reported or epoch
         return Opened(epoch, self._reset, number, offset)
 
     def load(
@@ -198,17 +198,17 @@ class ValkeyStorage:
         for table, field, value in index:
             by_hash.setdefault((table, field), []).append(value)
 
-        def asked(names: Keys) -> Asked:
+        def script_input(names: Keys) -> ScriptInput:
             places = [names.row(*cell) for cell in cells] + [names.result(key) for key in keys]
-            told: list[Any] = [count, len(tables), *map(part, tables)]
+            arguments: list[Any] = [count, len(tables), *map(part, tables)]
             for values in by_hash.values():
-                told += [len(values), *map(encoded, values)]
-            told += [len(fields), *fields]
-            return [*places, *(names.index(*at) for at in by_hash), names.marks], told
+                arguments += [len(values), *map(encoded, values)]
+            arguments += [len(fields), *fields]
+            return [*places, *(names.index(*at) for at in by_hash), names.marks], arguments
 
         fields = [mark_field(("row", *cell)) for cell in cells]
         fields += [mark_field(("key", key, "")) for key in keys] + [mark_field(mark) for mark in marks]
-        names, (number, lengths, joined, versions, losses, (*found, stale)) = self._ask(lua.LOAD, asked)
+        names, (number, lengths, joined, versions, losses, (*found, stale)) = self._ask(lua.LOAD, script_input)
         set_by = [int(number or 0) for number in stale]
         texts = split_commits(joined, lengths)
         lost = {table for table, flag in zip(tables, losses, strict=True) if flag}
@@ -284,12 +284,12 @@ class ValkeyStorage:
 
     def _changes_within(self, after: int, wait: float) -> Changes:
         names = self._opened()
-        if wait > 0 and names.epoch == self._told:
+        if wait > 0 and names.epoch == self._reported:
             entries = self._entries_to_come(names, after, wait)
             if entries is not None:
                 return Changes(names.epoch, self._reset, entries[-1].number, entries, False)
         changes = self._changes(after)
-        self._told = changes.epoch
+        self._reported = changes.epoch
         return changes
 
     def _entries_to_come(self, names: Keys, after: int, wait: float) -> list[Entry] | None:
@@ -309,12 +309,12 @@ class ValkeyStorage:
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
         """For each name and owner, whether the owner has the lease for `length` ms; a length of 0 gives all back."""
-        lasting = 0 if length <= 0 else max(1, int(length))
-        return [mine for some in _portions(wanted) for mine in self._lease_some(some, lasting)]
+        lease_length = 0 if length <= 0 else max(1, int(length))
+        return [mine for some in _portions(wanted) for mine in self._lease_some(some, lease_length)]
 
     def _lease_some(self, wanted: Sequence[tuple[str, str]], length: int) -> list[bool]:
-        told = [length, *(encoded(owner) for _, owner in wanted)]
-        _, (_, mine) = self._ask(lua.LEASE, lambda names: ([names.lease(name) for name, _ in wanted], told))
+        arguments = [length, *(encoded(owner) for _, owner in wanted)]
+        _, (_, mine) = self._ask(lua.LEASE, lambda names: ([names.lease(name) for name, _ in wanted], arguments))
         return [*map(bool, mine)]
 
     def reset(self, /) -> int:
@@ -355,8 +355,8 @@ class ValkeyStorage:
         """Finds the epoch, or begins one: after a reset, and where the server lost it; its number and time in ms."""
         known = self._keys
         names = known or Keys(self._hash, 0)
-        told = [names.space, names.epoch, self._reset, FORMAT, why, encoded(self._place)]
-        reply = self._server.run(lua.BEGIN, [names.info], told)
+        arguments = [names.space, names.epoch, self._reset, FORMAT, why, encoded(self._place)]
+        reply = self._server.run(lua.BEGIN, [names.info], arguments)
         epoch, reset, number, moment, found = map(int, reply[:5])
         if found > FORMAT:
             raise StorageOff(
@@ -372,12 +372,12 @@ class ValkeyStorage:
             threading.Thread(target=self._sweep, args=(over,), daemon=True, name="restencil-sweep").start()
         return number, moment / 1_000
 
-    def _ask(self, script: str, asked: Callable[[Keys], Asked]) -> tuple[Keys, list[Any]]:
+    def _ask(self, script: str, script_input: Callable[[Keys], ScriptInput]) -> tuple[Keys, list[Any]]:
         """What a script says of the epoch that is the server's: its number, and more."""
         for _ in range(4):
             names = self._opened()
-            keys, told = asked(names)
-            reply = self._server.run(script, [names.info, *keys], [names.epoch, *told])
+            keys, arguments = script_input(names)
+            reply = self._server.run(script, [names.info, *keys], [names.epoch, *arguments])
             if self._is_of_now(reply):
                 return names, reply[2:]
         raise StorageDown(f"the server at {self._server.where} begins anew again and again")
@@ -413,15 +413,15 @@ class ValkeyStorage:
 
     def _living(self, table: str | None, after: str | None, limit: int) -> tuple[Page, int]:
         """A page of a list without what has expired, and how many have; the list is rid of them."""
-        told: list[Any]
+        arguments: list[Any]
         if table is None:
             start = b"-" if after is None else b"(" + encoded(after)
-            told = ["keys", "ZRANGEBYLEX", start, b"(" + lua.MARK, "LIMIT", 0, limit + 1]
-            names, found = self._ask(lua.PAGE, lambda names: ([names.results], told))
+            arguments = ["keys", "ZRANGEBYLEX", start, b"(" + lua.MARK, "LIMIT", 0, limit + 1]
+            names, found = self._ask(lua.PAGE, lambda names: ([names.results], arguments))
         else:
             begun = encoded(f"v:{part(table)}")
-            told = [begun, "ZRANGEBYSCORE", f"({after or 0}", "+inf", "WITHSCORES", "LIMIT", 0, limit + 1]
-            names, found = self._ask(lua.PAGE, lambda names: ([names.table(table)], told))
+            arguments = [begun, "ZRANGEBYSCORE", f"({after or 0}", "+inf", "WITHSCORES", "LIMIT", 0, limit + 1]
+            names, found = self._ask(lua.PAGE, lambda names: ([names.table(table)], arguments))
         items: list[bytes] = found[2]
         each = 1 if table is None else 2
         last = decoded(items[each * limit - 1]) if len(items) > each * limit else None
@@ -448,12 +448,12 @@ class ValkeyStorage:
 
         It is part `at` of the commit of this id.
         """
-        keys, told, tables = _told_of(names, batch, self._split_commits)
+        keys, arguments, tables = _commit_arguments(names, batch, self._split_commits)
         entry = entry_to_json(batch.entry) if has_changes(batch) else b""
         writer = batch.entry.writer
         head = [names.epoch, *self._kept, self._history, encoded(writer), entry, id if entry else 0, at]
         places = [names.info, names.log, names.lists, names.results, names.writer(writer), names.marks, *keys]
-        reply = self._server.run(lua.COMMIT, places, [*head, *told])
+        reply = self._server.run(lua.COMMIT, places, [*head, *arguments])
         if not self._is_of_now(reply):
             return Outcome(0, self._opened().epoch, None), {}
         if reply[3] == b"late":
@@ -592,19 +592,19 @@ class Server:
         timeout = _options_of(self._reach(True)).get("socket_timeout")
         return inf if timeout is None else timeout * 500
 
-    def run(self, script: str, keys: Sequence[bytes], told: Sequence[Any]) -> list[Any]:
+    def run(self, script: str, keys: Sequence[bytes], arguments: Sequence[Any]) -> list[Any]:
         """What a script answers, as bytes."""
         digest = _digest_of(script)
         patient = script == lua.COMMIT
         try:
-            reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *told)
+            reply = self._call(patient, "EVALSHA", digest, len(keys), *keys, *arguments)
         except StorageOff:
             raise
         except Exception as error:
             if _word_of(error) != "NOSCRIPT":
                 raise self._down(error) from error
             self.command("SCRIPT LOAD", script)
-            reply = self.command("EVALSHA", digest, len(keys), *keys, *told, patient=patient)
+            reply = self.command("EVALSHA", digest, len(keys), *keys, *arguments, patient=patient)
         found: list[Any] = _as_bytes(reply)
         return found
 
@@ -666,7 +666,7 @@ class Server:
 
 
 def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> set[str]:
-    """Those of some tables of which one of the absent rows was stored once."""
+    """Those of some tables that have one of the absent rows in their list."""
     by_table: dict[str, list[str]] = {}
     for table, pk in absent:
         if table in tables:
@@ -681,11 +681,11 @@ def _lost(server: Server, names: Keys, absent: list[Cell], tables: set[str]) -> 
 def _sifted(server: Server, names: Keys, table: str | None, members: list[str]) -> tuple[list[str], int]:
     """Which of these rows or results are there, and how many others were taken out of their list."""
     if table is None:
-        places, told = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
+        places, arguments = [names.results, *map(names.result, members)], [names.epoch, "results", ""]
     else:
         places = [names.table(table), *(names.row(table, pk) for pk in members)]
-        told = [names.epoch, "rows", encoded(part(table))]
-    reply = server.run(lua.SIFT, [names.info, *places], [*told, *map(encoded, members)])
+        arguments = [names.epoch, "rows", encoded(part(table))]
+    reply = server.run(lua.SIFT, [names.info, *places], [*arguments, *map(encoded, members)])
     if len(reply) <= 3:  # the epoch is over, and with it all that was listed
         return [], 0
     return [member for member, is_there in zip(members, reply[4], strict=True) if is_there], int(reply[5])
@@ -764,7 +764,7 @@ def _check_installed() -> None:
     try:
         if find_spec("valkey") is not None:
             return
-    except ValueError:  # a module that stands for none
+    except ValueError:  # a module without a spec
         pass
     raise ImportError(
         "ValkeyStorage asks the server with the package valkey, which is not installed; "
@@ -799,7 +799,7 @@ _REFUSED: Final = {
     "DB": "has no database of this number",
     "ERR": "refuses what is asked of it",
 }
-"""What else is said of a word."""
+"""The options of a command word."""
 
 
 def _word_of(error: Exception) -> str:
@@ -853,11 +853,11 @@ def _of_stream(reply: Any) -> list[tuple[bytes, list[bytes]]]:
     ((_, found),) = reply.items() if is_dict(reply) else reply
     if len(found) == 1 and is_list(found[0]) and found[0] and not isinstance(found[0][0], bytes | str):
         found = found[0]
-    told: list[tuple[bytes, list[bytes]]] = []
+    entries: list[tuple[bytes, list[bytes]]] = []
     for at, members in found:
         flat = [part for pair in members.items() for part in pair] if is_dict(members) else members or []
-        told.append((_as_bytes(at), _as_bytes(flat)))
-    return told
+        entries.append((_as_bytes(at), _as_bytes(flat)))
+    return entries
 
 
 def _entry(at: Any, members: Any) -> Entry | None:
@@ -888,11 +888,11 @@ def _parts(batch: Batch) -> list[Batch]:
     parts = [some for some in (*parts, last._replace(results=results)) if has_changes(some)]
     entry = batch.entry
     for at, some in enumerate(parts[:-1]):
-        told = _entry_of(entry, some)
-        parts[at] = some._replace(entry=told._replace(commit_id=0))  # who finds the id finds the whole commit
-        entry = _without(entry, told)
+        listed = _entry_of(entry, some)
+        parts[at] = some._replace(entry=listed._replace(commit_id=0))  # who finds the id finds the whole commit
+        entry = _without(entry, listed)
     parts[-1] = parts[-1]._replace(
-        listed=batch.listed, lacking=batch.lacking, used=batch.used[:_AT_ONCE], release=batch.release, entry=entry
+        listed=batch.listed, incomplete=batch.incomplete, used=batch.used[:_AT_ONCE], release=batch.release, entry=entry
     )
     return parts
 
@@ -924,64 +924,72 @@ def _entry_of(entry: Entry, batch: Batch) -> Entry:
     )
 
 
-def _without(entry: Entry, told: Entry) -> Entry:
-    """What an entry says beyond what was told."""
+def _without(entry: Entry, other: Entry) -> Entry:
+    """The members of an entry that another one does not list."""
 
     def rest(listed: dict[str, list[str]], without: dict[str, list[str]]) -> dict[str, list[str]]:
         gone = {table: set(pks) for table, pks in without.items()}
         found = {table: [pk for pk in pks if pk not in gone.get(table, ())] for table, pks in listed.items()}
         return {table: pks for table, pks in found.items() if pks}
 
-    keys, same_keys, stale = set(told.keys), set(told.same_keys), set(told.stale)
+    keys, same_keys, stale = set(other.keys), set(other.same_keys), set(other.stale)
     return entry._replace(
-        changed=rest(entry.changed, told.changed),
-        same=rest(entry.same, told.same),
-        gone=rest(entry.gone, told.gone),
+        changed=rest(entry.changed, other.changed),
+        same=rest(entry.same, other.same),
+        gone=rest(entry.gone, other.gone),
         keys=[key for key in entry.keys if key not in keys],
         same_keys=[key for key in entry.same_keys if key not in same_keys],
         stale=tuple(mark for mark in entry.stale if mark not in stale),
     )
 
 
-def _told_of(names: Keys, batch: Batch, split_commits: _SplitCommits) -> tuple[list[bytes], list[Any], list[str]]:
-    """Keys and arguments of the script that commits, in its order, and the tables that it is told of."""
+def _commit_arguments(
+    names: Keys, batch: Batch, split_commits: _SplitCommits
+) -> tuple[list[bytes], list[Any], list[str]]:
+    """Keys and arguments of the script that commits, in its order, and the tables that it uses."""
     cells = [place for place in batch.drop if not isinstance(place, str)]
     tables = list(
         dict.fromkeys(
-            (*(row.table for row in batch.rows), *(t for t, _ in cells), *batch.tables, *batch.listed, *batch.lacking)
+            (
+                *(row.table for row in batch.rows),
+                *(t for t, _ in cells),
+                *batch.tables,
+                *batch.listed,
+                *batch.incomplete,
+            )
         )
     )
     number = {table: at for at, table in enumerate(tables, 1)}
     keys = [names.table(table) for table in tables]
-    told: list[Any] = [len(tables)]
+    arguments: list[Any] = [len(tables)]
     for table in tables:
-        told += [
+        arguments += [
             encoded(part(table)),
             batch.tables.get(table, ""),
-            (table in batch.listed) + 2 * (table in batch.lacking),
+            (table in batch.listed) + 2 * (table in batch.incomplete),
         ]
     by_hash: dict[tuple[str, str], list[Any]] = {}
     for (table, field, value), pk in batch.index.items():
         by_hash.setdefault((table, field), []).extend((encoded(value), b"-" if pk is None else b"+" + encoded(pk)))
-    told.append(len(by_hash))
+    arguments.append(len(by_hash))
     for (table, field), pairs in by_hash.items():
         keys.append(names.index(table, field))
-        told += [encoded(f"{part(table)}:{part(field)}"), len(pairs) // 2, *pairs]
+        arguments += [encoded(f"{part(table)}:{part(field)}"), len(pairs) // 2, *pairs]
     keys += [names.lease(name) for name in batch.release]
     keys += [names.place(place) for place in (*batch.used, *batch.drop)]
-    told += [len(batch.release), len(batch.used), len(batch.drop)]
+    arguments += [len(batch.release), len(batch.used), len(batch.drop)]
     for place in batch.drop:
-        told += [0, encoded(place)] if isinstance(place, str) else [number[place[0]], encoded(place[1])]
-    told.append(len(batch.rows))
+        arguments += [0, encoded(place)] if isinstance(place, str) else [number[place[0]], encoded(place[1])]
+    arguments.append(len(batch.rows))
     for row in batch.rows:
         keys.append(names.row(row.table, row.pk))
-        told += [number[row.table], encoded(row.pk), split_commits.revs(row.rev), row_text(row)]
-    told.append(len(batch.results))
+        arguments += [number[row.table], encoded(row.pk), split_commits.revs(row.rev), row_text(row)]
+    arguments.append(len(batch.results))
     for result in batch.results:
         keys.append(names.result(result.key))
-        told += [encoded(result.key), repr(result.times.date), result_text(result)]
-    told.append(len(batch.spared))
+        arguments += [encoded(result.key), repr(result.times.date), result_text(result)]
+    arguments.append(len(batch.spared))
     for mark, (against, known) in batch.spared.items():
-        told += [mark_field(mark), known, len(against), *map(mark_field, against)]
-    told += [len(batch.stale), *map(mark_field, batch.stale)]
-    return keys, told, tables
+        arguments += [mark_field(mark), known, len(against), *map(mark_field, against)]
+    arguments += [len(batch.stale), *map(mark_field, batch.stale)]
+    return keys, arguments, tables

@@ -420,11 +420,11 @@ def _knows_tables(bench: _Bench) -> None:
         info = bench.table(table)
         _holds(info.version > 0, f"the table {table}, which was listed as a whole, is unknown")
     bench.lacks(A=False, B=False)
-    bench.commit(_row("1"), lacking=["A"])
+    bench.commit(_row("1"), incomplete=["A"])
     bench.lacks(A=True, B=False)
-    bench.commit(listed=["A"], lacking=["B"])
+    bench.commit(listed=["A"], incomplete=["B"])
     bench.lacks(A=False, B=True)
-    bench.commit(listed=["A"], lacking=["A"])
+    bench.commit(listed=["A"], incomplete=["A"])
     _same("listed without something", bench.table("A").incomplete, True)
 
 
