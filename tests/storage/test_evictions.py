@@ -182,11 +182,6 @@ def house() -> Iterator[House]:
         yield made
 
 
-#: A process may then show an older value as fresh, in some runs.
-LOST_MARKS = "a server that drops the marks of what is stale, and nothing else, is not noticed yet"
-
-
-@pytest.mark.xfail(strict=False, reason=LOST_MARKS)
 @pytest.mark.parametrize("turns", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_server_may_lose_any_key_at_any_time(house: House, turns: int) -> None:
     """Rows, results, what lists them, the log, the number of the epoch: whatever is gone is asked for again."""

@@ -26,6 +26,7 @@ from tests.storage.servers import ValkeyServer, needs_server
 from restencil import Storage, StorageDown, StorageOff, ValkeyStorage
 from restencil.base.values import Meta
 from restencil.storage import Batch, Changes, Entry, StoredResult, StoredRow
+from restencil.storage.protocol import Spared
 from restencil.testing import check_storage
 
 PLACE = "https://api.test"
@@ -545,6 +546,8 @@ def _everything(storage: ValkeyStorage) -> Batch:
         results=[result("GET /a")],
         index={("A", "slug", "x"): "1"},
         listed=["B"],
+        stale=(("table", "B", ""),),
+        spared={("row", "B", "1"): Spared((("table", "B", ""),), 0)},
     )
 
 
@@ -558,7 +561,7 @@ def test_each_key_expires_and_lists_live_longer_than_what_they_list(server: Valk
     values = {left.pop(name) for name in list(left) if name[:2] in ("r:", "a:")}
     assert len(values) <= 2
     assert all(0 < value <= 60_000 for value in values)
-    assert sorted(left) == ["k", "log", "n", "t:A", "t:B", "x:A:slug"]
+    assert sorted(left) == ["k", "log", "n", "s", "t:A", "t:B", "x:A:slug"]
     assert all(3_600_000 < time <= 4_050_000 for time in left.values())
 
 
@@ -762,6 +765,22 @@ def test_a_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, los
     epoch = epoch_of(storage)
     server.ask("DEL", f"{_space(server)}:{epoch}:{lost}")
     outcome = storage.commit(batch(storage, row("1", rev=1), results=[result("GET /b")]))
+    assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
+
+
+def test_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer) -> None:
+    """Where nobody can say any more what is stale, nothing that is stored is read or written over."""
+    storage = opened(server)
+    for _ in range(2):
+        storage.commit(batch(storage, row("1"), stale=(("row", "A", "2"),)))
+        epoch = epoch_of(storage)
+        server.ask("DEL", f"{_space(server)}:{epoch}:s")
+        assert storage.load([("A", "1")]).rows == []
+        assert epoch_of(storage) > epoch
+    storage.commit(batch(storage, row("1"), stale=(("row", "A", "2"),)))
+    epoch, late = epoch_of(storage), batch(storage, row("1", rev=1), stale=(("row", "A", "1"),))
+    server.ask("DEL", f"{_space(server)}:{epoch}:s")
+    outcome = storage.commit(late)
     assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
 
 

@@ -57,7 +57,7 @@ class Keys:
         self.log = self.named("log")
         #: The endings of the names of all sets of tables and of all hashes.
         self.lists = self.named("n")
-        #: A hash of marks, each with the commit that set it last.
+        #: A hash of stale marks, each with the commit that set it last, and an empty field once it was begun.
         self.marks = self.named("s")
         #: A sorted set of the keys of all results.
         self.results = self.named("k")

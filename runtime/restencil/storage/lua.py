@@ -6,7 +6,7 @@ some have more digits than a script prints.
 
 A sorted set that lists keys also contains a *mark*, a member that is no string, so that it exists even if it lists
 nothing. A set that was begun and is absent was evicted by the server: what it listed cannot be found any more, and a
-script returns `lost`.
+script returns `lost`. The same is true of the hash of stale marks, which has an empty field for this.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ local MARK = '\255'
 local function digits(number) return string.format('%.0f', number) end
 local function number(text) return tonumber(text or '') or 0 end
 local function is_there(set) return #redis.call('ZRANGEBYSCORE', set, '-inf', '+inf', 'LIMIT', 0, 1) > 0 end
+local function has_marks(begun, marks) return not begun or redis.call('HMGET', marks, '')[1] end
 local function append(list, more) for _, item in ipairs(more) do list[#list + 1] = item end end
 """
 
@@ -62,8 +63,11 @@ LOAD: Final = _KNOWN + """
 -- KEYS: info; rows and results; the hashes of an index; the hash of marks.
 -- ARGV: epoch; count of rows and results; tables: count, names; of each hash and of that of marks: count, values.
 -- Answers: epoch, reset, number, lengths of the texts, all texts as one, versions of the tables, for each of them '1'
--- where rows of it were lost, what each hash gives, that of marks as the last.
+-- where rows of it were lost, what each hash gives, that of marks as the last; or 'lost'.
 -- A client takes in one long text faster than a thousand short ones. (Benchmark: a list of 1,000 that memory lacks.)
+if not has_marks(redis.call('HMGET', KEYS[1], 'marks')[1], KEYS[#KEYS]) then
+  return {info[1], info[2], info[3], 'lost'}
+end
 local count, at = number(ARGV[2]), 3
 local lengths, texts = {}, {}
 for from = 1, count, 1000 do
@@ -203,8 +207,8 @@ local spared = taken(function() return {mark = take(), known = number(take()), a
 local marks = taken(take)
 
 -- What is there.
-local fields = {'epoch', 'reset', 'n', 'keys', 'born', 'kept', 'touched'}
-for i, it in ipairs(tables) do fields[7 + i] = 'v:' .. it.name end
+local fields = {'epoch', 'reset', 'n', 'keys', 'born', 'kept', 'touched', 'marks'}
+for i, it in ipairs(tables) do fields[8 + i] = 'v:' .. it.name end
 local info = redis.call('HMGET', KEYS[1], unpack(fields))
 if info[1] ~= ARGV[1] then return {info[1], info[2], info[3]} end
 local last = id > 0 and redis.call('HMGET', KEYS[5], 'id', part, 'moved') or {}
@@ -220,9 +224,9 @@ local function remember(field, value)
   redis.call('HSET', KEYS[5], 'id', ARGV[8], field, value)
   redis.call('PEXPIRE', KEYS[5], 86400000)
 end
-local lost = info[4] and not is_there(KEYS[4])
+local lost = info[4] and not is_there(KEYS[4]) or not has_marks(info[8], KEYS[6])
 for i, it in ipairs(tables) do
-  it.version = info[7 + i]
+  it.version = info[8 + i]
   if it.version and not is_there(it.set) then lost = true end
 end
 if lost then return {info[1], info[2], info[3], 'lost'} end
@@ -336,15 +340,19 @@ for name, count in pairs(counts) do
   if count ~= 0 then redis.call('HINCRBY', KEYS[1], name, digits(count)) end
 end
 for _, it in ipairs(spared) do
-  local known = math.max(it.known, number(redis.call('HGET', KEYS[6], it.mark)))
+  local known = math.max(it.known, number(redis.call('HMGET', KEYS[6], it.mark)[1]))
   local holds = true
   for _, other in ipairs(it.against) do
-    if number(redis.call('HGET', KEYS[6], other)) > known then holds = false end
+    if number(redis.call('HMGET', KEYS[6], other)[1]) > known then holds = false end
   end
   if holds then redis.call('HSET', KEYS[6], it.mark, n) end
 end
 for _, mark in ipairs(marks) do redis.call('HSET', KEYS[6], mark, n) end
-if #marks > 0 and redis.call('ZADD', KEYS[3], 0, 's') > 0 then begun[#begun + 1] = 's' end
+if #marks > 0 and not info[8] then
+  redis.call('HSET', KEYS[1], 'marks', '1')
+  redis.call('HSET', KEYS[6], '', '1')
+  begun[#begun + 1] = 's'
+end
 if id > 0 and writes then remember(part, n .. ' ' .. table.concat(versions, ' ')) end
 for _, name in ipairs(leases) do redis.call('UNLINK', name) end
 if keep > 0 then
