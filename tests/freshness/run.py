@@ -27,12 +27,14 @@ def random_program(mode: str, seed: int, number: int, without: frozenset[str] = 
 
 def shrunk(program: Program, found: Difference, seconds: float = 20) -> tuple[Program, Difference]:
     """A program as small as it gets that still shows a difference of this kind, and that difference."""
-    end = time.monotonic() + seconds
-    kind, best = found.kind, first_of(program, found.kind)
+    end, kind = time.monotonic() + seconds, found.kind
+    best, check_all = first_of(program, kind, check_all=True), True
+    if best is None:  # comparing after each step reads more, which may hide a difference
+        best, check_all = first_of(program, kind, check_all=False), False
     if best is None:
         return program, found
     cut = Program(program.world, program.steps[: best.step + 1])
-    if first_of(cut, kind) is not None:
+    if first_of(cut, kind, check_all=check_all) is not None:
         program = cut
     changed = True
     while changed and time.monotonic() < end:
@@ -40,17 +42,17 @@ def shrunk(program: Program, found: Difference, seconds: float = 20) -> tuple[Pr
         for candidate in smaller(program):
             if time.monotonic() > end:
                 break
-            smaller_one = first_of(candidate, kind)
+            smaller_one = first_of(candidate, kind, check_all=check_all)
             if smaller_one is not None:
                 program, best, changed = candidate, smaller_one, True
                 break
     return program, best
 
 
-def first_of(program: Program, kind: str) -> Difference | None:
-    """The difference of this kind that a program shows, compared after each step."""
+def first_of(program: Program, kind: str, *, check_all: bool) -> Difference | None:
+    """The difference of this kind that a program shows; `check_all`: compared after each step."""
     try:
-        found = run(program, check_all=True).differences
+        found = run(program, check_all=check_all).differences
     except Exception:
         return None
     return next((one for one in found if one.kind == kind), None)

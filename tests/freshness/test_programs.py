@@ -8,7 +8,7 @@ from tests.freshness.driver import run
 from tests.freshness.run import random_program, shown, shrunk
 
 MODES = ("memory", "memory-async", "bounded", "bounded-async")
-"""SQLite is left out until storages keep the rule."""
+"""Programs over SQLite are in `test_storages.py`."""
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -71,7 +71,7 @@ class BulkInvalidation:
         if isinstance(sweep, Extension):
             return self._extended(sweep, result)
         known = self._connection.known
-        times = known.inward(result.times)
+        times = self._connection.inward(result.times)
         if times.date > sweep.moment or (sweep.invalidates and result.invalidated):
             return None
         if sweep.invalidates:
@@ -84,7 +84,7 @@ class BulkInvalidation:
     def _extended(self, page: Extension, result: StoredResult) -> StoredResult | None:
         """The result of a list that is not newer than the page; a stale result stays stale."""
         known = self._connection.known
-        times = known.inward(result.times)
+        times = self._connection.inward(result.times)
         if result.invalidated or result.value is None or times.date > page.times.date:
             return None
         try:

@@ -162,11 +162,6 @@ class VersionMap:
         offset = self.offset
         return times if not offset else Meta(*(time if time <= 1 else time + offset for time in times))
 
-    def inward(self, times: Meta) -> Meta:
-        """Times of the storage as memory has them."""
-        offset = self.offset
-        return times if not offset else Meta(*(time if time <= 1 else time - offset for time in times))
-
     def forget(self, table: str, pk: str) -> None:
         """The row is unknown again."""
         self.revs.get(table, {}).pop(pk, None)
@@ -234,6 +229,17 @@ class StorageConnection:
         self._commits = 0
         self.given_up.clear()
         self.write_lock = threading.RLock()
+
+    def inward(self, times: Meta) -> Meta:
+        """Times of the storage in the store's time, none of them later than now.
+
+        What another store has committed was requested before all that is requested here from now on, whatever the
+        clocks of both say.
+        """
+        offset = self.known.offset
+        if offset:
+            times = Meta(*(time if time <= 1 else time - offset for time in times))
+        return arrived(times, self._now())
 
     # -- asking
 
@@ -465,3 +471,11 @@ def _nothing() -> None:
 
 def _ignored(keys: object) -> None:
     return None
+
+
+def arrived(times: Meta, now: float) -> Meta:
+    """Times of which none lies in the future: what came later than now came now, and lives as long as it was to."""
+    if times.fetched_at <= now and times.date <= now:
+        return times
+    length = times.expires_at - times.date
+    return Meta(min(times.fetched_at, now), min(times.date, now), now + length if times.expires_at > 1 else length)

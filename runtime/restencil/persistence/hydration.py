@@ -6,7 +6,6 @@ Not a mutation: no listener runs, equal values keep identity, older revisions ar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.logs import logger
@@ -31,6 +30,7 @@ from ..schema.protocol import EntityNode
 from ..schema.record import class_record
 from ..schema.stored import is_partial, record_of
 from .apply_remote import apply_remote
+from .connection import arrived
 from .provenance import Provenance
 from .row_codec import many_row_values, result_parts, row_value, whole_of, with_left_out
 
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 MOST_ABSENT: Final = 65_536
 """So many places are remembered as absent; more are loaded again."""
-
-_FAR: Final = float("inf")
 
 
 class Renewal(NamedTuple):
@@ -82,16 +80,8 @@ class Hydrator(Provenance):
 
     def times(self, meta: Meta) -> Meta | None:
         """Times of the storage in the store's time, never in the future; None if they are older than `max_age`."""
-        now, offset = self._store.now(), self._connection.known.offset
-        if offset:
-            meta = Meta(*(time if time <= 1 or time == _FAR else time - offset for time in meta))
-        if now - meta.date > self._connection.storage.max_age:
-            return None
-        times = arrived(meta, now)
-        if times.fetched_at < now:
-            return times
-        # A stored response was requested before all requests from now on, whatever the clocks say.
-        return times._replace(fetched_at=min(times.fetched_at, max(now, nextafter(self._store_state.last_number, inf))))
+        times = self._connection.inward(meta)
+        return None if self._store.now() - times.date > self._connection.storage.max_age else times
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -651,14 +641,6 @@ def _confirm(base: Tables, cell: EntityPath, now: float) -> None:
     times = base.meta(table, pk)
     if times is not None:
         base.metas[table][pk] = arrived(times, now)
-
-
-def arrived(times: Meta, now: float) -> Meta:
-    """Times with none in the future; the lifetime stays."""
-    if times.fetched_at <= now and times.date <= now:
-        return times
-    length = times.expires_at - times.date
-    return Meta(min(times.fetched_at, now), min(times.date, now), now + length if times.expires_at > 1 else length)
 
 
 def _stored(value: Any, node: Any, before: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.values import INVALID
-from ..cache.merge import StoredEntry
+from ..cache.merge import StoredEntry, requested_by
 from .row_codec import (
     NOTHING_LEFT,
     LeftOut,
@@ -109,10 +109,11 @@ class StoredForms:
         value, left, details = row_value(row.value)
         whole = whole_of(value, details, times, number)
         if is_collection(row.table):
-            return StoredEntry(value, times, whole)
+            return requested_by(StoredEntry(value, times, whole), times.fetched_at)
         record = with_left_out(value, left, known)
         model = self.model(row)
-        return StoredEntry(record if model is None else model.stored(record), times, whole)
+        held = StoredEntry(record if model is None else model.stored(record), times, whole)
+        return requested_by(held, times.fetched_at)
 
     def model(self, row: StoredRow) -> EntityModel | None:
         """A class that wrote a row."""

@@ -250,9 +250,9 @@ class WriteQueue:
         held = None
         if self._forms.is_readable(row):
             try:
-                known = self._connection.known
-                number = known.timeline.number_of(row.whole_rev)
-                held = self._forms.held(row, known.inward(row.times), number, self._store_state.base.get(*cell))
+                number = self._connection.known.timeline.number_of(row.whole_rev)
+                times = self._connection.inward(row.times)
+                held = self._forms.held(row, times, number, self._store_state.base.get(*cell))
             except ValueError:
                 held = None  # it is no JSON: what is written replaces it
         self.bases[cell] = Base(held, row.rev, row.shape if held is not None else "")
