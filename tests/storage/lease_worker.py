@@ -1,7 +1,7 @@
 """A process of `test_leases.py`: reads keys over a shared storage, one by one or in tasks, and tells what it got.
 
-Usage: lease_worker.py PLAN, which is JSON: where the upstream and the storage are, how many keys, from which one on, in
-how many tasks (0: in plain code), and how often a read that failed is tried again.
+Usage: python -m tests.storage.lease_worker PLAN, which is JSON: where the upstream and the storage are, how many keys,
+from which one on, in how many tasks (0: in plain code), and how often a read that failed is tried again.
 """
 
 from __future__ import annotations

@@ -531,12 +531,14 @@ class Process:
         self, house: House, storage: str, *, keys: int, first: int = 0, tasks: int = 0, tries: int = 1
     ) -> None:
         told = {"upstream": house.server.url, "storage": storage, "keys": keys, "first": first}
-        command = [
-            sys.executable,
-            str(Path(__file__).parent / "lease_worker.py"),
-            json.dumps({**told, "tasks": tasks, "tries": tries}),
-        ]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        plan = json.dumps({**told, "tasks": tasks, "tries": tries})
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.storage.lease_worker", plan],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
 
     def ready(self) -> None:
         assert self._process.stdout is not None

@@ -164,6 +164,10 @@ class PersistencePort(Protocol):
 
     # -- one request for all processes
 
+    def opening(self) -> Steps:
+        """Steps (without the lock) that open the storage, if it is not open and answers."""
+        ...
+
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
         """Steps (without the lock) before a request is sent: True where there is an outcome without it."""
         ...
@@ -258,6 +262,11 @@ class PersistentStoreMixin:
         persistence = self._persistence
         if persistence is not None and not request.inactive:
             yield from persistence.steps(request)
+
+    def opening(self) -> Steps:
+        """Steps before a request gets its number: the storage is open, so that its commits are known to be earlier."""
+        if self._persistence is not None:
+            yield from self._persistence.opening()
 
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
         """Steps before a request is sent: True where another process was answered, so that it need not be."""

@@ -107,6 +107,8 @@ class AsyncCore(Core):
 
     async def fetch(self, request: Request) -> tuple[Any, Any]:
         """What was in flight, and the value that it brought, once that is in the store."""
+        if self.store.is_persistent:
+            await drive_async(self.store.opening(), self.transport)
         in_flight = self.start(request)
         try:
             return in_flight, await self.complete(in_flight)

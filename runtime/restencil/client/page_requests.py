@@ -181,6 +181,7 @@ class PageRequests:
 
     def _sent_or_joined(self, request: Request) -> Generator[Step, Any, tuple[Any, Any]]:
         request.needs_body = self.needs_response
+        yield from self._core.store.opening()
         in_flight = self._core.start(request)
         return (yield Completion(self._core, in_flight)), in_flight
 

@@ -101,6 +101,8 @@ class SyncCore(Core):
 
     def fetch(self, request: Request) -> tuple[Any, Any]:
         """What was in flight, and the value that it brought, once that is in the store."""
+        if self.store.is_persistent:
+            drive(self.store.opening(), self.transport)
         in_flight = self.start(request)
         try:
             return in_flight, self.complete(in_flight)

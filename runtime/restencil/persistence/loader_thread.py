@@ -81,6 +81,10 @@ class LoaderThread:
             self._runs = True
         threading.Thread(target=self._run, name="restencil-loads", daemon=True).start()
 
+    def step(self, work: Ask) -> StorageStep:
+        """A step that asks the storage this, in a thread that may wait."""
+        return StorageStep(self._connection.load, self, work)
+
     def steps(self, asking: Asking[bool], most: int) -> Steps:
         """Steps: asks to the end, here as long as that is about `most` rows, else by a thread that may wait."""
         connection = self._connection
@@ -91,7 +95,7 @@ class LoaderThread:
             except WouldBlock as waits:
                 question = waits.question
                 while True:
-                    answer = yield StorageStep(connection.load, self, question.work)
+                    answer = yield self.step(question.work)
                     with connection.lock:
                         connection.drain_capture()
                         question = asking.send(answer)

@@ -201,6 +201,11 @@ class StoragePersistence:
 
     # -- one request for all processes
 
+    def opening(self) -> Steps:
+        """Steps that open the storage, if it is not open and answers."""
+        if not self.connection.is_open:
+            yield self.read_through.loader.step(lambda storage: True)
+
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
         """Steps before a request is sent: True where there is an outcome without it."""
         return self.leases.steps(request, fetch_id, wanted)
