@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,9 +12,7 @@ from typing import Any
 import httpx
 from serve import Run, serve, timed
 
-from restencil import AsyncController, Controller, Entity, RestEndpoint, Store
-from restencil.base.values import Meta
-from restencil.cache.actions import SetResponse
+from restencil import AsyncController, Controller, Entity, RestEndpoint
 
 MEMORY = "https://api.test"
 JOINED = 200
@@ -76,20 +73,6 @@ def fetch(file: str) -> Run:
 _loop = asyncio.new_event_loop()
 
 
-def applied(file: str) -> Run:
-    """The store's part of a fetch: the decoded answer goes in, the entity comes out."""
-    store, get = Store(), _endpoint()
-    request = get.request(get.bind_args((), {"login": "octos"}))
-    data = json.loads(Path(file).read_bytes())
-    moments = count(1)
-
-    def turn() -> None:
-        moment = next(moments)
-        store.apply(SetResponse(request, {**data}, Meta(moment, moment, moment + 60_000), fetch_id=moment))
-
-    return timed(turn)
-
-
 def _awaited(turn: Callable[[], Awaitable[object]]) -> Run:
     """A job of the asynchronous world; the loop runs for a whole batch."""
 
@@ -145,7 +128,6 @@ if __name__ == "__main__":
             "plain": plain,
             "direct": direct,
             "fetch": fetch,
-            "applied": applied,
             "plain async": plain_async,
             "direct async": direct_async,
             "fetch async": fetch_async,

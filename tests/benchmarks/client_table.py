@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from measure import Table, Worker, in_turns, python_worker
+from measure import Sides, Table, python_worker
 from shapes import input_file
 
 
-def table(rounds: int) -> Table:
+def table(rounds: int, quick: bool) -> Table:
     """Runs all rows."""
     file = str(input_file("user.json"))
     made = Table(
@@ -17,7 +15,7 @@ def table(rounds: int) -> Table:
         "the row names.",
     )
     with python_worker("client_worker.py") as one, python_worker("client_worker.py") as other:
-        rows = _Rows(made, one, other, rounds)
+        rows = Sides(made, rounds, one, other)
         rows.time(
             "a view that is known: `with_options(timeout=…)`",
             "options for one call, in a loop",
@@ -91,31 +89,3 @@ def table(rounds: int) -> Table:
             file=file,
         )
     return made
-
-
-class _Rows:
-    def __init__(self, table: Table, one: Worker, other: Worker, rounds: int) -> None:
-        self.table = table
-        self.one = one
-        self.other = other
-        self.rounds = rounds
-
-    def compare(
-        self,
-        work: str,
-        means: str,
-        goal: float | None,
-        job: str,
-        beside: str,
-        own: dict[str, Any] | None = None,
-        **parameters: Any,
-    ) -> None:
-        """A row: one job beside another one."""
-        mine, theirs = self.one.job(job, **parameters, **(own or {})), self.other.job(beside, **parameters)
-        times = in_turns([mine.run, theirs.run], self.rounds)
-        self.table.ratio(work, means, goal, times[0], times[1], beside)
-
-    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> None:
-        """A row: the time of one job."""
-        mine = self.one.job(job, **parameters)
-        self.table.value(work, means, goal, [mine.run() for _ in range(self.rounds)])

@@ -129,15 +129,10 @@ def looked(shape: str, share: float, file: str) -> Run:
     return timed(lambda: _see(shape, adapter.validate_json(ours.get(url).content)))
 
 
-def plain(shape: str, file: str) -> Run:
-    ours, url = client(shape, 1, file), f"{PREFIX}/{shape}"
-    return timed(lambda: ours.get(url).json())
-
-
 def validate(shape: str, file: str) -> Run:
     data, adapter = tree(shape, file), _ADAPTERS[shape]
     return timed(lambda: adapter.validate_python(data))
 
 
 if __name__ == "__main__":
-    serve({"fetch": fetch, "looked at": looked, "plain": plain, "validate": validate})
+    serve({"fetch": fetch, "looked at": looked, "validate": validate})

@@ -5,12 +5,11 @@ from __future__ import annotations
 import statistics
 from contextlib import ExitStack
 from functools import partial
-from itertools import pairwise
 from typing import Any, Final
 
 import front_package
 from front_shapes import SHAPES
-from measure import PLACES, Table, Worker, in_turns, python_worker, seconds
+from measure import PLACES, Sides, Table, Worker, in_turns, python_worker, seconds
 from node import NodePeers
 from processes import OPENAI, PythonPeers, environment, plain_env, run
 from shapes import ROOT, input_file
@@ -47,7 +46,7 @@ GOALS: Final[dict[str, tuple[float, float]]] = {
 """By job: the goal with the standard library's `json`, and with `[fast]`."""
 
 
-def table(rounds: int, peers: NodePeers) -> Table:
+def table(rounds: int, quick: bool) -> Table:
     """Runs all rows."""
     made = Table(
         "Front door",
@@ -66,6 +65,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
             _shape(made, shape, title, ours, theirs, rounds, file)
         _generated(made, ours["[fast]"], stack, rounds)
         _cold(made, rounds)
+        peers = NodePeers()
         node = peers.worker("store.mjs")
         if node is None:
             made.notes.append(peers.absent)
@@ -111,57 +111,20 @@ def _shape(
             "looked at",
             {**fetched, "share": 0.01},
         ),
-        (
-            "fetched again, all of them changed, and the list read",
-            "a poll that brings all anew, and a draw",
-            "changed",
-            {**fetched, "share": 1},
-            "looked at",
-            {**fetched, "share": 1},
-        ),
     ]
     for work, means, job, mine, other, its in rows:
         jobs = {name: worker.job(job, **mine) for name, worker in ours.items()}
         peer = theirs.job(other, **its)
         times = in_turns([*(one.run for one in jobs.values()), peer.run], rounds)
-        goals = (None, None) if mine.get("share") == 1 else GOALS[job]
-        for name, goal, spent in zip(jobs, goals, times, strict=False):
+        for name, goal, spent in zip(jobs, GOALS[job], times, strict=False):
             made.ratio(f"{work}; {name}", means, goal, spent, times[-1], PYDANTIC)
     mine_too = ours["[fast]"].job("set_response", **fetched)
     times = in_turns([mine_too.run, theirs.job("validate", **fetched).run], rounds)
     by_hand = "data that came by another way, such as a push, put into the cache"
     work = "`set_response` of its data into a fresh store"
     made.ratio(work, by_hand, 1.0, times[0], times[1], "pydantic model_validate")
-    for name, worker in ours.items():
-        made.notes.append(f"{title}, {name}: {_parts(worker, theirs, fetched, rounds)}")
     for worker in (*ours.values(), theirs):
         worker.forget()
-
-
-def _parts(worker: Worker, theirs: Worker, fetched: dict[str, Any], rounds: int) -> str:
-    """Where the time of a first fetch goes, part by part, and beside it what others need for their whole."""
-    jobs = [
-        worker.job("received", **fetched),
-        worker.job("decoded", **fetched),
-        worker.job("normalized", **fetched),
-        worker.job("stored", **fetched),
-        worker.job("applied", **fetched),
-        worker.job("fresh", **fetched),
-        worker.job("instances", **fetched),
-        worker.job("copied", **fetched),
-        theirs.job("plain", **fetched),
-        theirs.job("fetch", share=1, **fetched),
-    ]
-    times = [statistics.median(spent) for spent in in_turns([job.run for job in jobs], max(7, rounds // 2))]
-    shares = [times[0], *(later - before for before, later in pairwise(times[:6]))]
-    names = ("bytes by httpx", "JSON", "records and keys", "into the tables", "objects", "the call")
-    told = " + ".join(f"{seconds(max(share, 0))} {name}" for share, name in zip(shares, names, strict=True))
-    whole, instances, copy, plain, pydantic = map(seconds, times[5:])
-    return (
-        f"{whole} = {told}. Beside it: bytes, JSON and a plain instance for each object, by Python code that does "
-        f"nothing else, {instances}; the copy for `set_response` {copy}; `client.get(url).json()` {plain}; all of "
-        f"{PYDANTIC} {pydantic}"
-    )
 
 
 def _generated(made: Table, ours: Worker, stack: ExitStack, rounds: int) -> None:
@@ -204,36 +167,21 @@ def _spent(command: list[str]) -> float:
 
 
 def _data_client(made: Table, ours: Worker, node: Worker, rounds: int, file: str) -> None:
-    rows: tuple[tuple[str, str, float, str, str | None, dict[str, Any] | None], ...] = (
-        (
-            "`set_response` of 0.5 MB into a fresh store",
-            "the same, beside the same idea in JavaScript",
-            1.5,
-            "set_response",
-            "set response",
-            {"file": file},
-        ),
-        (
-            "500 single entities with datetimes, cold, each with a new memo",
-            "building a record with dates, nothing kept",
-            1.0,
-            "singles with datetimes",
-            None,
-            None,
-        ),
-        (
-            "`cached()` of 500 small entities with datetimes, cold",
-            "first looks at records that a list brought",
-            1.5,
-            "cached with datetimes",
-            None,
-            None,
-        ),
+    sides = Sides(made, rounds, ours, node, "data-client core 0.10")
+    sides.compare(
+        "`set_response` of 0.5 MB into a fresh store",
+        "the same, beside the same idea in JavaScript",
+        1.5,
+        "set_response",
+        "set response",
+        {"shape": "nested"},
+        file=file,
     )
-    for work, means, goal, mine, its, given in rows:
-        parameters: dict[str, Any] = {"shape": "nested", **given} if given is not None else {"count": 500}
-        peer = node.job(its or mine, **(parameters if given is None else given))
-        times = in_turns([ours.job(mine, **parameters).run, peer.run], rounds)
-        made.ratio(work, means, goal, times[0], times[1], "data-client core 0.10")
-        ours.forget()
-        node.forget()
+    sides.compare(
+        "`cached()` of 500 small entities with datetimes, cold",
+        "first looks at records that a list brought",
+        1.5,
+        "cached with datetimes",
+        "cached with datetimes",
+        count=500,
+    )

@@ -21,16 +21,7 @@ from entities import Project
 from front_shapes import PREFIX, client, look_deep, look_flat, tree
 
 from restencil import Controller, Entity, RestEndpoint, Store
-from restencil.base.json_text import decode_json
-from restencil.base.values import Meta, copy_in
-from restencil.cache import reduce
-from restencil.cache.actions import SetResponse
-from restencil.cache.denormalize_compiled import reader_of
-from restencil.cache.dependency_graph import DependencyGraph
-from restencil.cache.normalize_compiled import CompiledNormalization
-from restencil.cache.tables import Tables
 from restencil.schema import Collection, Lazy
-from restencil.schema.notation import schema_of
 
 
 class Product(Entity, key="Product"):
@@ -147,88 +138,6 @@ def changed(shape: str, share: float, file: str) -> Run:
     return timed(turn)
 
 
-# -- the parts of a fetch: each does what the one before does, and one thing more --------------------------------------
-
-
-def received(shape: str, file: str) -> Run:
-    """The bytes by httpx alone."""
-    ours = client(shape, 1, file)
-    return timed(lambda: ours.get(f"{PREFIX}/{shape}").content)
-
-
-def decoded(shape: str, file: str) -> Run:
-    ours = client(shape, 1, file)
-    return timed(lambda: decode_json(ours.get(f"{PREFIX}/{shape}").content))
-
-
-def normalized(shape: str, file: str) -> Run:
-    """Records and primary keys; no store has them yet."""
-    ours, schema = client(shape, 1, file), schema_of(_SCHEMAS[shape])
-    assert schema is not None
-
-    def turn() -> None:
-        data = decode_json(ours.get(f"{PREFIX}/{shape}").content)
-        CompiledNormalization(Tables(), ({},), Meta(1, 2, 3), owns_response=True).write(schema, data)
-
-    return timed(turn)
-
-
-def stored(shape: str, file: str) -> Run:
-    """A store has them, and no object is built."""
-    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
-    request = endpoint.request(endpoint.bind_args((), {}))
-
-    def turn() -> None:
-        data, store = decode_json(ours.get(f"{PREFIX}/{shape}").content), Store()
-        action = SetResponse(request, data, Meta(1, 2, 3), fetch_id=1)
-        store._store_state.commit(reduce.set_response(store._cache_reader, action))
-
-    return timed(turn)
-
-
-def applied(shape: str, file: str) -> Run:
-    """The store gives the objects."""
-    ours, endpoint = client(shape, 1, file), _ENDPOINTS[shape]
-    request = endpoint.request(endpoint.bind_args((), {}))
-
-    def turn() -> None:
-        data = decode_json(ours.get(f"{PREFIX}/{shape}").content)
-        Store().apply(SetResponse(request, data, Meta(1, 2, 3), fetch_id=1))
-
-    return timed(turn)
-
-
-def instances(shape: str, file: str) -> Run:
-    """After decoding, one instance of a plain class for each object of the answer: the least that Python can do."""
-    ours = client(shape, 1, file)
-
-    def turn() -> None:
-        _instances(decode_json(ours.get(f"{PREFIX}/{shape}").content))
-
-    return timed(turn)
-
-
-class _Plain:
-    pass
-
-
-def _instances(value: Any) -> Any:
-    if type(value) is list:
-        return [_instances(item) if type(item) is dict or type(item) is list else item for item in value]
-    made = _Plain()
-    made.__dict__ = value
-    for name, item in value.items():
-        if type(item) is dict or type(item) is list:
-            value[name] = _instances(item)
-    return made
-
-
-def copied(shape: str, file: str) -> Run:
-    """The copy that `set_response` makes of what it is given, so that its caller may go on changing that."""
-    data = tree(shape, file)
-    return timed(lambda: copy_in(data))
-
-
 def set_response(shape: str, file: str) -> Run:
     data, endpoint = tree(shape, file), _ENDPOINTS[shape]
     return timed(lambda: Controller(Store()).set_response(endpoint, data))
@@ -253,18 +162,6 @@ def _held(count: int) -> Controller:
     return controller
 
 
-def singles(count: int) -> Run:
-    tables = _held(count).store._store_state.base  # the row is over insides
-    pks = list(tables.entities["Event"])
-    schema = schema_of(Event)
-
-    def turn() -> None:
-        for pk in pks:
-            reader_of(tables, (), DependencyGraph()).read(schema, pk, pk)
-
-    return timed(turn)
-
-
 def cached(count: int) -> Run:
     def fresh() -> Callable[[int], object]:
         controller = _held(count)
@@ -280,16 +177,8 @@ if __name__ == "__main__":
             "looked at": looked,
             "again": again,
             "changed": changed,
-            "received": received,
-            "decoded": decoded,
-            "instances": instances,
-            "normalized": normalized,
-            "stored": stored,
-            "applied": applied,
-            "copied": copied,
             "set_response": set_response,
             "page": page,
-            "singles with datetimes": singles,
             "cached with datetimes": cached,
         }
     )

@@ -44,7 +44,7 @@ def _spent(code: str) -> float:
     return run([sys.executable, "-c", code], env=plain_env()).seconds
 
 
-def table(rounds: int) -> Table:
+def table(rounds: int, quick: bool) -> Table:
     """Runs all rows."""
     made = Table(
         "Import",

@@ -11,9 +11,10 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 BATCH: Final = 0.040
@@ -256,3 +257,36 @@ class Table:
         if self.notes:
             lines += ["", *(f"- {note}" for note in self.notes)]
         return "\n".join(lines) + "\n"
+
+
+class Sides:
+    """Rows that compare the jobs of two workers, over some rounds; `against` names the other one."""
+
+    def __init__(self, table: Table, rounds: int, ours: Worker, theirs: Worker, against: str = "") -> None:
+        self.table = table
+        self.rounds = rounds
+        self.ours = ours
+        self.theirs = theirs
+        self.against = against
+
+    def compare(
+        self,
+        work: str,
+        means: str,
+        goal: float | None,
+        job: str,
+        beside: str,
+        own: Mapping[str, Any] = MappingProxyType({}),
+        **parameters: Any,
+    ) -> None:
+        """A row: our job, with parameters of its own, beside one of theirs."""
+        mine, other = self.ours.job(job, **parameters, **own), self.theirs.job(beside, **parameters)
+        times = in_turns([mine.run, other.run], self.rounds)
+        self.table.ratio(work, means, goal, times[0], times[1], self.against or beside)
+        self.ours.forget()
+        self.theirs.forget()
+
+    def time(self, work: str, means: str, goal: float, job: str, **parameters: Any) -> None:
+        """A row: the time of one of our jobs."""
+        mine = self.ours.job(job, **parameters)
+        self.table.value(work, means, goal, [mine.run() for _ in range(self.rounds)])

@@ -15,7 +15,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from measure import PLACES, Table
-from node import PACKAGES, NodePeers
+from node import PACKAGES
 from processes import OPENAI, PEERS
 from storage_table import STORAGE_PEERS
 from valkey_table import VALKEY_PEERS
@@ -39,71 +39,7 @@ lies between the quartiles is not decided.
 """
 
 
-def _front(rounds: int, quick: bool) -> Table:
-    import front_table
-
-    return front_table.table(rounds, NodePeers())
-
-
-def _store(rounds: int, quick: bool) -> Table:
-    import store_table
-
-    return store_table.table(rounds, NodePeers())
-
-
-def _calls(rounds: int, quick: bool) -> Table:
-    import calls_table
-
-    return calls_table.table(rounds)
-
-
-def _client(rounds: int, quick: bool) -> Table:
-    import client_table
-
-    return client_table.table(rounds)
-
-
-def _generator(rounds: int, quick: bool) -> Table:
-    import generator_table
-
-    return generator_table.table(rounds, quick)
-
-
-def _import(rounds: int, quick: bool) -> Table:
-    import import_table
-
-    return import_table.table(rounds)
-
-
-def _memory(rounds: int, quick: bool) -> Table:
-    import memory_table
-
-    return memory_table.table(rounds, quick)
-
-
-def _storage(rounds: int, quick: bool) -> Table:
-    import storage_table
-
-    return storage_table.table(rounds, quick)
-
-
-def _valkey(rounds: int, quick: bool) -> Table:
-    import valkey_table
-
-    return valkey_table.table(rounds, quick)
-
-
-TABLES: Final[dict[str, Callable[[int, bool], Table]]] = {
-    "front": _front,
-    "store": _store,
-    "calls": _calls,
-    "client": _client,
-    "generator": _generator,
-    "import": _import,
-    "memory": _memory,
-    "storage": _storage,
-    "valkey": _valkey,
-}
+TABLES: Final = ("front", "store", "calls", "client", "generator", "import", "memory", "storage", "valkey")
 
 
 def main() -> int:
@@ -119,7 +55,7 @@ def main() -> int:
     report = _sections(options.out)
     for name in options.tables or TABLES:
         print(f"{name}:", flush=True)
-        made = TABLES[name](5 if options.quick else 21, options.quick)
+        made: Table = import_module(f"{name}_table").table(5 if options.quick else 21, options.quick)
         report[made.title] = made.markdown()
         options.out.write_text(_written(report), encoding="utf-8")
     if options.out == PLACES / "results.md":

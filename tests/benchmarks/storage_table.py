@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fellows import figure
-from measure import PLACES, Table, Worker, WorkerError, in_turns, number, python_worker, ratios, seconds
+from measure import PLACES, Table, Worker, WorkerError, in_turns, python_worker, seconds
 from processes import environment
 from shapes import input_file
 
@@ -59,14 +59,6 @@ def _on_and_off(made: Table, rounds: int) -> None:
             made.ratio(work, means, goal, with_storage, without, "on : off")
             on.forget()
             off.forget()
-        with_storage, without = in_turns(
-            [worker.job("uncollected", on=worker is on).run for worker in (on, off)], rounds
-        )
-    made.notes.append(
-        f"the write of one entity while Python's collector rests: {number(ratios(with_storage, without).median)}"
-        f" ({seconds(statistics.median(with_storage))} : {seconds(statistics.median(without))}); it looks through what "
-        "waits for the storage's thread"
-    )
     made.value("the same, all threads, per row", "what it costs in all", 15e-6, [_figure("all_threads", projects)])
 
 
@@ -114,24 +106,6 @@ def _one_process(made: Table, folder: Path, entities: int) -> None:
     made.value(work, "how fast the disk takes in what the network brings", 1.0, _repeated("responses"))
     work = f"`reset_entire_store()` over {entities:,} entities, until it returns"
     made.value(work, "how long a logout takes", 2e-3, [_figure("reset", large)])
-    _floors(made, small)
-
-
-def _floors(made: Table, small: str) -> None:
-    """Beside each of these, the least that it needs."""
-    alone = "`sqlite3`, `json` and a plain instance alone"
-    made.notes.append(
-        f"of a cold entity {alone} take {seconds(_floor('hydrate', small))}, of a cold list of 1,000 "
-        f"{seconds(_floor('whole_list', small))}"
-    )
-    least = _floor("responses")
-    made.notes.append(
-        f"of 10,000 responses, a store without a storage takes {seconds(least['memory'])}, their texts and `sqlite3` "
-        f"alone {seconds(least['file'])}"
-    )
-    made.notes.append(
-        f"a thread that looks at a file's time ten times a second, and does nothing else: {100 * _floor('idle'):.2f} %"
-    )
 
 
 def _many_processes(made: Table) -> None:
@@ -168,10 +142,6 @@ def _late(work: str) -> float:
 
 def _repeated(*arguments: str) -> list[float]:
     return [float(_figure(*arguments)) for _ in range(5)]
-
-
-def _floor(*arguments: str) -> Any:
-    return figure("storage_floor.py", *arguments)
 
 
 def _figure(*arguments: str) -> Any:

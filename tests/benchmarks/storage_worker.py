@@ -135,21 +135,6 @@ def write(on: bool) -> Run:
     return own_time(turn)
 
 
-def uncollected(on: bool) -> Run:
-    """The same while Python's collector of garbage rests."""
-    run = write(on)
-
-    def apart(count: int) -> float:
-        gc.collect()
-        gc.disable()
-        try:
-            return run(count)
-        finally:
-            gc.enable()
-
-    return apart
-
-
 def projects(on: bool, file: str) -> Run:
     """709 projects with 2,117 builds into an empty store."""
     data = json.loads(Path(file).read_bytes())
@@ -175,7 +160,6 @@ JOBS: Final[dict[str, Callable[..., Run]]] = {
     "cached": cached,
     "found": found,
     "write": write,
-    "uncollected": uncollected,
     "projects": projects,
 }
 

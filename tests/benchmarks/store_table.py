@@ -15,7 +15,7 @@ CORE: Final = "data-client core"
 PLAIN: Final = "normalizr"
 
 
-def table(rounds: int, peers: NodePeers) -> Table:
+def table(rounds: int, quick: bool) -> Table:
     """Runs all rows."""
     file = str(input_file("projects.json"))
     made = Table(
@@ -27,6 +27,7 @@ def table(rounds: int, peers: NodePeers) -> Table:
     )
     with ExitStack() as stack:
         ours = stack.enter_context(python_worker("store_worker.py"))
+        peers = NodePeers()
         node = peers.worker("store.mjs")
         theirs = stack.enter_context(node) if node is not None else None
         if theirs is None:
@@ -38,30 +39,6 @@ def table(rounds: int, peers: NodePeers) -> Table:
             0.9,
             "empty",
             {NEWEST: "empty", CORE: "empty, core", PLAIN: "empty, normalizr"},
-            file=file,
-        )
-        rows.compare(
-            "the same, merging into a full store",
-            "its part in the same answer once more",
-            0.8,
-            "full",
-            {NEWEST: "full", CORE: "full, core"},
-            file=file,
-        )
-        rows.compare(
-            "bytes → tables, standard json",
-            "a large answer from bytes to what reads find",
-            1.15,
-            "bytes",
-            {NEWEST: "bytes"},
-            file=file,
-        )
-        rows.compare(
-            "bytes → tables, with [fast]",
-            "the same with the extra `[fast]`",
-            0.85,
-            "bytes fast",
-            {NEWEST: "bytes"},
             file=file,
         )
         rows.compare(
@@ -87,24 +64,6 @@ def table(rounds: int, peers: NodePeers) -> Table:
             "warm after a write",
             {NEWEST: "warm after a write"},
             file=file,
-        )
-        rows.compare(
-            "500 single entities cold",
-            "first looks at single records, as on detail pages",
-            0.6,
-            "singles cold",
-            {NEWEST: "singles cold"},
-            file=file,
-            count=500,
-        )
-        rows.compare(
-            "500 single entities warm",
-            "later looks at them",
-            0.3,
-            "singles warm",
-            {NEWEST: "singles warm"},
-            file=file,
-            count=500,
         )
         rows.absolute(
             "cached read of one entity (key, expiry, value): `cached()`",
@@ -137,16 +96,6 @@ def table(rounds: int, peers: NodePeers) -> Table:
             {CORE: "push"},
             count=10_000,
         )
-        rows.compare(
-            "the same, and read the list",
-            "and drawing the list after it",
-            None,
-            "push and read",
-            {CORE: "push and read"},
-            count=10_000,
-        )
-        alone = in_turns([ours.job("look each", once=True, count=10_000).run], rounds)[0]
-        made.notes.append(f"a look at each of 10,000 keys, where nothing was told: {seconds(statistics.median(alone))}")
         for word in ("invalidate", "expire"):
             theirs_too = {CORE: f"{word}_all"}
             everything = "telling all that is held to be asked anew"

@@ -11,7 +11,6 @@ from entities import Item, Project
 from serve import Run, in_fresh, serve, timed
 
 from restencil import Controller, RestEndpoint, Store
-from restencil.base.json_text import decode_json, decode_json_standard
 from restencil.base.values import Meta
 from restencil.cache.denormalize_compiled import reader_of
 from restencil.cache.dependency_graph import DependencyGraph
@@ -64,22 +63,6 @@ def empty(file: str) -> Run:
     return timed(lambda: normalized(Tables(), data))
 
 
-def full(file: str) -> Run:
-    data = json.loads(Path(file).read_bytes())
-    tables, _ = _filled(file)
-    return timed(lambda: normalized(tables, data))
-
-
-def from_bytes(file: str) -> Run:
-    data = Path(file).read_bytes()
-    return timed(lambda: normalized(Tables(), decode_json_standard(data)))
-
-
-def from_bytes_fast(file: str) -> Run:
-    data = Path(file).read_bytes()
-    return timed(lambda: normalized(Tables(), decode_json(data)))
-
-
 def cold(file: str) -> Run:
     tables, result = _filled(file)
     # A memo that is let go of is a ring of many nodes, and none ever is while its store lives.
@@ -121,30 +104,6 @@ def warm_after_a_write(file: str) -> Run:
     return run
 
 
-def singles_cold(file: str, count: int) -> Run:
-    tables, result = _filled(file)
-    pks = result["project"][:count]
-
-    def turn(_: int) -> None:
-        reader = reader_of(tables, (), DependencyGraph())
-        for pk in pks:
-            reader.read(ONE, pk, pk)
-
-    return in_fresh(lambda: turn, 1)
-
-
-def singles_warm(file: str, count: int) -> Run:
-    tables, result = _filled(file)
-    pks = result["project"][:count]
-    reader = reader_of(tables, (), DependencyGraph())
-
-    def turn() -> None:
-        for pk in pks:
-            reader.read(ONE, pk, pk)
-
-    return timed(turn)
-
-
 def read(count: int) -> Run:
     controller = _stored(count)
     assert controller.cached(get_item, id="500") is not None
@@ -182,21 +141,6 @@ def push(count: int) -> Run:
     return in_fresh(fresh, 100)
 
 
-def push_and_read(count: int) -> Run:
-    def fresh() -> Callable[[int], object]:
-        controller = _stored(count)
-        controller.cached(get_items, {})
-
-        def turn(place: int) -> None:
-            start = count + 10 * place
-            controller.set_response(get_items.push, [_item(start + number, "new") for number in range(10)], {}, {})
-            controller.cached(get_items, {})
-
-        return turn
-
-    return in_fresh(fresh, 20)
-
-
 def _keys(count: int) -> Controller:
     controller = Controller(Store())
     for number in range(count):
@@ -204,31 +148,15 @@ def _keys(count: int) -> Controller:
     return controller
 
 
-def invalidate_all(count: int) -> Run:
-    return in_fresh(lambda: _changing_all(count, "invalidate_all"), 1)
-
-
-def invalidate_each(count: int) -> Run:
-    return in_fresh(lambda: _changing_all(count, "invalidate_all", look=True), 1)
-
-
-def expire_all(count: int) -> Run:
-    return in_fresh(lambda: _changing_all(count, "expire_all"), 1)
-
-
-def expire_each(count: int) -> Run:
-    return in_fresh(lambda: _changing_all(count, "expire_all", look=True), 1)
-
-
-def look_each(count: int) -> Run:
-    """The look alone."""
-    return in_fresh(lambda: _changing_all(count, "", look=True), 1)
+def _all(operation: str, *, look: bool = False) -> Callable[[int], Run]:
+    """A job of one operation on all keys."""
+    return lambda count: in_fresh(lambda: _changing_all(count, operation, look=look), 1)
 
 
 def _changing_all(count: int, operation: str, *, look: bool = False) -> Callable[[int], object]:
     """The operation on keys that were just written; with `look` it has been carried out for each of them at the end."""
     controller = _keys(count)
-    change = getattr(controller, operation) if operation else id
+    change = getattr(controller, operation)
     names = [f"GET /items/{number}" for number in range(count)] if look else []
     known = controller.store.endpoint_meta
 
@@ -244,23 +172,16 @@ if __name__ == "__main__":
     serve(
         {
             "empty": empty,
-            "full": full,
-            "bytes": from_bytes,
-            "bytes fast": from_bytes_fast,
             "cold": cold,
             "warm": warm,
             "warm after a write": warm_after_a_write,
-            "singles cold": singles_cold,
-            "singles warm": singles_warm,
             "read": read,
             "read bound": read_bound,
             "write": write,
             "push": push,
-            "push and read": push_and_read,
-            "invalidate_all": invalidate_all,
-            "invalidate each": invalidate_each,
-            "expire_all": expire_all,
-            "expire each": expire_each,
-            "look each": look_each,
+            "invalidate_all": _all("invalidate_all"),
+            "invalidate each": _all("invalidate_all", look=True),
+            "expire_all": _all("expire_all"),
+            "expire each": _all("expire_all", look=True),
         }
     )

@@ -142,20 +142,6 @@ const jobs = {
     const data = JSON.parse(readFileSync(file, "utf8"));
     return timed(() => normalize3(data, all3));
   },
-  "full": ({ file }) => {
-    const data = JSON.parse(readFileSync(file, "utf8"));
-    const full = normalize(ours.all, data, [], empty(), meta);
-    return timed(() => normalize(ours.all, data, [], full, meta));
-  },
-  "full, core": ({ file }) => {
-    const data = JSON.parse(readFileSync(file, "utf8"));
-    const full = core.normalize(data, theirs.all, [], {}, {}, {}, meta);
-    return timed(() => core.normalize(data, theirs.all, [], full.entities, full.indexes, full.entityMeta, meta));
-  },
-  "bytes": ({ file }) => {
-    const bytes = readFileSync(file);
-    return timed(() => normalize(ours.all, JSON.parse(bytes.toString("utf8")), [], empty(), meta));
-  },
   "cold": ({ file }) => {
     const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
     return timed(() => new MemoCache().denormalize(ours.all, full.result, full.entities));
@@ -184,27 +170,6 @@ const jobs = {
       memo.denormalize(ours.all, full.result, entities);
     });
   },
-  "singles cold": ({ file, count }) => {
-    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
-    const pks = full.result.project.slice(0, count);
-    return timed(() => {
-      const memo = new MemoCache();
-      for (const pk of pks) memo.denormalize(ours.Project, pk, full.entities);
-    });
-  },
-  "singles warm": ({ file, count }) => {
-    const full = normalize(ours.all, JSON.parse(readFileSync(file, "utf8")), [], empty(), meta);
-    const pks = full.result.project.slice(0, count);
-    const memo = new MemoCache();
-    return timed(() => {
-      for (const pk of pks) memo.denormalize(ours.Project, pk, full.entities);
-    });
-  },
-  "read": ({ count }) => {
-    const { controller, state } = stored(count);
-    const args = { id: "500" };
-    return timed(() => controller.getResponse(getItem, args, state));
-  },
   "write": ({ count }) => {
     const { reduce, state } = stored(count);
     let now = state;
@@ -218,15 +183,6 @@ const jobs = {
     const response = JSON.parse(readFileSync(file, "utf8"));
     const reduce = createReducer(new Controller({}));
     return timed(() => reduce(initialState, createSet(getProjects, { args: [], response })));
-  },
-  "singles with datetimes": ({ count }) => {
-    const { state } = events(count);
-    const pks = Object.keys(state.entities.Event);
-    return timed(() => {
-      for (const pk of pks) {
-        core.denormalizeCached(pk, Event, state.entities, {}, new core.WeakEntityMap(), []);
-      }
-    });
   },
   "cached with datetimes": ({ count }) => {
     const { state } = events(count);
@@ -242,17 +198,6 @@ const jobs = {
       const start = count + 10 * turn++;
       const response = Array.from({ length: 10 }, (_, i) => item(start + i, "new"));
       reduce(state, createSet(pushItems, { args: [{}], response }));
-    });
-  },
-  "push and read": ({ count }) => {
-    const { controller, reduce, state } = stored(count);
-    controller.getResponse(getItems, {}, state);
-    let turn = 0;
-    return timed(() => {
-      const start = count + 10 * turn++;
-      const response = Array.from({ length: 10 }, (_, i) => item(start + i, "new"));
-      const after = reduce(state, createSet(pushItems, { args: [{}], response }));
-      controller.getResponse(getItems, {}, after);
     });
   },
   "invalidate_all": ({ count }) => {
