@@ -33,7 +33,7 @@ MAKERS = pytest.mark.parametrize("make", [on_disk, on_a_server, MemoryStorage], 
 
 
 @MAKERS
-def test_times_of_storages_are_written_as_everywhere(make: Callable[..., Any]) -> None:
+def test_arguments_times_of_storages_are_written_as_everywhere(make: Callable[..., Any]) -> None:
     """A number is milliseconds; a text with its unit and a timedelta are taken as well."""
     storage = make(max_age="24h", write_behind="20ms", lease_wait=timedelta(seconds=3))
     assert (storage.max_age, storage.write_behind, storage.lease_wait) == (86_400_000, 20, 3_000)
@@ -46,21 +46,21 @@ def test_times_of_storages_are_written_as_everywhere(make: Callable[..., Any]) -
     [{"max_age": "1 day"}, {"max_age": 0}, {"max_age": nan}, {"write_behind": -1}, {"lease_wait": None}],
     ids=["text", "zero", "nan", "negative", "none"],
 )
-def test_times_that_are_none_are_refused(make: Callable[..., Any], times: dict[str, Any]) -> None:
+def test_arguments_times_that_are_none_are_rejected(make: Callable[..., Any], times: dict[str, Any]) -> None:
     """The text says which, what was found, and the forms that there are."""
     (name,) = times
     with pytest.raises(ValueError, match=rf"^{name} is .*; expected milliseconds, . or more, a string such as '30s'"):
         make(**times)
 
 
-def test_a_namespace_without_letters_is_called_empty() -> None:
+def test_arguments_namespace_without_letters_is_called_empty() -> None:
     """Not "a str", which is what is expected."""
     with pytest.raises(ValueError, match="^namespace is empty; expected a name for what is shared"):
         ValkeyStorage("valkey://localhost", namespace="", principal=None)
 
 
 @pytest.mark.parametrize("timeout", ["soon", -1, nan, None, True], ids=["text", "negative", "nan", "none", "bool"])
-def test_a_store_waits_for_a_time_or_refuses(timeout: Any) -> None:
+def test_arguments_store_waits_for_a_time_or_rejects(timeout: Any) -> None:
     """`flush` and `close` take times as all else does, with and without a storage."""
     for store in (Store(), Store(storage=MemoryStorage())):
         for call in (store.flush, store.close):
@@ -71,7 +71,7 @@ def test_a_store_waits_for_a_time_or_refuses(timeout: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [Controller, AsyncController], ids=["sync", "async"])
-def test_a_storage_given_as_a_store_is_told_its_place(kind: Any) -> None:
+def test_arguments_storage_given_as_a_store_is_reported_its_place(kind: Any) -> None:
     """A client takes a store; the text shows how the two go together."""
     with pytest.raises(TypeError, match=r"is a MemoryStorage; expected a restencil\.Store: a storage is given to a st"):
         kind(MemoryStorage())
@@ -81,7 +81,7 @@ def test_a_storage_given_as_a_store_is_told_its_place(kind: Any) -> None:
         kind("cache")
 
 
-def test_a_store_takes_a_storage_and_no_class_or_path() -> None:
+def test_arguments_store_takes_a_storage_and_no_class_or_path() -> None:
     """What was found is named so that it is not what is expected."""
     for given, found in (("cache", "a str"), (SQLiteStorage, "the class SQLiteStorage")):
         with pytest.raises(TypeError, match=rf"^storage is {found}; expected a storage, such as SQLiteStorage\("):
@@ -89,7 +89,7 @@ def test_a_store_takes_a_storage_and_no_class_or_path() -> None:
 
 
 @pytest.mark.parametrize("data", [5, None, ["a"]], ids=["int", "none", "list"])
-def test_a_dump_is_text_or_bytes(data: Any) -> None:
+def test_arguments_dump_is_text_or_bytes(data: Any) -> None:
     """All else is a StorageError, as data that is no dump."""
     with pytest.raises(
         restencil.StorageError, match="^this is no dump: it is (an int|None|a list); give Store.load what"
@@ -98,7 +98,7 @@ def test_a_dump_is_text_or_bytes(data: Any) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a folder in which nobody can make anything")
-def test_a_place_where_nothing_can_be_made_is_told() -> None:
+def test_arguments_place_where_nothing_can_be_made_is_reported() -> None:
     """In /proc a folder that is there says of a new one that it was not found."""
     path = Path("/proc/nothing/can/be/made")
     with (
@@ -109,7 +109,7 @@ def test_a_place_where_nothing_can_be_made_is_told() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a file in the place of a folder is another error there")
-def test_what_is_not_used_was_not_flushed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_arguments_what_is_not_used_was_not_flushed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """`flush` says False where nothing reaches the storage."""
     (tmp_path / "file").write_text("")
     server = restencil.testing.MockServer(respond=lambda request: restencil.testing.Answer(json={"id": "1"}))

@@ -78,7 +78,7 @@ WRONG: Sequence[tuple[str, Callable[..., Any], str]] = [
 
 
 @pytest.mark.parametrize(("method", "instead", "text"), WRONG)
-def test_a_broken_rule_is_named(method: str, instead: Callable[..., Any], text: str) -> None:
+def test_check_storage_broken_rule_is_named(method: str, instead: Callable[..., Any], text: str) -> None:
     """The error has the rule, what was expected and what was found."""
     kind: Any = type("Broken", (Wrong,), {"method": method, "instead": staticmethod(instead)})
     first = kind()

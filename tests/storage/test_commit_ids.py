@@ -183,7 +183,7 @@ def _made(kind: str, folder: Path) -> MemoryStorage | SQLiteStorage:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_commit_that_comes_again_is_answered_with_its_number(kind: str, tmp_path: Path) -> None:
+def test_commit_that_comes_again_gets_a_response_with_its_number(kind: str, tmp_path: Path) -> None:
     """The second time it writes nothing, whatever was written since."""
     storage = _made(kind, tmp_path)
     epoch = storage.open("", lambda: 0.0).epoch
@@ -210,7 +210,7 @@ class Lossy(MemoryStorage):
         return outcome
 
 
-def test_commit_without_answer_is_looked_up_by_its_id() -> None:
+def test_commit_without_response_is_looked_up_by_its_id() -> None:
     """The writer takes the number of the commit that was carried out; nothing is committed twice."""
     storage = Lossy(write_behind=5)
     api = Api()

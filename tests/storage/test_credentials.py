@@ -60,7 +60,7 @@ def _asked(store: Store, api: Api, *, asynchronous: bool = False, view: Any = No
 @pytest.mark.parametrize(
     ("api", "given"), [(ONE, {"token": SECRET}), (SEVERAL, {"key": lambda: SECRET})], ids=["one scheme", "several"]
 )
-def test_a_credential_over_a_storage_of_nobody_is_told_once(
+def test_credential_over_a_storage_of_no_one_is_reported_once(
     api: Api, given: dict[str, Any], asynchronous: bool, tmp_path: Path, told: Told
 ) -> None:
     """Once for each store, however many clients ask; what is asked is answered."""
@@ -74,7 +74,7 @@ def test_a_credential_over_a_storage_of_nobody_is_told_once(
 
 
 @pytest.mark.parametrize(("api", "name"), [(ONE, "CRED_TOKEN"), (SEVERAL, "CRED_KEY")])
-def test_one_from_the_environment_is_told_as_well(
+def test_credentials_one_from_the_environment_is_reported_as_well(
     api: Api, name: str, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is sent like one that was given."""
@@ -84,7 +84,7 @@ def test_one_from_the_environment_is_told_as_well(
     assert told() == [TOLD]
 
 
-def test_a_view_with_a_token_of_its_own_fills_no_storage(tmp_path: Path, told: Told) -> None:
+def test_credentials_view_with_a_token_of_its_own_fills_no_storage(tmp_path: Path, told: Told) -> None:
     """So it is not told; one whose answers are the client's is."""
     with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
         _asked(store, ONE, view={"token": SECRET})
@@ -93,7 +93,7 @@ def test_a_view_with_a_token_of_its_own_fills_no_storage(tmp_path: Path, told: T
         assert told() == [TOLD]
 
 
-def test_nothing_is_told_where_all_is_well(tmp_path: Path, told: Told) -> None:
+def test_credentials_nothing_is_reported_where_all_is_well(tmp_path: Path, told: Told) -> None:
     """With a principal, without a storage, and where no credential is sent."""
     with Store(storage=SQLiteStorage(tmp_path, principal="ann")) as store:
         _asked(store, ONE, token=SECRET)

@@ -96,7 +96,7 @@ def test_dangling_reference_needs_no_request(scene: Scene) -> None:
     assert [(found.id, found.title) for found in other.cached(articles.get_list) or ()] == shown
 
 
-def test_dangling_reference_to_expired_row_is_asked_for(scene: Scene) -> None:
+def test_dangling_reference_to_expired_row_is_requested(scene: Scene) -> None:
     """What was stored once and is gone is fetched: it is no dangling reference."""
     one = scene.process()
     one.set_response(articles.get_list, [{**scene.api.article(1), "author": {"id": "a1", "name": "Ann"}}])

@@ -78,7 +78,7 @@ def loaded(data: bytes | str, **options: Any) -> Any:
 # -- there and back
 
 
-def test_what_was_dumped_is_there_when_it_is_loaded() -> None:
+def test_dump_what_was_dumped_is_there_when_it_is_loaded() -> None:
     """Records, lists that others joined, deletions, results with their times, index entries."""
     clock = FakeClock()
     c = loaded(filled(clock).store.dump(), clock=clock, scheduler=clock)
@@ -92,7 +92,7 @@ def test_what_was_dumped_is_there_when_it_is_loaded() -> None:
     assert getattr(c.get(Tag, word="y"), "id", None) == "u"
 
 
-def test_the_same_state_gives_the_same_bytes() -> None:
+def test_dump_same_state_gives_the_same_bytes() -> None:
     """In another process too, and whatever came first; what was loaded gives what it was loaded from."""
     data = filled().store.dump()
     assert data == filled().store.dump()
@@ -108,7 +108,7 @@ def test_the_same_state_gives_the_same_bytes() -> None:
     assert one.store.dump() == other.store.dump()
 
 
-def test_a_dump_has_its_form() -> None:
+def test_dump_has_its_form() -> None:
     """One JSON object: times, tables with rows in order of arrival, an index, results."""
     clock = FakeClock()
     c = over(clock.store())
@@ -133,7 +133,7 @@ def test_a_dump_has_its_form() -> None:
     assert [*document["tables"]["DumpTag"]["rows"]] == ["u", "t"]
 
 
-def test_the_bytes_are_those_of_the_standard_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dump_bytes_are_those_of_the_standard_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra `[fast]` a dump is the same as without."""
     c = over(FakeClock().store())
     c.set_response(PLAIN, [1e16, 1e-7, "\ud800", 2**70])
@@ -142,7 +142,7 @@ def test_the_bytes_are_those_of_the_standard_library(monkeypatch: pytest.MonkeyP
     assert loaded(c.store.dump()).cached(PLAIN) == [1e16, 1e-7, "\ud800", 2**70]
 
 
-def test_a_list_of_which_only_pages_are_known_stays_such_a_one() -> None:
+def test_dump_list_of_which_only_pages_are_known_stays_such_a_one() -> None:
     """Nobody is shown it as the whole."""
     c = over(FakeClock().store())
     c.set_response(PAGE, [{"id": "t"}], {"cursor": 2})
@@ -151,14 +151,14 @@ def test_a_list_of_which_only_pages_are_known_stays_such_a_one() -> None:
 
 
 @pytest.mark.parametrize("tags", [[], [{"id": "t", "word": "x"}]])
-def test_a_whole_table_is_whole(tags: list[Any]) -> None:
+def test_dump_whole_table_is_whole(tags: list[Any]) -> None:
     """Also one in which there is nothing, and not where something was left out."""
     c = over(FakeClock().store())
     c.set_response(EVERY, tags)
     assert [tag.id for tag in loaded(c.store.dump()).cached(EVERY)] == [tag["id"] for tag in tags]
 
 
-def test_what_was_evicted_is_a_hole() -> None:
+def test_dump_what_was_evicted_is_a_dangling_reference() -> None:
     """A bounded store tells what it lacks, so that a list is never shorter than it was."""
     clock = FakeClock()
     c = over(clock.store(max_entities=2))
@@ -170,7 +170,7 @@ def test_what_was_evicted_is_a_hole() -> None:
 # -- what a loaded store does
 
 
-def test_a_loaded_store_goes_on() -> None:
+def test_dump_loaded_store_goes_on() -> None:
     """What comes is merged with what was loaded, lists that nobody read are joined, deletions and resets hold."""
     clock = FakeClock()
     data = filled(clock).store.dump()
@@ -187,7 +187,7 @@ def test_a_loaded_store_goes_on() -> None:
     assert c.cached(TAGS) is None and json.loads(c.store.dump())["results"] == {}
 
 
-def test_a_client_of_any_address_takes_it() -> None:
+def test_dump_client_of_any_address_takes_it() -> None:
     """A fixture is of no place."""
     data = filled().store.dump()
     for address in ("http://one.test", "http://two.test"):
@@ -196,7 +196,7 @@ def test_a_client_of_any_address_takes_it() -> None:
         assert Controller(store, base_url=address).cached(PLAIN) is not None
 
 
-def test_a_generated_client_dumps_and_loads() -> None:
+def test_dump_generated_client_dumps_and_loads() -> None:
     """By its own store, without a name of the library beside it."""
     first = blog.Blog()
     first.set(blog.User, {"id": "1", "name": "Ann"})
@@ -205,7 +205,7 @@ def test_a_generated_client_dumps_and_loads() -> None:
 
 
 @pytest.mark.parametrize("times", ["kept", "now", "stale"])
-def test_times(times: str) -> None:
+def test_dump_times(times: str) -> None:
     """`kept`: as they were; `now`: as if received now, each with its lifetime; `stale`: visible, and asked for anew."""
     clock = FakeClock()
     data = filled(clock).store.dump()
@@ -218,7 +218,7 @@ def test_times(times: str) -> None:
     assert c.get_response(NOTE, id="3").expiry_status is ExpiryStatus.Invalid
 
 
-def test_times_that_were_told_to_be_stale_stay_so() -> None:
+def test_dump_times_that_were_reported_to_be_stale_stay_so() -> None:
     """What was expired by hand is not fresh because it is loaded as of now."""
     clock = FakeClock()
     c = filled(clock)
@@ -226,7 +226,7 @@ def test_times_that_were_told_to_be_stale_stay_so() -> None:
     assert loaded(c.store.dump(), times="now", clock=clock, scheduler=clock).get_response(NOTES).expires_at == 1
 
 
-def test_what_never_ends_is_null() -> None:
+def test_dump_what_never_ends_is_null() -> None:
     """Times may be infinite, which JSON does not know."""
     forever: AnyEndpoint = RestEndpoint(path="/forever", data_expiry_length=float("inf"))
     clock = FakeClock()
@@ -311,14 +311,14 @@ def _indexed(c: Controller) -> None:
         lambda c: c.set(Private, {"id": MARK}),
     ],
 )
-def test_secrets_are_in_no_dump(fill: Callable[[Controller], None]) -> None:
+def test_dump_secrets_are_in_no_dump(fill: Callable[[Controller], None]) -> None:
     """By their names, by `persist`, and what no storage ever has: errors, bodies, results of mutations."""
     c = over(FakeClock().store())
     fill(c)
     assert MARK.encode() not in c.store.dump()
 
 
-def test_the_name_of_a_credential_in_the_query_is_that_of_a_secret() -> None:
+def test_dump_name_of_a_credential_in_the_query_is_that_of_a_secret() -> None:
     """The spec's `auth: {query: …}` says it."""
     from restencil.http.auth import Api
     from restencil.http.schemes import Auth
@@ -331,7 +331,7 @@ def test_the_name_of_a_credential_in_the_query_is_that_of_a_secret() -> None:
     assert MARK.encode() not in client.store.dump() and b'"$left":["appId"]' in client.store.dump()
 
 
-def test_what_is_left_out_is_asked_for() -> None:
+def test_dump_what_is_left_out_is_requested() -> None:
     """A record that lacks what its class declares does not answer."""
     c = over(FakeClock().store())
     plain: AnyEndpoint = RestEndpoint(path="/a/:id", schema=Account)
@@ -341,7 +341,7 @@ def test_what_is_left_out_is_asked_for() -> None:
     assert again.cached(plain, id="1") is None and again.cached(plain, id="2").name == "Bob"
 
 
-def test_what_has_no_json_form_is_left_out() -> None:
+def test_dump_what_has_no_json_form_is_left_out() -> None:
     """A result, and a record, which is a hole then."""
     c = over(FakeClock().store())
     c.set_response(PLAIN, {"x": object()})
@@ -350,7 +350,7 @@ def test_what_has_no_json_form_is_left_out() -> None:
     assert document["results"] == {} and document["tables"]["DumpTag"] == {"incomplete": True, "rows": {}}
 
 
-def test_optimistic_updates_are_in_no_dump() -> None:
+def test_dump_optimistic_updates_are_in_no_dump() -> None:
     """What is expected of a mutation is no more than that."""
     push: AnyEndpoint = RestEndpoint(
         path="/tags", method="POST", schema=Tags.push, get_optimistic_response=lambda snapshot, body: {"word": MARK}
@@ -368,7 +368,7 @@ def test_optimistic_updates_are_in_no_dump() -> None:
     assert task.state == "resolved" and b"real" in c.store.dump()
 
 
-def test_a_store_over_a_storage_dumps_what_memory_holds() -> None:
+def test_dump_store_over_a_storage_dumps_what_memory_holds() -> None:
     """What lies in the storage alone is not asked for; what was excluded from it is in no dump either."""
     clock = FakeClock()
     storage = MemoryStorage()
@@ -386,7 +386,7 @@ def test_a_store_over_a_storage_dumps_what_memory_holds() -> None:
 # -- other classes than those that wrote it
 
 
-def test_a_changed_class_loses_its_own_records() -> None:
+def test_dump_changed_class_loses_its_own_records() -> None:
     """And the results that lead to them; all else stays."""
     data = filled().store.dump().decode()
     shape = json.loads(data)["tables"]["DumpNote"]["rows"]["1"][0]
@@ -395,7 +395,7 @@ def test_a_changed_class_loses_its_own_records() -> None:
     assert [tag.word for tag in c.cached(TAGS)] == ["x", "y", "z"]
 
 
-def test_a_changed_endpoint_loses_its_own_results() -> None:
+def test_dump_changed_endpoint_loses_its_own_results() -> None:
     """Records stay."""
     data = filled().store.dump()
     changed: AnyEndpoint = RestEndpoint(path="/notes", schema={"items": [Note]})
@@ -461,20 +461,20 @@ def _with(change: Callable[[Any], object]) -> str:
         ),
     ],
 )
-def test_what_is_no_dump_says_where(data: bytes | str, text: str) -> None:
+def test_dump_what_is_no_dump_says_where(data: bytes | str, text: str) -> None:
     """A StorageError, which is a ValueError: what was found, where, and what was expected."""
     with pytest.raises(StorageError, match=text):
         Store.load(data)
 
 
-def test_a_dump_of_a_newer_format_says_the_way_out() -> None:
+def test_dump_of_a_newer_format_says_the_way_out() -> None:
     """Both formats, and what to do."""
     data = _with(lambda d: d.update(restencil="dump/2"))
     with pytest.raises(StorageOff, match=r"'dump/2', and this version of restencil reads 'dump/1': use the newer"):
         Store.load(data)
 
 
-def test_arguments_that_make_no_sense() -> None:
+def test_dump_arguments_that_make_no_sense() -> None:
     """Other words for `times`, and a storage beside the dump."""
     data = filled().store.dump()
     with pytest.raises(ValueError, match="times is one of kept, now, stale, not 'later'"):
@@ -483,7 +483,7 @@ def test_arguments_that_make_no_sense() -> None:
         Store.load(data, storage=MemoryStorage())
 
 
-def test_a_dump_may_be_a_file(tmp_path: Path) -> None:
+def test_dump_may_be_a_file(tmp_path: Path) -> None:
     """Bytes or text."""
     file = tmp_path / "fixture.json"
     file.write_bytes(filled().store.dump())

@@ -67,13 +67,13 @@ def stored(folder: Path, pk: str) -> str | None:
         return None if found is None else found.word
 
 
-def test_a_script_leaves_on_the_disk_what_it_wrote(tmp_path: Path) -> None:
+def test_endings_script_leaves_on_the_disk_what_it_wrote(tmp_path: Path) -> None:
     """A process that ends waits for the last commit."""
     run(tmp_path / "cache", "written(store, 1, 'kept')")
     assert stored(tmp_path / "cache", "1") == "kept"
 
 
-def test_what_was_flushed_survives_a_kill(tmp_path: Path) -> None:
+def test_endings_what_was_flushed_survives_a_kill(tmp_path: Path) -> None:
     """After `kill -9` the storage has what `flush` waited for, and whole actions only."""
     run(
         tmp_path / "cache",
@@ -83,7 +83,7 @@ def test_what_was_flushed_survives_a_kill(tmp_path: Path) -> None:
     assert stored(tmp_path / "cache", "1") == "kept"
 
 
-def test_nothing_comes_back_after_a_reset(tmp_path: Path) -> None:
+def test_endings_nothing_comes_back_after_a_reset(tmp_path: Path) -> None:
     """A reset counts from its call, also where the process is killed right after it."""
     run(tmp_path / "cache", "written(store, 1)")
     body = "from restencil.cache.actions import Reset\nstore.apply(Reset()); os.kill(os.getpid(), 9)"
@@ -139,14 +139,14 @@ def forks(folder: Path, count: int) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_a_process_forks_while_threads_read_and_write(tmp_path: Path) -> None:
+def test_endings_process_forks_while_threads_read_and_write(tmp_path: Path) -> None:
     """Parent and child go on, each with connections of its own."""
     forks(tmp_path / "cache", 5)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-def test_a_process_forks_a_hundred_times(tmp_path: Path) -> None:
+def test_endings_process_forks_a_hundred_times(tmp_path: Path) -> None:
     """A hundred forks leave the file whole."""
     forks(tmp_path / "cache", 100)
 
@@ -158,7 +158,7 @@ def thread_beside(others: list[threading.Thread]) -> threading.Thread:
     return own
 
 
-def test_a_store_that_nobody_has_ends_its_thread() -> None:
+def test_endings_store_that_no_one_has_ends_its_thread() -> None:
     """The thread of a storage holds its store only while something waits."""
     import gc
     import weakref
@@ -176,7 +176,7 @@ def test_a_store_that_nobody_has_ends_its_thread() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_is_under_way_when_a_store_is_closed_leaves_nothing_open(tmp_path: Path, fails: bool) -> None:
+def test_endings_what_is_in_progress_when_a_store_is_closed_leaves_nothing_open(tmp_path: Path, fails: bool) -> None:
     """A storage that a thread asks just then is let go once more when that is over."""
     asked, may_answer = threading.Event(), threading.Event()
 

@@ -24,7 +24,7 @@ ENTRY = Entry(
 )
 
 
-def test_an_entry_comes_back_as_it_went() -> None:
+def test_entries_entry_comes_back_as_it_went() -> None:
     """What the log says of a commit is read as it was written; number and writer stand beside it."""
     assert entry_from_json(7, "w", entry_to_json(ENTRY)) == ENTRY
     empty = Entry(1, "w", None, {}, {}, {}, [], [], False)
@@ -33,13 +33,13 @@ def test_an_entry_comes_back_as_it_went() -> None:
     assert committed_at(b"{}") is committed_at(b"nonsense") is None
 
 
-def test_times_without_an_end_have_a_place_in_an_entry() -> None:
+def test_entries_times_without_an_end_have_a_place_in_an_entry() -> None:
     """An entry may say of what never turns stale."""
     endless = ENTRY._replace(times=Meta(1.0, 2.0, float("inf")))
     assert entry_from_json(7, "w", entry_to_json(endless)) == endless
 
 
-def test_an_entry_that_is_too_long_says_everything() -> None:
+def test_entries_entry_that_is_too_long_says_everything() -> None:
     """What takes more than 256 KiB of JSON is not listed."""
     long = ENTRY._replace(keys=[f"GET /articles/{n:01000}" for n in range(300)])
     assert entry_from_json(7, "w", entry_to_json(long)) == Entry(7, "w", None, {}, {}, {}, [], [], True)
@@ -48,12 +48,12 @@ def test_an_entry_that_is_too_long_says_everything() -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"nonsense", b'{"changed":[1]}', b'{"keys":[1]}', b'{"changed":{"A":"1"}}', b'{"times":[1]}']
 )
-def test_what_is_no_entry_says_everything(text: bytes) -> None:
+def test_entries_what_is_no_entry_says_everything(text: bytes) -> None:
     """Where a log holds nonsense, all is in doubt, and nothing raises."""
     assert entry_from_json(3, "w", text).everything
 
 
-def test_namespaces_differ_by_each_of_their_parts() -> None:
+def test_entries_namespaces_differ_by_each_of_their_parts() -> None:
     """Another principal, place or namespace has data of its own; none of them can be read in the name."""
     names = {namespace_hash(*parts) for parts in [("", None, ""), ("", "a", ""), ("", "", "a"), ("a", None, "")]}
     assert len(names) == 4
@@ -61,7 +61,7 @@ def test_namespaces_differ_by_each_of_their_parts() -> None:
 
 
 @pytest.mark.parametrize("principal", ["", 7, b"id"])
-def test_a_principal_is_a_text_or_nobody(principal: object) -> None:
+def test_entries_principal_is_a_string_or_no_one(principal: object) -> None:
     """An empty id, as of a variable that is not set, would show one account's data to all."""
     with pytest.raises(ValueError, match="expected a string that is not empty"):
         check_principal(principal)

@@ -183,7 +183,7 @@ def house() -> Iterator[House]:
 
 
 @pytest.mark.parametrize("turns", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_a_server_may_lose_any_key_at_any_time(house: House, turns: int) -> None:
+def test_evictions_server_may_lose_any_key_at_any_time(house: House, turns: int) -> None:
     """Rows, results, what lists them, the log, the number of the epoch: whatever is gone is asked for again."""
     house.run(turns, house.drop_a_key)
     house.all_agree()
@@ -191,7 +191,7 @@ def test_a_server_may_lose_any_key_at_any_time(house: House, turns: int) -> None
 
 
 @pytest.mark.slow
-def test_a_server_that_evicts_whatever_was_not_used_for_long() -> None:
+def test_evictions_server_that_evicts_whatever_was_not_used_for_long() -> None:
     """With two megabytes and `allkeys-lru` there is room for a part of what is stored: nothing wrong is shown."""
     house = House("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-lru")
     with house.stack:
@@ -204,7 +204,7 @@ def test_a_server_that_evicts_whatever_was_not_used_for_long() -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_loses_all_in_the_middle_of_work(house: House) -> None:
+def test_evictions_server_that_loses_all_in_the_middle_of_work(house: House) -> None:
     """After `SHUTDOWN NOSAVE` and a start all go on, nobody is logged out, and they share again."""
     resets = [user.process.store.resets for user in house.users]
     house.run(600, house.restart)

@@ -120,7 +120,7 @@ def run(how: str) -> list[str]:
 
 @posix
 @pytest.mark.parametrize("how", ["inner", "both", "closed", "other"])
-def test_reset_in_read_only_folder_raises_and_is_noted(how: str) -> None:
+def test_failed_resets_reset_in_read_only_folder_raises_and_is_noted(how: str) -> None:
     """The caller is told where it was noted; no store shows what was there, and the next one stores again."""
     said, *shown = run(how)
     assert said.startswith("error the reset could not be written (")
@@ -129,14 +129,14 @@ def test_reset_in_read_only_folder_raises_and_is_noted(how: str) -> None:
 
 
 @posix
-def test_reset_needs_no_descriptor() -> None:
+def test_failed_resets_reset_needs_no_descriptor() -> None:
     """A process that has none left can log out."""
     said, *shown = run("descriptors")
     assert said == "no error"
     assert shown == ["0", "0", "1"]
 
 
-def test_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
+def test_failed_resets_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
     """A name that no clock gives is no epoch."""
     store = Store(storage=sqlite_storage(tmp_path, write_behind=0))
     controller = Controller(store)
@@ -154,7 +154,7 @@ def test_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
         assert found is not None and found.id == 2
 
 
-def test_reset_where_nothing_can_be_stored_is_no_error(tmp_path: Path) -> None:
+def test_failed_resets_reset_where_nothing_can_be_stored_is_no_error(tmp_path: Path) -> None:
     """There is nothing to log out of."""
     (tmp_path / "file").touch()
     with Store(storage=sqlite_storage(tmp_path / "file", write_behind=0)) as store:
@@ -168,7 +168,7 @@ def server() -> Iterator[ValkeyServer]:
 
 
 @needs_server
-def test_reset_while_server_is_away_raises_and_is_tried_again(server: ValkeyServer) -> None:
+def test_failed_resets_reset_while_server_is_away_raises_and_is_tried_again(server: ValkeyServer) -> None:
     """The caller is told; once the server answers, nobody sees what was there."""
     with Proxy(server.port) as proxy:
 
@@ -190,7 +190,7 @@ def test_reset_while_server_is_away_raises_and_is_tried_again(server: ValkeyServ
 
 
 @needs_server
-def test_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
+def test_failed_resets_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
     """Where the server is known to be away the caller is told at once."""
 
     async def run() -> None:

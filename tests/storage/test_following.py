@@ -83,7 +83,7 @@ def shown(controller: Controller) -> dict[str, list[int]]:
         ({"state": "used", "nurse": None}, {"free": [], "used": [2, 1], "5": []}),
     ],
 )
-def test_lists_that_are_not_known_here_follow(
+def test_following_lists_that_are_not_known_here_follow(
     clock: FakeClock, change: dict[str, Any], expected: dict[str, list[int]], knows: bool
 ) -> None:
     """Whether or not the process that changes the entity knew what it was before; and nested lists do as well."""
@@ -97,7 +97,7 @@ def test_lists_that_are_not_known_here_follow(
             assert shown(controller) == {**before, **expected}
 
 
-def test_what_is_created_joins_where_it_matches_and_nowhere_else(clock: FakeClock) -> None:
+def test_following_what_is_created_joins_where_it_matches_and_nowhere_else(clock: FakeClock) -> None:
     """What the server made of it decides, and not what was asked for."""
     with processes(clock) as (first, second, third):
         made = {"id": 3, "state": "used", "nurse": 6}
@@ -108,7 +108,7 @@ def test_what_is_created_joins_where_it_matches_and_nowhere_else(clock: FakeCloc
             assert shown(controller) == found
 
 
-def test_a_list_whose_arguments_do_not_decide_is_left_as_it_is(clock: FakeClock) -> None:
+def test_following_list_whose_arguments_do_not_decide_is_left_as_it_is(clock: FakeClock) -> None:
     """Only the server knows what `q` means."""
     with processes(clock) as (first, second, _):
         second.set_response(Beds.partial_update, {**ONE, "state": "used"}, {"id": 1}, {"state": "used"})
@@ -116,7 +116,7 @@ def test_a_list_whose_arguments_do_not_decide_is_left_as_it_is(clock: FakeClock)
         assert [bed.id for bed in one(first.cached(Beds.get_list, LISTS["other"]))] == [1, 2]
 
 
-def test_what_a_change_leaves_stale_is_so_for_all(clock: FakeClock) -> None:
+def test_following_what_a_change_leaves_stale_is_so_for_all(clock: FakeClock) -> None:
     """`expires: [self]`, through a process that never read the entity: no other takes its record for an answer."""
 
     class Wards(Resource[ControllerType], path="/beds/:id", schema=Bed):

@@ -48,7 +48,7 @@ def put(here: Here, *places: StoredRow | StoredResult) -> None:
     assert storage.commit(Batch(here.other.epoch, rows, results, [], {}, {}, [], [], [], [], entry)).number
 
 
-def test_a_row_of_another_class_is_a_hole(here: Here) -> None:
+def test_holes_row_of_another_class_is_a_dangling_reference(here: Here) -> None:
     """A row that a class of another shape wrote is not read: what refers to it is fetched, and nothing else is lost."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     now = here.clock()
@@ -62,7 +62,7 @@ def test_a_row_of_another_class_is_a_hole(here: Here) -> None:
     assert titles(here.controller.cached(Articles.get_list)) == ["A", "B"]
 
 
-def test_a_result_of_another_shape_is_fetched(here: Here) -> None:
+def test_holes_result_of_another_shape_is_fetched(here: Here) -> None:
     """A result that an endpoint of another shape wrote is not read."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     now = here.clock() + 1
@@ -70,7 +70,7 @@ def test_a_result_of_another_shape_is_fetched(here: Here) -> None:
     assert here.controller.cached(Articles.get_list) is None
 
 
-def test_what_is_no_json_is_absent(here: Here) -> None:
+def test_holes_what_is_no_json_is_absent(here: Here) -> None:
     """A value that is no JSON is as if it were not there; it is counted, and no read fails."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     there = here.other.storage.load([("Article", "1")]).rows[0]
@@ -99,7 +99,7 @@ class Card(Entity, key="Member"):
 Members = create_resource(schema=Member, path="/members/:id")
 
 
-def test_a_row_without_a_declared_member_is_a_hole(here: Here) -> None:
+def test_holes_row_without_a_declared_member_is_a_dangling_reference(here: Here) -> None:
     """A member that is not stored makes its row a hole for the class that declares it."""
     here.other.answered(Members.get, {"id": "1", "name": "Ann", "ssn": "123"}, id="1").publish()
     assert here.controller.cached(Members.get, id="1") is None
@@ -108,7 +108,7 @@ def test_a_row_without_a_declared_member_is_a_hole(here: Here) -> None:
     assert here.controller.read(Members.get, id="1").ssn == "123" and here.asked == 1
 
 
-def test_members_left_out_stay_as_memory_has_them(here: Here) -> None:
+def test_holes_members_left_out_stay_as_memory_has_them(here: Here) -> None:
     """A row of another process over a record in memory leaves what is not stored as it was."""
     here.answers["/members/1"] = {"id": "1", "name": "Ann", "ssn": "123"}
     here.controller.read(Members.get, id="1")
@@ -120,7 +120,7 @@ def test_members_left_out_stay_as_memory_has_them(here: Here) -> None:
     assert (found.name, found.ssn) == ("Anna", "123")
 
 
-def test_a_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
+def test_holes_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
     """`All` has every row of the storage in its order, what others add to it, and what is on its way there last."""
     here.other.answered(All, [SECOND]).publish(listed=("Article",))
     here.other.answered(Articles.get, FIRST, id="1").publish()
@@ -133,7 +133,7 @@ def test_a_whole_table_is_read_in_the_order_of_arrival(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
+def test_holes_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
     """In a whole table, what another process was first to commit stands before what waits here for its commit."""
     here = Here(clock, write_behind=50, poll=math.inf)
     here.other.answered(All, [SECOND]).publish(listed=("Article",))
@@ -150,7 +150,7 @@ def test_what_is_on_its_way_comes_last(clock: FakeClock) -> None:
     here.store.close()
 
 
-def test_an_incomplete_table_is_fetched(here: Here) -> None:
+def test_holes_incomplete_table_is_fetched(here: Here) -> None:
     """`All` of a table of which rows were dropped is a hole, until this process was answered itself."""
     here.other.answered(All, [FIRST, SECOND]).publish(listed=("Article",))
     here.other.publish(drop=(("Article", "2"),))
@@ -160,7 +160,7 @@ def test_an_incomplete_table_is_fetched(here: Here) -> None:
     assert titles(here.controller.read(All)) == ["A", "B"] and here.asked == 1
 
 
-def test_a_table_that_nobody_wrote_is_unknown(here: Here) -> None:
+def test_holes_table_that_no_one_wrote_is_unknown(here: Here) -> None:
     """`All` of a table that the storage does not know gives nothing, and a read fetches."""
     assert here.controller.cached(All) is None
     here.answers["/everything"] = []
@@ -168,7 +168,7 @@ def test_a_table_that_nobody_wrote_is_unknown(here: Here) -> None:
     assert here.controller.read(All) == [] and here.asked == 1
 
 
-def test_an_object_with_a_list_is_read_whole(here: Here) -> None:
+def test_holes_object_with_a_list_is_read_whole(here: Here) -> None:
     """A result of several parts is shown with all of them, or not at all."""
     here.other.answered(Wrapped, {"items": [FIRST, SECOND], "total": 2}).publish()
     found = one(here.controller.cached(Wrapped))
@@ -178,14 +178,14 @@ def test_an_object_with_a_list_is_read_whole(here: Here) -> None:
     assert here.controller.cached(Wrapped) is None
 
 
-def test_a_page_alone_is_no_list(here: Here) -> None:
+def test_holes_page_alone_is_no_list(here: Here) -> None:
     """A list of which only pages are stored is not shown as the whole list."""
     pages: Any = RestEndpoint(path="/news", schema=schema.Collection([Article]), pagination_field="page")
     here.other.answered(pages.paginated("page"), [FIRST], {"page": "2"}).publish()
     assert here.controller.cached(pages) is None
 
 
-def test_a_bounded_store_reads_again_what_it_let_go_of(here: Here) -> None:
+def test_holes_bounded_store_reads_again_what_it_evicted(here: Here) -> None:
     """With a storage a bound is one of memory alone: what was let go of is read from the storage, without a request."""
     here.begin(max_entities=10)
     here.other.answered(Articles.get_list, [{**FIRST, "id": str(n), "title": str(n)} for n in range(50)]).publish()
@@ -197,7 +197,7 @@ def test_a_bounded_store_reads_again_what_it_let_go_of(here: Here) -> None:
     assert len(one(here.controller.cached(Articles.get_list))) == 50
 
 
-def test_a_bounded_store_reads_whole_tables(here: Here) -> None:
+def test_holes_bounded_store_reads_whole_tables(here: Here) -> None:
     """What a bound took out of memory is in `All` again, which the storage has whole."""
     here.begin(max_entities=2)
     here.other.answered(All, [FIRST, SECOND, {"id": "3", "title": "C"}]).publish(listed=("Article",))
@@ -206,7 +206,7 @@ def test_a_bounded_store_reads_whole_tables(here: Here) -> None:
     assert titles(here.controller.cached(All)) == ["A", "B", "C"]
 
 
-def test_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
+def test_holes_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
     """What a GCPolicy takes out of memory is unknown again, and comes from the storage."""
     here = Here(clock, poll=math.inf)
     policy = GCPolicy(interval=10_000_000)
@@ -219,7 +219,7 @@ def test_what_a_policy_collected_is_read_again(clock: FakeClock) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
 
 
-def test_what_is_never_stored_is_never_asked_for(here: Here) -> None:
+def test_holes_what_is_never_stored_is_never_requested(here: Here) -> None:
     """Results of endpoints and tables with `persist=False` cost no load."""
 
     class Secretive(Entity, persist=False):
@@ -233,7 +233,7 @@ def test_what_is_never_stored_is_never_asked_for(here: Here) -> None:
     assert here.store.storage_stats().loads == 0
 
 
-def test_a_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> None:
+def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> None:
     """In an event loop a level of many rows is loaded by a thread: `cached` gives None for now, and a read waits."""
     here = Here(clock)
     here.other.answered(Articles.get_list, [{**FIRST, "id": str(n)} for n in range(900)]).publish()
@@ -262,7 +262,7 @@ def test_a_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> None:
     assert titles(one(here.controller.cached(Articles.get_list)))[:1] == ["A"]
 
 
-def test_a_hook_reads_what_is_stored(here: Here) -> None:
+def test_holes_hook_reads_what_is_stored(here: Here) -> None:
     """An optimistic response is made from what the storage has."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
 
@@ -293,7 +293,7 @@ _PLAIN: Any = RestEndpoint(path="/articles", schema=[Article])
 
 
 @pytest.mark.parametrize("read", [Articles.get_list, _PLAIN, Articles.get], ids=["collection", "list", "one"])
-def test_what_led_to_rows_of_a_damaged_file_is_fetched(
+def test_holes_what_led_to_rows_of_a_damaged_file_is_fetched(
     tmp_path: Path, read: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A result that was read before the damage was met is never shown without its rows; the log says what happened."""

@@ -152,14 +152,16 @@ def quiet() -> Iterator[None]:
 
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("write_behind", [0, 20])
-def test_interrupt_at_any_instruction_leaves_database_unlocked(tmp_path: Path, write_behind: float) -> None:
+def test_interrupted_commits_interrupt_at_any_instruction_leaves_database_unlocked(
+    tmp_path: Path, write_behind: float
+) -> None:
     """Also where Python itself would not interrupt: other processes write at once."""
     _sweep(tmp_path, write_behind, Scene.check, only_signals=False, stride=STRIDE)
 
 
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("write_behind", [0, 20])
-def test_interrupt_leaves_no_lock_to_other_threads(tmp_path: Path, write_behind: float) -> None:
+def test_interrupted_commits_interrupt_leaves_no_lock_to_other_threads(tmp_path: Path, write_behind: float) -> None:
     """At each place where Python delivers a signal; what was written before and after is stored."""
     _sweep(tmp_path, write_behind, Scene.check_threads, only_signals=True, stride=STRIDE)
 
@@ -197,7 +199,7 @@ def _sweep(
 @pytest.mark.usefixtures("quiet")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="only POSIX has timers that send signals")
 @pytest.mark.parametrize("write_behind", [0, 20])
-def test_signals_leave_no_lock(tmp_path: Path, write_behind: float) -> None:
+def test_interrupted_commits_signals_leave_no_lock(tmp_path: Path, write_behind: float) -> None:
     """Real interrupts at random moments: other threads and other processes go on."""
 
     def strike(number: int, frame: Any) -> None:

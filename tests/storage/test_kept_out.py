@@ -140,7 +140,7 @@ FILLS: list[Callable[[Any], None]] = [
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_kept_out_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: pytest.LogCaptureFixture) -> None:
     """In no row, result, key, index entry or entry of the log, in no text of the storage's state, and in no log."""
     caplog.set_level(logging.DEBUG)
     bench = Bench()
@@ -150,7 +150,7 @@ def test_secrets_reach_no_storage(fill: Callable[[Any], None], caplog: pytest.Lo
     assert all(MARK not in record.getMessage() for record in caplog.records if "storage" in record.getMessage())
 
 
-def test_memory_has_what_no_storage_has() -> None:
+def test_kept_out_memory_has_what_no_storage_has() -> None:
     """In the process that asked, nothing is left out."""
     bench = Bench()
     _person(bench.controller)
@@ -158,7 +158,7 @@ def test_memory_has_what_no_storage_has() -> None:
     assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
 
 
-def test_a_record_that_lacks_a_declared_member_is_asked_for() -> None:
+def test_kept_out_record_that_misses_a_declared_member_is_requested() -> None:
     """By a process that has only the storage; one of which nothing was left out answers."""
     bench = Bench()
     _person(bench.controller)
@@ -168,7 +168,7 @@ def test_a_record_that_lacks_a_declared_member_is_asked_for() -> None:
     assert (other.cached(PERSON, id="2").name, other.cached(PERSON, id="2").sig) == ("Bob", "kept")
 
 
-def test_members_that_were_left_out_stay_when_others_change_the_rest() -> None:
+def test_kept_out_members_that_were_left_out_stay_when_others_change_the_rest() -> None:
     """What another process wrote comes in, and what no storage has stays as memory has it."""
     bench = Bench()
     _person(bench.controller)
@@ -180,7 +180,7 @@ def test_members_that_were_left_out_stay_when_others_change_the_rest() -> None:
     assert (found.password, found.ssn, found.card.token) == (MARK, MARK, MARK)
 
 
-def test_what_an_unstored_answer_brought_is_in_no_later_row() -> None:
+def test_kept_out_what_an_unstored_answer_received_is_in_no_later_row() -> None:
     """A fold takes in stored answers only, and who asked keeps what it was told."""
     bench = Bench()
     _unstored(bench.controller)
@@ -190,7 +190,7 @@ def test_what_an_unstored_answer_brought_is_in_no_later_row() -> None:
     assert found is None or found.text == ""
 
 
-def test_what_was_left_out_is_left_out_still_when_others_write() -> None:
+def test_kept_out_what_was_left_out_is_left_out_still_when_others_write() -> None:
     """A third process is told what the row lacks, whoever wrote it last; what came since is there."""
     bench = Bench()
     _person(bench.controller)
@@ -204,14 +204,14 @@ def test_what_was_left_out_is_left_out_still_when_others_write() -> None:
     assert MARK not in bench.held() and "Bea" in bench.held()
 
 
-def test_a_member_that_was_no_one_elses_may_come() -> None:
+def test_kept_out_member_that_was_no_one_elses_may_come() -> None:
     """What was left out because it was of one process is there once an answer has it."""
     rules = TableRules([cast(EntityModel, class_record(Person))])
     assert rules.encode({"id": "1"}, (("name",), ("ssn",))) == b'{"id":"1","$left":["name","ssn"]}'
     assert rules.encode({"id": "1", "name": "A", "ssn": "x"}, (("name",),)) == b'{"id":"1","name":"A","$left":["ssn"]}'
 
 
-def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
+def test_kept_out_response_that_no_one_is_to_store_is_not_stored() -> None:
     """The server said `no-store`: what was stored before is not shown either, and the next answer is stored again."""
     bench = Bench()
     c = bench.controller
@@ -231,7 +231,7 @@ def test_an_answer_that_nobody_is_to_store_is_not_stored() -> None:
     assert bench.another().cached(WORD, id="1").text == "new"
 
 
-def test_how_long_an_answer_is_good_is_stored_with_it() -> None:
+def test_kept_out_how_long_a_response_is_good_is_stored_with_it() -> None:
     """As the server said it: another process asks and shows by it, and so does a store that is made of a dump."""
     bench = Bench()
     now = bench.clock()
@@ -247,7 +247,7 @@ def test_how_long_an_answer_is_good_is_stored_with_it() -> None:
         assert found is not None and found.terms == terms
 
 
-def test_an_entity_that_is_not_stored_is_asked_for_by_others() -> None:
+def test_kept_out_entity_that_is_not_stored_is_requested_by_others() -> None:
     """A list of them is a hole, and never shorter."""
     bench = Bench()
     listed: AnyEndpoint = RestEndpoint(path="/private", schema=[Private])
@@ -255,7 +255,7 @@ def test_an_entity_that_is_not_stored_is_asked_for_by_others() -> None:
     assert len(bench.controller.cached(listed)) == 2 and bench.another().cached(listed) is None
 
 
-def test_what_is_stored_is_there_for_others() -> None:
+def test_kept_out_what_is_stored_is_there_for_others() -> None:
     """All else: lists that are joined, index entries, results without a schema."""
     bench = Bench()
     bench.controller.set_response(WORDS, [{"id": "1", "text": "a"}])
@@ -266,7 +266,7 @@ def test_what_is_stored_is_there_for_others() -> None:
     assert other.cached(PLAIN) == {"$all": True} and other.get(Word, text="b").id == "2"
 
 
-def test_an_answer_without_a_json_form_is_not_stored_at_all() -> None:
+def test_kept_out_response_without_a_json_form_is_not_stored_at_all() -> None:
     """Nor is anything older shown in its place; it is counted."""
     bench = Bench()
     bench.controller.set_response(WORDS, [{"id": "1", "text": "a"}])

@@ -163,7 +163,7 @@ def count_of(item: Any) -> int:
     return count
 
 
-def test_what_several_processes_ask_for_at_once_is_asked_once(house: House) -> None:
+def test_leases_what_several_processes_request_at_once_is_requested_once(house: House) -> None:
     """One of them sends the request; the others wait for its answer, which is theirs then too."""
     calls = Calls()
     processes = [house.asking(calls), house.waiting(calls), house.waiting(calls)]
@@ -174,7 +174,7 @@ def test_what_several_processes_ask_for_at_once_is_asked_once(house: House) -> N
     assert stats(processes[0]).leases == 1
 
 
-def test_what_another_process_asked_a_moment_ago_is_not_asked_again(house: House) -> None:
+def test_leases_what_another_process_asked_a_datetime_ago_is_not_asked_again(house: House) -> None:
     """Who gets the lease looks into the storage before it asks, though nothing was heard of yet."""
     first, second = house.process(), house.process()
     assert second.cached(house.items.get, id="1") is None
@@ -184,7 +184,7 @@ def test_what_another_process_asked_a_moment_ago_is_not_asked_again(house: House
     assert house.counting.asked == ["/items/1"]
 
 
-def test_each_process_has_an_error_of_its_own(house: House) -> None:
+def test_leases_each_process_has_an_error_of_its_own(house: House) -> None:
     """A request that fails gives its lease back and leaves nothing: one request at a time, each with its own error."""
     house.counting.status = 503
     processes = [house.process() for _ in range(3)]
@@ -203,7 +203,7 @@ def test_each_process_has_an_error_of_its_own(house: House) -> None:
     assert processes[0].read(house.items.get, id="1").count == 4
 
 
-def test_fetch_always_asks(house: House) -> None:
+def test_leases_fetch_always_asks(house: House) -> None:
     """`fetch()` waits for nobody, and a read of this process that waits asks with it."""
     calls = Calls()
     house.asking(calls)
@@ -216,7 +216,7 @@ def test_fetch_always_asks(house: House) -> None:
     assert stats(second).requests_saved == 0
 
 
-def test_what_was_invalidated_is_asked_once_by_all(house: House) -> None:
+def test_leases_what_was_invalidated_is_requested_once_by_all(house: House) -> None:
     """After an invalidation reads of all processes send one request together."""
     first, second = house.process(), house.process()
     first.read(house.items.get, id="1")
@@ -232,7 +232,7 @@ def test_what_was_invalidated_is_asked_once_by_all(house: House) -> None:
     assert len(house.counting.asked) == 2
 
 
-def test_a_holder_that_takes_too_long_is_not_waited_for(house: House) -> None:
+def test_leases_holder_that_takes_too_long_is_not_waited_for(house: House) -> None:
     """After `lease_wait` a process asks by itself."""
     house.storage.lease_wait = 150
     calls = Calls()
@@ -256,7 +256,7 @@ def test_without_leases_each_process_asks(house: House) -> None:
     assert stats(first).leases == stats(second).leases == 0
 
 
-def test_what_is_not_stored_is_asked_by_each_process(house: House) -> None:
+def test_leases_what_is_not_stored_is_requested_by_each_process(house: House) -> None:
     """An endpoint that no storage keeps takes no lease."""
     items: Any = create_resource(path="/items/:id", schema=Item, persist=False)
     first, second = house.process(), house.process()
@@ -281,7 +281,7 @@ class Killed(MemoryStorage):
 
 
 @pytest.mark.slow
-def test_a_holder_that_was_killed_costs_the_others_three_seconds() -> None:
+def test_leases_holder_that_was_killed_costs_the_others_three_seconds() -> None:
     """Then one of them takes over, and the others wait for it."""
     house = House()
     dying = Killed()
@@ -340,7 +340,7 @@ class Outrun(MemoryStorage):
         return found
 
 
-def test_a_lease_that_was_lost_before_its_request_is_sent_is_taken_anew() -> None:
+def test_lease_that_was_lost_before_its_request_is_sent_is_taken_again() -> None:
     """A process that was too slow to keep its lease looks again before it asks: another one may have been answered."""
     house = House()
     other = house.process()
@@ -371,7 +371,7 @@ class Deaf(MemoryStorage):
         return [False for _ in wanted]
 
 
-def test_who_hears_of_nothing_looks_again_after_a_second() -> None:
+def test_leases_who_receives_of_nothing_looks_again_after_a_second() -> None:
     """An answer that was missed is found all the same, and not asked for again when there is no more patience."""
     house = House()
     calls = Calls()
@@ -389,7 +389,7 @@ def test_who_hears_of_nothing_looks_again_after_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_a_lease_is_renewed_while_its_request_is_in_flight() -> None:
+def test_lease_is_renewed_while_its_request_is_in_flight() -> None:
     """A holder that lives is waited for, also for longer than a lease lasts."""
     house = House()
     calls = Calls()
@@ -401,7 +401,7 @@ def test_a_lease_is_renewed_while_its_request_is_in_flight() -> None:
     house.close()
 
 
-def test_waiting_ends_with_a_reset(house: House) -> None:
+def test_leases_waiting_ends_with_a_reset(house: House) -> None:
     """Who waits while the store is reset gets ResetError, at once."""
     calls, waiting = Calls(), Calls()
     house.asking(calls)
@@ -412,7 +412,7 @@ def test_waiting_ends_with_a_reset(house: House) -> None:
     assert len(house.counting.asked) == 1
 
 
-def test_waiting_ends_with_an_abort(house: House) -> None:
+def test_leases_waiting_ends_with_an_abort(house: House) -> None:
     """Who waits with a signal gets AbortError when that is aborted."""
     abort = AbortController()
     items: Any = create_resource(path="/items/:id", schema=Item)
@@ -425,7 +425,7 @@ def test_waiting_ends_with_an_abort(house: House) -> None:
     house.answer(calls)
 
 
-def test_waiting_ends_when_the_store_is_closed(house: House) -> None:
+def test_leases_waiting_ends_when_the_store_is_closed(house: House) -> None:
     """Who waits for another process when its store lets the storage go asks by itself."""
     calls = Calls()
     house.asking(calls)
@@ -435,7 +435,7 @@ def test_waiting_ends_when_the_store_is_closed(house: House) -> None:
     assert (calls.failed, len(house.counting.asked)) == ([], 2)
 
 
-def test_a_storage_that_is_down_lets_everyone_ask(house: House) -> None:
+def test_leases_storage_that_is_down_lets_everyone_ask(house: House) -> None:
     """Where no lease can be taken the request is sent, and nobody hears of it."""
 
     class Down(MemoryStorage):
@@ -450,7 +450,7 @@ def test_a_storage_that_is_down_lets_everyone_ask(house: House) -> None:
         assert store.storage_stats().errors == {"OSError": 1}
 
 
-def test_stale_data_is_refetched_by_one_process(house: House) -> None:
+def test_leases_stale_data_is_refetched_by_one_process(house: House) -> None:
     """A refetch in the background is sent by one process as well."""
     first, second = house.process(), house.process()
     for process in (first, second):
@@ -469,7 +469,7 @@ def test_stale_data_is_refetched_by_one_process(house: House) -> None:
     assert len(house.counting.asked) == 2
 
 
-def test_tasks_of_processes_ask_once(house: House) -> None:
+def test_leases_tasks_of_processes_ask_once(house: House) -> None:
     """Under asyncio many tasks of several processes send one request for each key."""
 
     async def main() -> list[int]:
@@ -488,7 +488,7 @@ def test_tasks_of_processes_ask_once(house: House) -> None:
     assert counts[:20] == counts[20:40] == counts[40:]
 
 
-def test_a_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
+def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
     """What a task held that nobody wants any more is free for others."""
     other = house.process()
 
@@ -511,7 +511,7 @@ def test_a_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
     assert len(house.counting.asked) == 2
 
 
-def test_a_network_error_is_no_answer(house: House) -> None:
+def test_leases_network_error_is_no_response(house: House) -> None:
     """Nobody waits for a server that is not there longer than its own request takes."""
     first = house.process()
     with Controller(Store(storage=house.storage.another()), base_url="http://127.0.0.1:1") as unreachable:
@@ -576,7 +576,7 @@ def plain() -> Iterator[House]:
     made.close()
 
 
-def test_processes_ask_once_for_each_key(plain: House, tmp_path: Path) -> None:
+def test_leases_processes_ask_once_for_each_key(plain: House, tmp_path: Path) -> None:
     """Processes that ask for the same keys at once send one request for each, and have the same."""
     found = together([Process(plain, str(tmp_path / "cache"), keys=15) for _ in range(3)])
     assert sorted(plain.counting.asked) == sorted(f"/items/{key}" for key in range(15))
@@ -586,7 +586,7 @@ def test_processes_ask_once_for_each_key(plain: House, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [0, 200])
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("valkey", marks=needs_server)])
-def test_eight_processes_ask_once_for_each_of_a_thousand_keys(
+def test_leases_eight_processes_ask_once_for_each_of_a_thousand_keys(
     plain: House, tmp_path: Path, kind: str, tasks: int
 ) -> None:
     """1,000 keys are 1,000 requests, in plain code and in 200 tasks of each process."""
@@ -598,7 +598,7 @@ def test_eight_processes_ask_once_for_each_of_a_thousand_keys(
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_costs_one_more_request(plain: House, tmp_path: Path) -> None:
+def test_leases_process_that_is_killed_costs_one_more_request(plain: House, tmp_path: Path) -> None:
     """The holder of a lease is killed while it waits for its answer: one of seven others asks, and all have that."""
     storage = str(tmp_path / "cache")
     holder = Process(plain, storage, keys=1)
@@ -618,7 +618,7 @@ def test_a_process_that_is_killed_costs_one_more_request(plain: House, tmp_path:
 
 
 @pytest.mark.slow
-def test_processes_share_a_server_that_fails_every_second_time(plain: House, tmp_path: Path) -> None:
+def test_leases_processes_share_a_server_that_fails_every_second_time(plain: House, tmp_path: Path) -> None:
     """Each failure is one process's own; another one asks, and its answer is for all."""
     plain.counting.fails = 2
     found = together([Process(plain, str(tmp_path / "cache"), keys=40, tries=50) for _ in range(8)])
@@ -630,7 +630,7 @@ def test_processes_share_a_server_that_fails_every_second_time(plain: House, tmp
 @needs_server
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [0, 20])
-def test_processes_share_a_server_that_evicts_and_loses_all(plain: House, tasks: int) -> None:
+def test_leases_processes_share_a_server_that_evicts_and_loses_all(plain: House, tasks: int) -> None:
     """Keys may be asked for more than once then, but what a process is given answers what it asked for."""
     with ValkeyServer("--maxmemory", "2mb", "--maxmemory-policy", "allkeys-random") as server:
         processes = [Process(plain, server.url, keys=300, tasks=tasks) for _ in range(4)]

@@ -58,7 +58,7 @@ def locked(folder: Path, *, whole: bool = False) -> Generator[None]:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_read_that_asks_the_network_waits_for_no_lock(folder: Path, clock: FakeClock, is_async: bool) -> None:
+def test_locked_read_that_sends_a_request_waits_for_no_lock(folder: Path, clock: FakeClock, is_async: bool) -> None:
     """Who cannot take a lease as the file is locked sends its request, and commits what it brought afterwards."""
     desk = Desk(folder, clock, lock_timeout=AN_HOUR, timeout=250)
     with desk.store:
@@ -77,7 +77,7 @@ def test_a_read_that_asks_the_network_waits_for_no_lock(folder: Path, clock: Fak
         assert one(again.controller.cached(Articles.get, id="2")).title == "B"
 
 
-def test_what_is_stored_is_read_while_nothing_can_be_committed(folder: Path, clock: FakeClock) -> None:
+def test_locked_what_is_stored_is_read_while_nothing_can_be_committed(folder: Path, clock: FakeClock) -> None:
     """A commit that took too long is tried again later; reads go on, and nothing that memory has is doubted."""
     desk = Desk(folder, clock, lock_timeout=20)
     with desk.store:
@@ -92,7 +92,7 @@ def test_what_is_stored_is_read_while_nothing_can_be_committed(folder: Path, clo
         assert (stats.state, stats.breaks, desk.server.requests) == ("on", 0, [])
 
 
-def test_a_read_in_a_file_that_nobody_else_may_read_is_not_found(folder: Path, clock: FakeClock) -> None:
+def test_locked_read_in_a_file_that_no_one_else_may_read_is_not_found(folder: Path, clock: FakeClock) -> None:
     """A program that locks all of the file holds no read up: the network is asked."""
     with locked(folder, whole=True):
         desk = Desk(folder, clock, lock_timeout=AN_HOUR, timeout=250)
@@ -102,7 +102,7 @@ def test_a_read_in_a_file_that_nobody_else_may_read_is_not_found(folder: Path, c
         desk.store.close(0)
 
 
-def test_what_others_wrote_is_taken_in_while_a_commit_waits(folder: Path, clock: FakeClock) -> None:
+def test_locked_what_others_wrote_is_taken_in_while_a_commit_waits(folder: Path, clock: FakeClock) -> None:
     """A read that meets something newer takes in the log, also where a commit of its own waits for the file."""
     desk, other = Desk(folder, clock, lock_timeout=AN_HOUR, poll=AN_HOUR), Desk(folder, clock)
     with desk.store:

@@ -81,7 +81,7 @@ async def _resets(controller: AsyncController) -> None:
 
 
 @pytest.mark.parametrize("does", [_reads, _writes, _lives, _resets])
-def test_a_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncController], Any]) -> None:
+def test_loops_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncController], Any]) -> None:
     """A loop never waits for it: threads ask it, and none of them holds the store meanwhile."""
     far = Far()
 
@@ -96,7 +96,7 @@ def test_a_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncContro
     assert far.wrong == set()
 
 
-def test_a_storage_that_is_far_away_is_asked_without_the_lock() -> None:
+def test_loops_storage_that_is_far_away_is_requested_without_the_lock() -> None:
     """In plain code other threads go on reading while one waits for it."""
     far = Far()
     far.store = Store(storage=far)

@@ -18,17 +18,17 @@ def opened(storage: MemoryStorage | None = None, now: float = 0) -> MemoryStorag
     return storage
 
 
-def test_it_has_all_rules_of_the_protocol() -> None:
+def test_memory_has_all_rules_of_the_protocol() -> None:
     """`check_storage` finds nothing."""
     check_storage(MemoryStorage().another)
 
 
-def test_it_is_a_storage() -> None:
+def test_memory_is_a_storage() -> None:
     """The protocol is met, as seen at run time."""
     assert isinstance(MemoryStorage(), Storage)
 
 
-def test_another_door_leads_to_the_same_data() -> None:
+def test_memory_another_door_leads_to_the_same_data() -> None:
     """Storages that were made from one see what each of them commits, at the same place only."""
     first = opened()
     second = opened(first.another())
@@ -39,7 +39,7 @@ def test_another_door_leads_to_the_same_data() -> None:
     assert elsewhere.load([("A", "1")]).rows == []
 
 
-def test_a_row_of_another_rev_moves_the_whole_batch() -> None:
+def test_memory_row_of_another_rev_moves_the_whole_batch() -> None:
     """Nothing of a batch is written when one row is not as it says; what is there comes back, absent rows as rev 0."""
     storage = opened()
     storage.commit(batch(1, row("1")))
@@ -49,7 +49,7 @@ def test_a_row_of_another_rev_moves_the_whole_batch() -> None:
     assert storage.load([("A", "3")]).rows == []
 
 
-def test_a_table_of_another_version_moves_the_whole_batch() -> None:
+def test_memory_table_of_another_version_moves_the_whole_batch() -> None:
     """What was made from the rows of a table is refused when a row came in or went."""
     storage = opened()
     storage.commit(batch(1, row("1")))
@@ -58,7 +58,7 @@ def test_a_table_of_another_version_moves_the_whole_batch() -> None:
     assert storage.commit(batch(1, row("2"), tables={"A": 1})).number == 2
 
 
-def test_a_commit_of_an_older_epoch_is_refused() -> None:
+def test_memory_commit_of_an_older_epoch_is_rejected() -> None:
     """After a reset there is nothing, and what was made before is never written."""
     storage = opened()
     storage.commit(batch(1, row("1")))
@@ -68,7 +68,7 @@ def test_a_commit_of_an_older_epoch_is_refused() -> None:
     assert storage.changes(0, 0) == (2, 2, 0, [], False)
 
 
-def test_a_younger_result_stays() -> None:
+def test_memory_younger_result_stays() -> None:
     """Of results the later date wins, and the same date replaces."""
     storage = opened()
 
@@ -80,7 +80,7 @@ def test_a_younger_result_stays() -> None:
     assert storage.load([], ["GET /a"]).results == [result(2, b"3")._replace(rev=3)]
 
 
-def test_a_reader_that_the_log_does_not_reach_back_to_is_told() -> None:
+def test_memory_reader_that_the_log_does_not_reach_back_to_is_reported() -> None:
     """Entries in between that are gone, and numbers that were never given, are lost history."""
     storage = opened(MemoryStorage(history=2))
     for pk in "123":
@@ -89,7 +89,7 @@ def test_a_reader_that_the_log_does_not_reach_back_to_is_told() -> None:
     assert storage.changes(0, 0).lost and storage.changes(4, 0).lost and not storage.changes(3, 0).lost
 
 
-def test_what_was_not_used_goes_and_is_logged() -> None:
+def test_memory_what_was_not_used_goes_and_is_logged() -> None:
     """`trim` drops what was not used for `max_age`, with an entry of nobody, and its table is not whole any more."""
     storage = opened(MemoryStorage(max_age=1_000))
     storage.commit(batch(1, row("1"), row("2"), row("3", value=None), listed=["A"]))
@@ -101,7 +101,7 @@ def test_what_was_not_used_goes_and_is_logged() -> None:
     assert opened(storage, 3_600_001).trim() == 2
 
 
-def test_a_storage_for_reading_refuses_commits() -> None:
+def test_memory_storage_for_reading_rejects_commits() -> None:
     """What is not writable says so."""
     storage = opened()
     storage.writable = False

@@ -49,20 +49,20 @@ from restencil.storage.memory import MemoryStorage
 
 
 @pytest.mark.parametrize("first", range(0, 160, 40))
-def test_all_show_one_history(first: int) -> None:
+def test_model_all_show_one_history(first: int) -> None:
     """When all is quiet, each process shows what a store in memory shows that was given what was committed."""
     assert [said for seed in range(first, first + 40) if (said := difference(seed))] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1_000, 6_000, 250))
-def test_all_show_one_of_many_histories(first: int) -> None:
+def test_model_all_show_one_of_many_histories(first: int) -> None:
     """The same of many more."""
     assert [said for seed in range(first, first + 250) if (said := difference(seed))] == []
 
 
 @pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_all_show_one_history_over_files(first: int) -> None:
+def test_model_all_show_one_history_over_files(first: int) -> None:
     """The same over files of SQLite."""
     with files() as door:
         seeds = range(first, first + (first or 10))
@@ -71,7 +71,7 @@ def test_all_show_one_history_over_files(first: int) -> None:
 
 @needs_server
 @pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_all_show_one_history_over_a_server(first: int) -> None:
+def test_model_all_show_one_history_over_a_server(first: int) -> None:
     """The same over a server."""
     with server() as door:
         seeds = range(first, first + (first or 10))
@@ -90,19 +90,19 @@ def after(setting: Setting, *history: tuple[int, str, Any]) -> World:
 LATER = Setting(write_behind=5)
 
 
-def test_times_of_others_do_not_go_back_behind_a_later_commit() -> None:
+def test_model_times_of_others_do_not_go_back_behind_a_later_commit() -> None:
     """What others had renewed before this process wrote it does not get their times afterwards."""
     pushed: tuple[Any, ...] = PUSH, ({}, {}), {"id": "2"}, 0
     after(Setting(), (0, "response", pushed), (1, "set", {"id": "1"}), (0, "response", pushed), (1, "response", pushed))
 
 
-def test_a_row_can_be_read_once_its_class_was_met() -> None:
+def test_model_row_can_be_read_once_its_class_was_met() -> None:
     """A row that came before this process knew its class shows when the class is first read."""
     one = GET, ({"id": "1"},)
     after(Setting(), (0, "invalidate", one), (1, "response", (*one, {"id": "1"}, 0)))
 
 
-def test_an_empty_table_of_another_process_shows() -> None:
+def test_model_empty_table_of_another_process_shows() -> None:
     """That another process was answered that a table has nothing shows where nothing was known of it."""
     every: tuple[Any, ...] = EVERY, ({},)
     after(
@@ -113,7 +113,7 @@ def test_an_empty_table_of_another_process_shows() -> None:
     )
 
 
-def test_what_waited_when_the_storage_was_opened_gives_way_to_what_is_later() -> None:
+def test_model_what_waited_when_the_storage_was_opened_gives_way_to_what_is_later() -> None:
     """A result that waits when the storage is first asked is compared with what others had committed by then."""
     after(
         LATER,
@@ -124,7 +124,7 @@ def test_what_waited_when_the_storage_was_opened_gives_way_to_what_is_later() ->
     )
 
 
-def test_what_was_told_of_a_key_that_nobody_has_read_is_loaded_by_who_reads_it() -> None:
+def test_model_what_was_notified_of_a_key_that_no_one_has_read_is_loaded_by_who_reads_it() -> None:
     """What a function of `update` made here of nothing gives way to what another process was answered."""
     after(Setting(), (0, "response", (ADD, ({},), 3, 5)), (1, "response", (WORDS, (), [3], 0)))
     after(
@@ -135,13 +135,13 @@ def test_what_was_told_of_a_key_that_nobody_has_read_is_loaded_by_who_reads_it()
     )
 
 
-def test_a_child_that_never_asked_doubts_what_waited_in_its_parent() -> None:
+def test_model_child_that_never_asked_doubts_what_waited_in_its_parent() -> None:
     """What the parent alone had shows in the child as something stale, also where the storage was not open yet."""
     after(LATER, (1, "response", (FRONT, ({}, {}), {"id": "1", "owner": {"id": "1"}}, 0)), (1, "fork", None))
     after(LATER, (1, "response", (WORDS, (), [1], 0)), (1, "fork", None), (1, "look", None))
 
 
-def test_what_a_child_writes_is_laid_over_what_is_stored() -> None:
+def test_model_what_a_child_writes_is_laid_over_what_is_stored() -> None:
     """What the parent alone had of a record is no part of what the child commits, nor shows in it after that."""
     parts = [{"id": "2", "a": 1}, {"id": "1", "a": 1}]
     after(
@@ -159,7 +159,7 @@ def test_what_a_child_writes_is_laid_over_what_is_stored() -> None:
     )
 
 
-def test_what_waits_in_a_break_has_its_times_again() -> None:
+def test_model_what_waits_in_a_break_has_its_times_again() -> None:
     """A result that waits while the clock is set is as fresh afterwards as it was."""
     after(
         Setting(1, 5),
@@ -170,12 +170,12 @@ def test_what_waits_in_a_break_has_its_times_again() -> None:
     )
 
 
-def test_what_was_collected_while_it_waited_is_loaded_again() -> None:
+def test_model_what_was_collected_while_it_waited_is_loaded_again() -> None:
     """A result that memory let go of before its commit shows as it was committed."""
     after(Setting(1, 5), (0, "response", (ADD, ({},), 1, 30)), (0, "evict", None))
 
 
-def test_a_list_that_memory_doubts_is_joined_in_the_storage() -> None:
+def test_model_list_that_memory_doubts_is_joined_in_the_storage() -> None:
     """After a break a push is laid over the list that the storage has."""
     after(
         Setting(history=2, tick=0),
@@ -188,7 +188,7 @@ def test_a_list_that_memory_doubts_is_joined_in_the_storage() -> None:
     )
 
 
-def test_a_late_change_of_an_index_takes_nothing_from_others() -> None:
+def test_model_late_change_of_an_index_takes_nothing_from_others() -> None:
     """What this process takes a value from does not hide the record that another one has given it."""
     world = after(
         LATER,
@@ -200,7 +200,7 @@ def test_a_late_change_of_an_index_takes_nothing_from_others() -> None:
     assert [seen["x"] for seen in world.seen] == ["2"] * len(world.seen)
 
 
-def test_a_record_that_is_written_anew_is_what_its_value_leads_to() -> None:
+def test_model_record_that_is_written_again_is_what_its_value_leads_to() -> None:
     """Of two records with one value the one is found that was written last, also by who did not know its value."""
     world = after(
         Setting(),
@@ -211,7 +211,7 @@ def test_a_record_that_is_written_anew_is_what_its_value_leads_to() -> None:
     assert [seen["x"] for seen in world.seen] == ["1"] * len(world.seen)
 
 
-def test_an_index_is_asked_again_where_a_record_came_as_it_was() -> None:
+def test_model_index_is_requested_again_where_a_record_came_as_it_was() -> None:
     """What a value leads to changes also with a record that another process only renewed."""
     world = World(Setting())
     one: tuple[Any, ...] = GET, ({"id": "1"},), {"id": "1", "slug": "x"}, 0
@@ -229,7 +229,7 @@ def test_an_index_is_asked_again_where_a_record_came_as_it_was() -> None:
     world.close()
 
 
-def test_a_whole_table_far_away_is_in_the_order_of_the_storage() -> None:
+def test_model_whole_table_far_away_is_in_the_order_of_the_storage() -> None:
     """What others committed before this process did stands before what it wrote, also where it was told late."""
     after(
         Setting(inline=False, write_behind=5, tick=0),
@@ -239,7 +239,7 @@ def test_a_whole_table_far_away_is_in_the_order_of_the_storage() -> None:
     )
 
 
-def test_the_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
+def test_model_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
     """A result that came once more to who had not seen a later one is loaded by who had."""
     after(
         Setting(),
@@ -258,7 +258,7 @@ def test_the_same_as_before_is_not_the_same_as_what_others_wrote() -> None:
     )
 
 
-def test_an_error_is_no_part_of_what_is_stored() -> None:
+def test_model_error_is_no_part_of_what_is_stored() -> None:
     """What a function of `update` makes of a result under an error has the times of the result."""
     after(
         Setting(),
@@ -285,7 +285,7 @@ class Slow(MemoryStorage):
         return outcome
 
 
-def test_what_follows_a_commit_of_ones_own_is_taken_in() -> None:
+def test_model_what_follows_a_commit_of_your_own_is_taken_in() -> None:
     """What others write right after a commit shows here, also where the log tells of both before the commit returns."""
     world = World(Setting())
     slow = Slow(poll=float("inf"))
@@ -306,7 +306,7 @@ def test_what_follows_a_commit_of_ones_own_is_taken_in() -> None:
     world.check()
 
 
-def test_a_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
+def test_model_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
     """What others wrote before a commit of this process moved stands in their order, also while that commit is sent."""
     world = World(Setting())
     slow = Slow(poll=float("inf"))
@@ -328,7 +328,7 @@ def test_a_whole_table_is_in_the_order_of_the_storage_after_a_move() -> None:
     world.check()
 
 
-def test_a_whole_table_far_away_keeps_its_order_where_a_commit_moves() -> None:
+def test_model_whole_table_far_away_keeps_its_order_where_a_commit_moves() -> None:
     """Rows that others had made stand where they came, also where this process thought that it had made them."""
     after(
         Setting(3, 5, inline=False, tick=0),
@@ -340,7 +340,7 @@ def test_a_whole_table_far_away_keeps_its_order_where_a_commit_moves() -> None:
     )
 
 
-def test_a_page_makes_no_list_fresh_that_others_made_stale() -> None:
+def test_model_page_makes_no_list_fresh_that_others_made_stale() -> None:
     """What another process expired stays so where a page comes to who has not heard of that."""
     after(
         Setting(),
@@ -350,7 +350,7 @@ def test_a_page_makes_no_list_fresh_that_others_made_stale() -> None:
     )
 
 
-def test_a_move_by_who_did_not_know_the_entity_takes_it_out_of_lists() -> None:
+def test_model_move_by_who_did_not_know_the_entity_takes_it_out_of_lists() -> None:
     """A list that an entity leaves lacks it also where who moved it had never seen it, or saw it before others."""
     listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "2", "a": 1}], 0
     moved: tuple[Any, ...] = MOVE, ({"id": "2"}, {"a": 1}), {"id": "2", "a": 0}, 0
@@ -371,7 +371,7 @@ def test_a_move_by_who_did_not_know_the_entity_takes_it_out_of_lists() -> None:
     after(Setting(), (0, "response", listed), (1, "response", moved))
 
 
-def test_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
+def test_model_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
     """Who pushed or moved something sees that in a list that comes from the storage before it is committed."""
     listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "1", "a": 1}], 0
     pushed: tuple[Any, ...] = PUSH, ({"a": 1}, {}), {"id": "2", "a": 1}, 0
@@ -382,7 +382,7 @@ def test_what_waits_shows_in_a_list_that_is_loaded_meanwhile() -> None:
             after(setting, (0, "response", listed), (0, "commit", None), (1, "response", response), (1, "see", None))
 
 
-def test_a_list_that_comes_after_what_joined_it_has_that() -> None:
+def test_model_list_that_comes_after_what_joined_it_has_that() -> None:
     """What joined a list that memory lacks is in it also where an older answer for the list came after it."""
     after(
         Setting(1, 5),
@@ -393,7 +393,7 @@ def test_a_list_that_comes_after_what_joined_it_has_that() -> None:
     )
 
 
-def test_a_child_keeps_nothing_of_what_its_parent_alone_had() -> None:
+def test_model_child_keeps_nothing_of_what_its_parent_alone_had() -> None:
     """What the parent had not committed is no part of what the child commits, also where it was looked for before."""
     after(
         Setting(1, 5),
@@ -404,7 +404,7 @@ def test_a_child_keeps_nothing_of_what_its_parent_alone_had() -> None:
     )
 
 
-def test_a_page_renews_its_list_as_others_left_it() -> None:
+def test_model_page_renews_its_list_as_others_left_it() -> None:
     """A page makes a list as fresh as itself, also by who never read that; one that was told to be stale stays so."""
     page: tuple[Any, ...] = PAGE, ({"a": 1, "cursor": 1},), [{"id": "1", "a": 1}], 0
     listed: tuple[Any, ...] = LIST, ({"a": 1},), [{"id": "2", "a": 1}], 30
@@ -418,7 +418,7 @@ def test_a_page_renews_its_list_as_others_left_it() -> None:
         after(setting, *begin, (1, "read", listed[:2]), *stale, (1, "response", page))
 
 
-def test_a_page_makes_no_list_fresh_that_the_parent_alone_had() -> None:
+def test_model_page_makes_no_list_fresh_that_the_parent_alone_had() -> None:
     """What a child has of a list that its parent had not committed is not told to others as the list's result."""
     listed: tuple[Any, ...] = LIST, ({},), [{"id": "2"}], 0
     after(Setting(1, 5), (0, "response", listed), (0, "fork", None), (0, "response", (PAGE, ({"cursor": 1},), [], 30)))

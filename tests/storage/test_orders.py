@@ -318,7 +318,7 @@ def check(trials: Iterable[Trial]) -> int:
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("before", [(), KNOWN_TO_ALL], ids=["cold", "known"])
-def test_an_order_by_chance_ends_alike(name: str, before: Steps) -> None:
+def test_order_by_chance_ends_alike(name: str, before: Steps) -> None:
     """Whatever comes first, all processes show the same when all is quiet."""
     assert check(some_orders(before, *SMALL[name], count=4, seed=0)) == 4
 
@@ -342,6 +342,6 @@ def test_many_orders_end_alike(name: str, before: Steps) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("before", [(), KNOWN_TO_ALL], ids=["cold", "known"])
-def test_an_order_of_many_steps_ends_alike(name: str, before: Steps) -> None:
+def test_order_of_many_steps_ends_alike(name: str, before: Steps) -> None:
     """The same of many orders of longer sets, which have too many."""
     assert check(some_orders(before, *LARGE[name], count=300, seed=0)) == 300

@@ -88,7 +88,7 @@ def state(process: Controller) -> str:
     return str(process.store.storage_stats().state)
 
 
-def test_what_one_process_changes_shows_in_the_other(house: House) -> None:
+def test_outages_what_one_process_changes_shows_in_the_other(house: House) -> None:
     """Over a real server, unasked."""
     one, other = house.process(), house.process()
     assert one.read(notes.get, id="1").text == "first"
@@ -99,7 +99,7 @@ def test_what_one_process_changes_shows_in_the_other(house: House) -> None:
     assert house.api.asked == ["GET 1", "PATCH 1"]
 
 
-def test_a_reset_by_one_process_is_one_for_all(house: House) -> None:
+def test_outages_reset_by_one_process_is_one_for_all(house: House) -> None:
     """After a logout nobody shows what was there before."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
@@ -110,7 +110,7 @@ def test_a_reset_by_one_process_is_one_for_all(house: House) -> None:
     assert other.read(notes.get, id="1").text == "first"
 
 
-def test_a_server_that_is_not_there_at_the_start_is_waited_for_three_times(house: House) -> None:
+def test_outages_server_that_is_not_there_at_the_start_is_waited_for_three_times(house: House) -> None:
     """Reads go on without it; when it comes, what was read meanwhile is in it."""
     one = house.process(timeout=150)
     house.proxies[0].hold()
@@ -128,7 +128,7 @@ def test_a_server_that_is_not_there_at_the_start_is_waited_for_three_times(house
     assert len(house.api.asked) == asked == 3
 
 
-def test_a_server_that_is_restarted_empty_logs_nobody_out(house: House) -> None:
+def test_outages_server_that_is_restarted_empty_logs_no_one_out(house: House) -> None:
     """Everyone goes on, shows what was known, and hears of changes again; nothing is reset."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
@@ -146,7 +146,7 @@ def test_a_server_that_is_restarted_empty_logs_nobody_out(house: House) -> None:
     assert (one.store.resets, other.store.resets) == resets
 
 
-def test_what_was_emptied_is_filled_anew(house: House) -> None:
+def test_outages_what_was_emptied_is_filled_again(house: House) -> None:
     """After FLUSHALL processes find a new epoch, and share again."""
     one, other = house.process(), house.process()
     one.read(notes.get, id="1")
@@ -159,7 +159,7 @@ def test_what_was_emptied_is_filled_anew(house: House) -> None:
     eventually(lambda: text(one) == "third")
 
 
-def test_after_a_partition_the_later_answer_holds(house: House) -> None:
+def test_outages_after_a_partition_the_later_response_holds(house: House) -> None:
     """Who was cut off goes on alone; back again, what was asked for later is what all show."""
     one, cut_off = house.process(), house.process()
     for process in (one, cut_off):
@@ -177,7 +177,7 @@ def test_after_a_partition_the_later_answer_holds(house: House) -> None:
     assert (text(one, "1"), text(cut_off, "2")) == ("later, by the other", "later, by who was cut off")
 
 
-def test_an_outage_is_logged_once_and_so_is_its_end(house: House, caplog: pytest.LogCaptureFixture) -> None:
+def test_outage_is_logged_once_and_so_is_its_end(house: House, caplog: pytest.LogCaptureFixture) -> None:
     """One line when the server goes, one when it is back; neither shows more than its address."""
     one = house.process()
     one.read(notes.get, id="1")
@@ -195,7 +195,7 @@ def test_an_outage_is_logged_once_and_so_is_its_end(house: House, caplog: pytest
     assert "answers again" in told[1]
 
 
-def test_no_secret_of_a_client_reaches_the_server(house: House) -> None:
+def test_outages_no_secret_of_a_client_reaches_the_server(house: House) -> None:
     """Neither tokens nor headers, nor what bears the name of a secret, in any command that the server is told."""
     marked = "m4rk3d-s3cr3t"
     told: list[str] = []
@@ -217,7 +217,7 @@ def test_no_secret_of_a_client_reaches_the_server(house: House) -> None:
     assert not [line for line in told if marked in line or "ann" in line.split()]
 
 
-def test_many_threads_over_a_server_that_comes_and_goes(house: House) -> None:
+def test_outages_many_threads_over_a_server_that_comes_and_goes(house: House) -> None:
     """No read raises for it, and each shows what the API says."""
     processes = [house.process() for _ in range(2)]
     failed: list[BaseException] = []

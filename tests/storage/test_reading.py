@@ -15,7 +15,7 @@ from restencil.testing import FakeClock
 Authors = create_resource(schema=Author, path="/authors/:id")
 
 
-def test_a_fresh_list_is_read_without_a_request(here: Here) -> None:
+def test_reading_fresh_list_is_read_without_a_request(here: Here) -> None:
     """What another process was answered, and is fresh, is read from the storage with all that is nested in it."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     found = here.controller.read(Articles.get_list)
@@ -24,7 +24,7 @@ def test_a_fresh_list_is_read_without_a_request(here: Here) -> None:
     assert here.controller.read(Articles.get_list) is found
 
 
-def test_cached_and_state_show_what_is_stored(here: Here) -> None:
+def test_reading_cached_and_state_show_what_is_stored(here: Here) -> None:
     """`cached`, `state`, `get` and `snapshot` of an inline storage see what is stored, and never ask."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
@@ -39,7 +39,7 @@ def test_cached_and_state_show_what_is_stored(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
+def test_reading_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
     """What is stale in the storage is read as what is stale in memory: given, and fetched anew."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.clock.advance(61_000)
@@ -50,14 +50,14 @@ def test_stale_data_is_shown_and_fetched_in_the_background(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "New"
 
 
-def test_an_entity_that_came_with_a_list_answers(here: Here) -> None:
+def test_reading_entity_that_came_with_a_list_answers(here: Here) -> None:
     """An entity that only a list brought is found for a `get`, through the storage too."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert here.controller.read(Articles.get, id="1").title == "A"
     assert here.asked == 0
 
 
-def test_an_index_leads_through_the_storage(here: Here) -> None:
+def test_reading_index_leads_through_the_storage(here: Here) -> None:
     """A look-up by an indexed field asks the storage's index; a record with another value by now is not found."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert one(here.controller.get(Article, slug="a")).id == "1"
@@ -67,7 +67,7 @@ def test_an_index_leads_through_the_storage(here: Here) -> None:
     assert one(here.controller.get(Article, slug="zzz")).id == "2"
 
 
-def test_a_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here) -> None:
+def test_reading_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here) -> None:
     """What lies under a key, and the entity or list that its arguments name, are asked for at once."""
     here.other.answered(Articles.get_list, [FIRST]).answered(Articles.get, SECOND, id="2").publish()
     assert one(here.controller.cached(Articles.get, id="2")).author.name == "Ann"
@@ -80,7 +80,7 @@ def test_a_key_and_the_place_that_its_arguments_name_come_in_one_load(here: Here
     assert here.store.storage_stats().loads == 3  # key and list, then the articles, then their authors
 
 
-def test_an_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
+def test_reading_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
     """Its key and its cell are all there is to ask for, whether it came under the key or with something else."""
     here.other.answered(Articles.get_list, [FIRST]).answered(
         Authors.get, {"id": "a2", "name": "Bob"}, id="a2"
@@ -97,7 +97,7 @@ def test_an_entity_that_refers_to_nothing_comes_in_one_load(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_what_was_loaded_under_a_key_counts_as_used() -> None:
+def test_reading_what_was_loaded_under_a_key_counts_as_used() -> None:
     """A result and the cells that it leads to are noted once as used; what was found without a result is not."""
     used: list[Any] = []
 
@@ -118,14 +118,14 @@ def test_what_was_loaded_under_a_key_counts_as_used() -> None:
     assert used == ["GET /authors/a1", ("Author", "a1")]
 
 
-def test_a_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
+def test_reading_storage_that_was_opened_leaves_nothing_in_doubt(here: Here) -> None:
     """Where nothing waits for the storage when it is opened, what memory has is believed from the first read on."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
     assert not here.store._store_state.has_unverified
 
 
-def test_nothing_stored_is_fetched_once(here: Here) -> None:
+def test_reading_nothing_stored_is_fetched_once(here: Here) -> None:
     """What is absent is fetched as without a storage, and that it is absent is not asked again."""
     here.answers["/articles/1"] = FIRST
     assert here.controller.cached(Articles.get, id="1") is None
@@ -136,7 +136,7 @@ def test_nothing_stored_is_fetched_once(here: Here) -> None:
     assert here.asked == 1
 
 
-def test_a_dropped_row_is_a_hole_not_a_shorter_list(here: Here) -> None:
+def test_reading_dropped_row_is_a_dangling_reference_not_a_shorter_list(here: Here) -> None:
     """A list of which a row was dropped is not shown: `cached` gives None, and the next read fetches."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     here.other.publish(drop=(("Article", "2"),))
@@ -148,14 +148,14 @@ def test_a_dropped_row_is_a_hole_not_a_shorter_list(here: Here) -> None:
     assert here.asked == 1
 
 
-def test_a_dropped_row_that_is_nested_is_a_hole(here: Here) -> None:
+def test_reading_dropped_row_that_is_nested_is_a_dangling_reference(here: Here) -> None:
     """The same holds for what an entity refers to: it does not show as None."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     here.other.publish(drop=(("Author", "a1"),))
     assert here.controller.cached(Articles.get_list) is None
 
 
-def test_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
+def test_reading_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
     """Once this process has written the referring result itself, what is absent is not fetched for ever."""
     here.other.answered(Articles.get_list, [FIRST]).publish(incomplete=("Author",))
     here.other.publish(drop=(("Author", "a1"),))
@@ -166,7 +166,7 @@ def test_absent_means_absent_in_what_was_answered_here(here: Here) -> None:
     assert here.asked == 1
 
 
-def test_a_deleted_entity_stays_deleted(here: Here) -> None:
+def test_reading_deleted_entity_stays_deleted(here: Here) -> None:
     """A tombstone hides the entity, as in memory: lists leave it out, and a `get` fetches."""
     here.other.answered(Articles.get_list, [FIRST, SECOND])
     here.clock.advance(10)
@@ -175,7 +175,7 @@ def test_a_deleted_entity_stays_deleted(here: Here) -> None:
     assert here.controller.cached(Articles.get, id="2") is None
 
 
-def test_an_invalidated_result_is_fetched(here: Here) -> None:
+def test_reading_invalidated_result_is_fetched(here: Here) -> None:
     """What another process invalidated is not shown by one that starts after it."""
     here.other.answered(Articles.get_list, [FIRST])
     here.clock.advance(10)
@@ -186,7 +186,7 @@ def test_an_invalidated_result_is_fetched(here: Here) -> None:
     assert titles(here.controller.read(Articles.get_list)) == ["B"]
 
 
-def test_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> None:
+def test_reading_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> None:
     """Rows and results older than `max_age` are not shown."""
     here = Here(clock, max_age=5_000)
     here.other.answered(Articles.get_list, [FIRST]).publish()
@@ -197,7 +197,7 @@ def test_what_was_received_too_long_ago_is_absent(clock: FakeClock) -> None:
     assert here.controller.cached(Articles.get_list) is None
 
 
-def test_what_comes_from_the_future_came_now(here: Here) -> None:
+def test_reading_what_comes_from_the_future_came_now(here: Here) -> None:
     """A `date` in the future counts as now, with the lifetime that it had."""
     other = here.other
     ahead = Other(here.storage, lambda: here.clock() + 3_600_000)
@@ -206,7 +206,7 @@ def test_what_comes_from_the_future_came_now(here: Here) -> None:
     assert other.epoch == ahead.epoch
 
 
-def test_explain_says_where_a_result_came_from(here: Here) -> None:
+def test_reading_explain_says_where_a_result_came_from(here: Here) -> None:
     """A line of `explain` says that a result came from the storage; none says so of an answer."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert "it came from the storage" in here.controller.explain(Articles.get_list).reasons
@@ -215,7 +215,7 @@ def test_explain_says_where_a_result_came_from(here: Here) -> None:
     assert "storage" not in str(here.controller.explain(Articles.get, id="1"))
 
 
-def test_what_an_answer_refers_to_is_looked_for(here: Here) -> None:
+def test_reading_what_a_response_refers_to_is_looked_for(here: Here) -> None:
     """An answer that names an entity by its key alone shows with what the storage has of it."""
     here.other.answered(Articles.get_list, [SECOND]).publish()
     here.answers["/articles/1"] = {**FIRST, "author": "a1"}

@@ -77,7 +77,9 @@ NO_ITEMS = (None, None, ["t"])
         {"schema": {"title": [Entity]}},
     ],
 )
-def test_a_changed_class_loses_its_rows_and_what_leads_to_them(changed: dict[str, Any], clock: FakeClock) -> None:
+def test_releases_changed_class_loses_its_rows_and_what_leads_to_them(
+    changed: dict[str, Any], clock: FakeClock
+) -> None:
     """A field, its kind, its name in JSON, `persist`, the pk, a hook, a relation; all else stays."""
     storage = MemoryStorage()
     old = Release(storage, clock)
@@ -95,7 +97,7 @@ def test_a_changed_class_loses_its_rows_and_what_leads_to_them(changed: dict[str
         {"indexes": ["title"]},
     ],
 )
-def test_what_does_not_change_what_is_stored_loses_nothing(changed: dict[str, Any], clock: FakeClock) -> None:
+def test_releases_what_does_not_change_what_is_stored_loses_nothing(changed: dict[str, Any], clock: FakeClock) -> None:
     """Defaults, whether a field is optional, `persist: 1`."""
     storage = MemoryStorage()
     Release(storage, clock).write()
@@ -106,14 +108,14 @@ def test_what_does_not_change_what_is_stored_loses_nothing(changed: dict[str, An
     "changed",
     [{"options": {"persist": 2}}, {"options": {"process": lambda value, *args: value}}],
 )
-def test_a_changed_endpoint_loses_its_own_results(changed: dict[str, Any], clock: FakeClock) -> None:
+def test_releases_changed_endpoint_loses_its_own_results(changed: dict[str, Any], clock: FakeClock) -> None:
     """The records stay."""
     storage = MemoryStorage()
     Release(storage, clock).write()
     assert Release(storage, clock, **changed).shown == (None, "1", ["t"])
 
 
-def test_a_result_of_another_form_is_not_found(clock: FakeClock) -> None:
+def test_releases_result_of_another_form_is_not_found(clock: FakeClock) -> None:
     """An object where a list was."""
     storage = MemoryStorage()
     Release(storage, clock).write()
@@ -121,7 +123,7 @@ def test_a_result_of_another_form_is_not_found(clock: FakeClock) -> None:
     assert release.c.cached(release.items) is None and release.shown[1:] == ("1", ["t"])
 
 
-def test_a_class_of_another_table_does_not_see_the_old_one(clock: FakeClock) -> None:
+def test_releases_class_of_another_table_does_not_see_the_old_one(clock: FakeClock) -> None:
     """Its table is empty, and a list that led to the old one is fetched anew."""
     storage = MemoryStorage()
     Release(storage, clock).write()
@@ -146,7 +148,7 @@ def test_two_releases_share_a_storage_at_once(clock: FakeClock) -> None:
     assert again.c.cached(again.tags) is not None
 
 
-def test_a_class_of_the_same_table_reads_what_both_wrote(clock: FakeClock) -> None:
+def test_releases_class_of_the_same_table_reads_what_both_wrote(clock: FakeClock) -> None:
     """A subclass, and its base; one of them alone, of other fields, does not."""
     storage = MemoryStorage()
     old = Release(storage, clock)

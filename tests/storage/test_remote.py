@@ -43,14 +43,14 @@ def heard(store: Store, is_there: Callable[[], bool]) -> None:
     assert is_there()
 
 
-def test_a_read_waits_for_what_is_stored(here: Elsewhere) -> None:
+def test_remote_read_waits_for_what_is_stored(here: Elsewhere) -> None:
     """A read loads what is stored and makes no request."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     assert titles(here.controller.read(Articles.get_list)) == ["A", "B"]
     assert here.asked == 0
 
 
-def test_cached_gives_nothing_for_now(here: Elsewhere) -> None:
+def test_remote_cached_gives_nothing_for_now(here: Elsewhere) -> None:
     """`cached` never asks a remote storage: None for now, then listeners hear that it is there."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert here.controller.cached(Articles.get_list) is None
@@ -59,7 +59,7 @@ def test_cached_gives_nothing_for_now(here: Elsewhere) -> None:
     assert here.asked == 0
 
 
-def test_a_change_by_another_process_shows(here: Elsewhere) -> None:
+def test_remote_change_by_another_process_shows(here: Elsewhere) -> None:
     """The thread that watches the log takes in what others write."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.controller.read(Articles.get, id="1")
@@ -69,7 +69,7 @@ def test_a_change_by_another_process_shows(here: Elsewhere) -> None:
     assert "restencil-changes" in {thread.name for thread in threading.enumerate()}
 
 
-def test_a_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
+def test_remote_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
     """`live` shows what is stored without a request."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     with here.controller.live(Articles.get, id="1") as live:
@@ -77,7 +77,7 @@ def test_a_live_read_waits_for_what_is_stored(here: Elsewhere) -> None:
     assert here.asked == 0
 
 
-def test_a_loop_awaits_what_is_stored(here: Elsewhere) -> None:
+def test_remote_loop_awaits_what_is_stored(here: Elsewhere) -> None:
     """Under asyncio a read awaits the storage, which a thread asks; `cached` and `fetch_if_stale` as ever."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     here.other.answered(Articles.get, SECOND, id="2").publish()
@@ -105,7 +105,7 @@ def test_a_loop_awaits_what_is_stored(here: Elsewhere) -> None:
     assert {*threads} == {"restencil-loads"}
 
 
-def test_a_storage_that_is_down_is_no_error(here: Elsewhere) -> None:
+def test_remote_storage_that_is_down_is_no_error(here: Elsewhere) -> None:
     """Reads go on without a storage that does not answer, and it is asked three times at most."""
     asked: list[None] = []
 

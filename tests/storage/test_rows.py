@@ -67,14 +67,14 @@ JSON = some.recursive(
 
 
 @given(some.dictionaries(some.text(max_size=4).filter(lambda name: not row_codec.is_secret(name)), JSON, max_size=4))
-def test_a_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
+def test_rows_record_comes_back_as_it_was(record: dict[str, Any]) -> None:
     """Whatever names and values are in it, names that begin with `$` included."""
     value, left = stored(Plain, record=record)
     assert same_json(value, record) and left == ()
 
 
 @given(some.lists(some.text(max_size=4)) | some.dictionaries(some.text(max_size=3), some.text(max_size=3)))
-def test_a_collection_comes_back_as_it_was(items: Any) -> None:
+def test_rows_collection_comes_back_as_it_was(items: Any) -> None:
     """As a list or a map, and one of which only pages are known as such a one."""
     value, *_ = row_codec.row_value(row_codec.encode_collection(items))
     partial = PartialKeys(items) if isinstance(items, list) else PartialEntries(items)
@@ -84,12 +84,12 @@ def test_a_collection_comes_back_as_it_was(items: Any) -> None:
 
 
 @given(JSON)
-def test_a_result_comes_back_as_it_was(value: Any) -> None:
+def test_rows_result_comes_back_as_it_was(value: Any) -> None:
     """Whatever was answered where no schema says more."""
     assert same_json(result_value(row_codec.encode_result(value)), value)
 
 
-def test_nothing_under_a_key_is_told_from_null() -> None:
+def test_rows_nothing_under_a_key_is_reported_from_null() -> None:
     """What is invalidated, or was a whole table, has no value; an answer of `null` has one."""
     assert row_codec.encode_result(UNDEFINED) is None and result_value(None) is UNDEFINED
     assert row_codec.encode_result(None) == b"null" and result_value(b"null") is None
@@ -106,7 +106,7 @@ def test_nothing_under_a_key_is_told_from_null() -> None:
     ],
 )
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$terms": 1}, [1]])
-def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) -> None:
+def test_rows_how_long_a_result_is_good_stands_next_to_it(terms: Terms, value: Any) -> None:
     """By its date, so that it holds for a result that counts as received later; what is to be stale is so."""
     data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms)
     assert row_codec.result_parts(data, TIMES)[:3] == (value, terms, None)
@@ -122,7 +122,7 @@ def test_how_long_a_result_is_good_stands_beside_it(terms: Terms, value: Any) ->
 
 @pytest.mark.parametrize("terms", [None, Terms(2_500, 9_000)])
 @pytest.mark.parametrize("value", [UNDEFINED, None, {"$told": 1}, [1]])
-def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> None:
+def test_rows_validator_stands_next_to_a_result(terms: Terms | None, value: Any) -> None:
     """By the headers of the answer, and how many cells that wrote."""
     validator = row_codec.Validator({"etag": '"1"'}, 3)
     data = row_codec.with_details(row_codec.encode_result(value), TIMES, terms, validator)
@@ -141,7 +141,7 @@ def test_a_validator_stands_beside_a_result(terms: Terms | None, value: Any) -> 
         b'{"$told":{"cells":1,"headers":[]}}',
     ],
 )
-def test_terms_that_are_none_say_so(text: bytes) -> None:
+def test_rows_terms_that_are_none_say_so(text: bytes) -> None:
     """As what is no JSON does."""
     with pytest.raises(ValueError):
         row_codec.result_parts(text, TIMES)
@@ -158,13 +158,13 @@ def _deep(levels: int) -> Any:
     "value",
     [math.nan, [math.inf], {"a": {1: 2}}, {"a": b"x"}, (1, 2), {1}, datetime.now(UTC), {"a": object()}, _deep(501)],
 )
-def test_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
+def test_rows_what_has_no_exact_json_form_is_not_stored(value: Any) -> None:
     """Numbers that are not finite, names that are no text, bytes, tuples and objects are no JSON."""
     with pytest.raises(Unstorable):
         TableRules([model_of(Plain)]).encode({"id": 1, "x": value})
 
 
-def test_what_leads_back_to_itself_is_not_stored() -> None:
+def test_rows_what_leads_back_to_itself_is_not_stored() -> None:
     """It has no end."""
     value: list[Any] = []
     value.append(value)
@@ -172,13 +172,13 @@ def test_what_leads_back_to_itself_is_not_stored() -> None:
         row_codec.encode_result(value)
 
 
-def test_500_levels_are_stored() -> None:
+def test_rows_500_levels_are_stored() -> None:
     """So deep may a response be nested."""
     assert result_value(row_codec.encode_result(_deep(500))) == _deep(500)
 
 
 @pytest.mark.parametrize("text", [b"", b"1", b'"x"', b"{", b"null", b"\xff"])
-def test_what_is_no_row_says_so(text: bytes) -> None:
+def test_rows_what_is_no_row_is_reported(text: bytes) -> None:
     """What is no JSON, or JSON of something else, is a ValueError."""
     with pytest.raises(ValueError):
         row_codec.row_value(text)
@@ -195,7 +195,7 @@ def test_what_is_no_row_says_so(text: bytes) -> None:
         *("signature", "token", "TO_KEN"),
     ],
 )
-def test_secret_names(name: str) -> None:
+def test_rows_secret_names(name: str) -> None:
     """In lower case, without dashes and underscores."""
     assert row_codec.is_secret(name) and not row_codec.is_secret(name + "x")
 
@@ -207,7 +207,7 @@ class Login(Entity):
     sig: str = field(default="", persist=True)
 
 
-def test_secrets_are_left_out_of_a_record_and_named() -> None:
+def test_rows_secrets_are_left_out_of_a_record_and_named() -> None:
     """Declared or not; `persist` of a field says otherwise, in both directions."""
     record = {"id": 1, "accessToken": "s1", "note": "s2", "sig": "kept", "password": "s3", "other": 1}
     value, left = stored(Login, record=record)
@@ -216,7 +216,7 @@ def test_secrets_are_left_out_of_a_record_and_named() -> None:
     assert b"s1" not in TableRules([model_of(Login)]).encode(record)
 
 
-def test_a_name_in_python_may_tell_a_secret() -> None:
+def test_rows_name_in_python_may_report_a_secret() -> None:
     """A field that is called so is one, whatever it is called in JSON."""
 
     class Account(Entity):
@@ -226,14 +226,14 @@ def test_a_name_in_python_may_tell_a_secret() -> None:
     assert stored(Account, record={"id": 1, "k": "x"}) == ({"id": 1}, (("k",),))
 
 
-def test_further_names_are_secrets() -> None:
+def test_rows_further_names_are_secrets() -> None:
     """The name of the search parameter that a client is known by."""
     rules = TableRules([model_of(Plain)], frozenset({"appid"}))
     assert row_codec.row_value(rules.encode({"id": 1, "app_id": "x"}))[:2] == ({"id": 1}, (("app_id",),))
     assert not rules.keeps("app_id") and rules.keeps("title")
 
 
-def test_one_class_of_a_table_is_enough_to_keep_a_member_out() -> None:
+def test_rows_one_class_of_a_table_is_enough_to_keep_a_member_out() -> None:
     """Whichever class wrote it; and one that says True is enough for a secret that no other says False of."""
 
     class Person(Entity, key="P"):
@@ -264,7 +264,7 @@ class Wallet(Entity):
     address: Any = field(default=None, schema={"city": Lazy(lambda: Plain)})
 
 
-def test_secrets_are_left_out_of_declared_objects() -> None:
+def test_rows_secrets_are_left_out_of_declared_objects() -> None:
     """In lists and maps of them too; what nobody declared is data."""
     card = {"number": "1", "token": "t", "holder": {"token": "data"}}
     record = {"id": 1, "card": card, "cards": [card], "by_name": {"token": card}, "free": {"token": "data"}}
@@ -278,7 +278,7 @@ def test_secrets_are_left_out_of_declared_objects() -> None:
     assert not row_codec.misses_declared(model_of(Wallet), left[3:])
 
 
-def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
+def test_rows_secrets_are_left_out_of_objects_of_other_libraries() -> None:
     """A dataclass in an entity is a declared object as well."""
 
     @dataclass(frozen=True)
@@ -296,14 +296,14 @@ def test_secrets_are_left_out_of_objects_of_other_libraries() -> None:
     assert stored(Machine, record={"id": 1, "key": {"name": "n", "secret": "s"}})[0] == {"id": 1, "key": {"name": "n"}}
 
 
-def test_a_row_that_lacks_a_declared_member_is_a_hole_for_that_class_only() -> None:
+def test_row_that_misses_a_declared_member_is_a_dangling_reference_for_that_class_only() -> None:
     """What a class does not declare it does not miss."""
     left = (("password",),)
     misses = row_codec.misses_declared
     assert not misses(model_of(Login), left) and misses(model_of(Login), (*left, ("accessToken",)))
 
 
-def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
+def test_rows_members_that_were_left_out_stay_as_memory_has_them() -> None:
     """When a row is loaded over a record; those in lists where the list is as long."""
     card = {"number": "1", "token": "t"}
     known = {"id": 1, "card": card, "cards": [card], "by_name": {"a": card}, "note": "n"}
@@ -317,7 +317,7 @@ def test_members_that_were_left_out_stay_as_memory_has_them() -> None:
 @pytest.mark.parametrize(
     ("keywords", "kept"), [({}, True), ({"persist": True}, True), ({"persist": 3}, True), ({"persist": False}, False)]
 )
-def test_a_class_that_is_not_stored_keeps_its_whole_table_out(keywords: dict[str, Any], kept: bool) -> None:
+def test_rows_class_that_is_not_stored_keeps_its_whole_table_out(keywords: dict[str, Any], kept: bool) -> None:
     """Whichever class of the table wrote it; unset, True and numbers are stored."""
 
     class Person(Entity, key="Keep", **keywords):
@@ -334,7 +334,7 @@ def test_a_class_that_is_not_stored_keeps_its_whole_table_out(keywords: dict[str
 
 
 @pytest.mark.parametrize("pk", ["token", ["id", "token"], "session_token"])
-def test_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
+def test_rows_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
     """Nor those of whose primary key a secret is a part."""
 
     class Session(Entity, pk=pk):
@@ -345,7 +345,7 @@ def test_entities_whose_primary_key_is_a_secret_are_not_stored(pk: Any) -> None:
     assert not TableRules([model_of(Session)]).kept
 
 
-def test_a_primary_key_that_is_said_to_be_no_secret() -> None:
+def test_rows_primary_key_that_is_said_to_be_no_secret() -> None:
     """`persist=True` on its field says so."""
 
     class Device(Entity, pk="token"):
@@ -369,7 +369,7 @@ def test_a_primary_key_that_is_said_to_be_no_secret() -> None:
         ("GET /articles?app_id=1", False),
     ],
 )
-def test_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> None:
+def test_rows_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> None:
     """A search parameter of a secret's name, however it is written, or userinfo."""
     assert row_codec.is_kept_key(key, frozenset({"appid"})) is kept
 
@@ -386,12 +386,12 @@ def test_results_whose_key_has_a_secret_are_not_stored(key: str, kept: bool) -> 
         ("[A]", "no json", True),
     ],
 )
-def test_cells_that_are_not_stored(table: str, pk: str, kept: bool) -> None:
+def test_rows_cells_that_are_not_stored(table: str, pk: str, kept: bool) -> None:
     """Ids of one process, and collections by a secret."""
     assert row_codec.is_kept_cell(table, pk) is kept
 
 
-def test_a_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
+def test_rows_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
     """It is shown as a whole or not at all, so nothing can be left out of it."""
     for raw, value in (
         ({"user": Plain}, {"user": "1", "token": "x"}),
@@ -404,7 +404,7 @@ def test_a_result_with_a_secret_in_a_declared_object_is_not_stored() -> None:
     assert row_codec.encode_result({"token": "x"}) is not None
 
 
-def test_ids_of_one_process_are_in_no_list() -> None:
+def test_rows_ids_of_one_process_are_in_no_list() -> None:
     """Not in collections, results, and lists of records; a single reference is left out of its record."""
 
     class Post(Entity, schema={"author": Plain, "tags": [Plain]}):
@@ -427,7 +427,7 @@ def test_ids_of_one_process_are_in_no_list() -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "yes", None])
-def test_persist_of_a_class_is_a_boolean_or_a_number(value: Any) -> None:
+def test_rows_persist_of_a_class_is_a_boolean_or_a_number(value: Any) -> None:
     """What makes no sense is a ValueError at once."""
     make: Any = type(Entity)
     with pytest.raises(ValueError, match="boolean or a number from 1 on"):
@@ -435,13 +435,13 @@ def test_persist_of_a_class_is_a_boolean_or_a_number(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, "yes"])
-def test_persist_of_a_field_is_a_boolean_or_a_number(value: Any) -> None:
+def test_rows_persist_of_a_field_is_a_boolean_or_a_number(value: Any) -> None:
     """What makes no sense is a ValueError at once."""
     with pytest.raises(ValueError, match="persist of a field is a boolean or a number from 1 on"):
         field(default="", persist=value)
 
 
-def test_persist_in_the_body_of_a_class_is_a_member_like_any_other() -> None:
+def test_rows_persist_in_the_body_of_a_class_is_a_member_like_any_other() -> None:
     """Only the line of the class says what is stored; records may well have such a field or method."""
 
     class Job(Entity):

@@ -104,7 +104,7 @@ USUAL = printed()
         ),
     ],
 )
-def test_a_change_that_counts_gives_another_fingerprint(changed: dict[str, Any]) -> None:
+def test_shapes_change_that_counts_gives_another_fingerprint(changed: dict[str, Any]) -> None:
     """A field, its kind or its name in JSON, a relation, the table, the primary key, `persist`, a hook."""
     assert printed(**changed) != USUAL
 
@@ -125,7 +125,7 @@ def test_a_change_that_counts_gives_another_fingerprint(changed: dict[str, Any])
         {"members": {"from_js": classmethod(lambda cls, props=None: None)}},
     ],
 )
-def test_a_change_that_does_not_count_gives_the_same(changed: dict[str, Any]) -> None:
+def test_shapes_change_that_does_not_count_gives_the_same(changed: dict[str, Any]) -> None:
     """Names in Python, defaults, descriptions, the order of fields, methods that have nothing to do with storing."""
     assert printed(**changed) == USUAL
 
@@ -150,7 +150,7 @@ KINDS = [
 ]
 
 
-def test_each_kind_of_field_is_told_from_the_others() -> None:
+def test_shapes_each_kind_of_field_is_reported_from_the_others() -> None:
     """Also what is in a list or map; a `Literal` is an enum, an optional one is of the same kind."""
     found = [printed({"id": int, "x": kind}) for kind in KINDS]
     assert len({*found}) == len(KINDS)
@@ -160,7 +160,7 @@ def test_each_kind_of_field_is_told_from_the_others() -> None:
     assert printed({"id": int, "x": str | int}) == found[-1]
 
 
-def test_the_format_of_a_datetime_counts() -> None:
+def test_shapes_format_of_a_datetime_counts() -> None:
     """It is a number in one, a text in the other."""
     forms = [
         printed({"id": int, "x": datetime.datetime}, members={"x": field(default=None, format=f)}) for f in FORMATS
@@ -189,7 +189,7 @@ RELATIONS: list[Callable[[], Any]] = [
 ]
 
 
-def test_each_form_of_a_relation_is_told_from_the_others() -> None:
+def test_shapes_each_form_of_a_relation_is_reported_from_the_others() -> None:
     """Kinds and tables, all the way in; how it is written does not count."""
     found = [printed(schema={"title": form()}) for form in RELATIONS]
     assert len({*found}) == len(RELATIONS)
@@ -198,7 +198,7 @@ def test_each_form_of_a_relation_is_told_from_the_others() -> None:
     assert printed(members={"title": field(default=None, schema=[User])}) == found[2]
 
 
-def test_a_form_that_leads_back_to_itself_ends() -> None:
+def test_shapes_form_that_leads_back_to_itself_ends() -> None:
     """Objects may hold each other."""
     inner: dict[str, Any] = {"user": User}
     inner["inner"] = Lazy(lambda: inner)
@@ -211,7 +211,7 @@ def endpoint(**options: Any) -> str:
     return fingerprint_of_endpoint(made.rules)
 
 
-def test_the_fingerprint_of_an_endpoint() -> None:
+def test_shapes_fingerprint_of_an_endpoint() -> None:
     """The form of its schema, its `persist`, whether `process` is overridden; nothing else of it."""
     usual = endpoint(schema=[User])
     assert endpoint(schema=[User], persist=True, data_expiry_length=5, name="other") == usual
@@ -225,13 +225,13 @@ def test_the_fingerprint_of_an_endpoint() -> None:
     assert len({usual, *others}) == 6
 
 
-def test_a_page_counts_as_its_list() -> None:
+def test_shapes_page_counts_as_its_list() -> None:
     """What a page wrote is read as the list that it extends."""
     listed = Collection([User])
     assert endpoint(schema=listed.paged(lambda params: (params,))) == endpoint(schema=listed)
 
 
-def test_a_fingerprint_is_the_same_in_every_process() -> None:
+def test_shapes_fingerprint_is_the_same_in_every_process() -> None:
     """It has 12 hexadecimal digits, whatever the seed of hashes."""
     code = (
         "from restencil import Entity; from restencil.persistence.schema_fingerprint import fingerprint_of\n"
@@ -252,7 +252,7 @@ def test_shapes_are_sets() -> None:
     assert joined_shape("a", "a") == "a" and joined_shape("b", "a+c") == "a+b+c" and joined_shape("", "a") == "a"
 
 
-def test_a_row_is_readable_where_all_that_wrote_it_are_known() -> None:
+def test_shapes_row_is_readable_where_all_that_wrote_it_are_known() -> None:
     """Classes that the store has met, their bases and subclasses of the same table; others are not."""
     base = entity(key="Place", name="Base")
     below = entity({"more": str}, key="Place", name="Below", bases=(base,))
@@ -269,7 +269,7 @@ def test_a_row_is_readable_where_all_that_wrote_it_are_known() -> None:
     assert registry.readable("Place", shape_of([prints["Base"], prints["Aside"]]))
 
 
-def test_a_subclass_that_is_imported_later_is_known_then() -> None:
+def test_shapes_subclass_that_is_imported_later_is_known_then() -> None:
     """And so is what it says of its fields."""
     base = entity(key="Late", name="Base")
     registry = SchemaRegistry()
@@ -282,7 +282,7 @@ def test_a_subclass_that_is_imported_later_is_known_then() -> None:
     assert registry.readable("Late", expected) and not registry.rules("Late").keeps("ssn")
 
 
-def test_a_subclass_that_is_declared_later_is_known_then() -> None:
+def test_shapes_subclass_that_is_declared_later_is_known_then() -> None:
     """A class of another library counts from the moment when it is declared an entity."""
 
     @declared(key="Told")
@@ -302,12 +302,12 @@ def test_a_subclass_that_is_declared_later_is_known_then() -> None:
     assert fingerprint_of(model_of(Below)) == expected and registry.readable("Told", expected)
 
 
-def test_a_collection_has_no_shape() -> None:
+def test_shapes_collection_has_no_shape() -> None:
     """Its rows are readable always, and those of records never without one."""
     assert SchemaRegistry().readable("[User]", "") and not SchemaRegistry().readable("User", "")
 
 
-def test_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_theirs() -> None:
+def test_shapes_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_theirs() -> None:
     """What nobody went to cannot have been written by an answer; a row of its table may be there all the same."""
     outer = entity(schema={"title": {"user": Lazy(lambda: User)}}, name="Outer")
     registry = SchemaRegistry()
@@ -317,7 +317,7 @@ def test_classes_that_are_looked_up_late_are_looked_up_for_a_row_of_theirs() -> 
     assert [*registry.written_by(schema_of(outer))] == ["Outer", "User"]
 
 
-def test_what_an_answer_wrote_has_the_shape_of_all_classes_that_its_schema_leads_to() -> None:
+def test_shapes_what_a_response_wrote_has_the_shape_of_all_classes_that_its_schema_leads_to() -> None:
     """By table; of two classes of one table it is both."""
     brief = entity({"id": int}, key="User", name="Brief")
     shape = SchemaRegistry().written_by(schema_of({"users": [User], "first": brief, "tags": Values(Tag)}))
@@ -328,7 +328,7 @@ def test_what_an_answer_wrote_has_the_shape_of_all_classes_that_its_schema_leads
     assert SchemaRegistry().written_by(None) == {}
 
 
-def test_a_secret_of_a_client_holds_for_all_tables() -> None:
+def test_shapes_secret_of_a_client_holds_for_all_tables() -> None:
     """Also for those whose rules were asked for before."""
     registry = SchemaRegistry(["App-Id"])
     registry.register(schema_of(User))

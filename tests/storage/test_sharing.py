@@ -14,7 +14,7 @@ from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
 
 
-def test_a_change_by_another_process_shows(here: Here) -> None:
+def test_sharing_change_by_another_process_shows(here: Here) -> None:
     """What another process was answered shows after the next look at the log; listeners hear of it once."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     found = here.controller.cached(Articles.get_list)
@@ -29,7 +29,7 @@ def test_a_change_by_another_process_shows(here: Here) -> None:
     assert one(after)[1] is one(found)[1]
 
 
-def test_what_is_equal_stays_the_same_object(here: Here) -> None:
+def test_sharing_what_is_equal_stays_the_same_object(here: Here) -> None:
     """An answer that brings what is known renews times, and changes no object."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     found = here.controller.cached(Articles.get_list)
@@ -40,7 +40,7 @@ def test_what_is_equal_stays_the_same_object(here: Here) -> None:
     assert here.controller.state(Articles.get_list).expires_at == here.clock() + 60_000
 
 
-def test_a_longer_list_shows_whole(here: Here) -> None:
+def test_sharing_longer_list_shows_whole(here: Here) -> None:
     """A list that another process was answered comes with all its rows, also those that were not here."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
@@ -52,7 +52,7 @@ def test_a_longer_list_shows_whole(here: Here) -> None:
     assert here.store.storage_stats().loads == loads
 
 
-def test_a_load_brings_memory_up_to_its_moment(here: Here) -> None:
+def test_sharing_load_contains_memory_up_to_its_datetime(here: Here) -> None:
     """A read that loads something newer than memory first takes in what was committed before."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
@@ -62,7 +62,7 @@ def test_a_load_brings_memory_up_to_its_moment(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "New"
 
 
-def test_what_was_absent_is_looked_for_again(here: Here) -> None:
+def test_sharing_what_was_absent_is_looked_for_again(here: Here) -> None:
     """That a place is empty is forgotten when an entry names it."""
     assert here.controller.cached(Articles.get, id="1") is None
     here.other.answered(Articles.get, FIRST, id="1").publish()
@@ -70,7 +70,7 @@ def test_what_was_absent_is_looked_for_again(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "A"
 
 
-def test_an_index_is_looked_up_again(here: Here) -> None:
+def test_sharing_index_is_looked_up_again(here: Here) -> None:
     """An index entry that led nowhere is asked again once its table changed."""
     assert here.controller.get(Article, slug="a") is None
     here.other.answered(Articles.get_list, [FIRST]).publish()
@@ -78,7 +78,7 @@ def test_an_index_is_looked_up_again(here: Here) -> None:
     assert one(here.controller.get(Article, slug="a")).id == "1"
 
 
-def test_a_deletion_by_another_process_shows(here: Here) -> None:
+def test_sharing_deletion_by_another_process_shows(here: Here) -> None:
     """What another process deleted is gone here, and stays gone."""
     here.other.answered(Articles.get_list, [FIRST, SECOND]).publish()
     here.controller.cached(Articles.get_list)
@@ -88,7 +88,7 @@ def test_a_deletion_by_another_process_shows(here: Here) -> None:
     assert titles(here.controller.cached(Articles.get_list)) == ["A"]
 
 
-def test_an_invalidation_by_another_process_shows(here: Here) -> None:
+def test_sharing_invalidation_by_another_process_shows(here: Here) -> None:
     """What another process invalidated is fetched by the next read here."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     here.controller.cached(Articles.get_list)
@@ -101,7 +101,7 @@ def test_an_invalidation_by_another_process_shows(here: Here) -> None:
     assert here.asked == 1
 
 
-def test_a_live_read_yields_what_others_wrote(here: Here) -> None:
+def test_sharing_live_read_yields_what_others_wrote(here: Here) -> None:
     """`live` shows a change by another process."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     with here.controller.live(Articles.get, id="1") as live:
@@ -113,7 +113,7 @@ def test_a_live_read_yields_what_others_wrote(here: Here) -> None:
     assert here.asked == 0
 
 
-def test_a_nested_entity_changes_where_it_shows(here: Here) -> None:
+def test_sharing_nested_entity_changes_where_it_shows(here: Here) -> None:
     """A row that another process changed shows in all that is built with it."""
     here.other.answered(Articles.get_list, [FIRST]).publish()
     here.controller.cached(Articles.get_list)
@@ -123,7 +123,7 @@ def test_a_nested_entity_changes_where_it_shows(here: Here) -> None:
     assert one(here.controller.cached(Articles.get_list))[0].author.name == "Anna"
 
 
-def test_a_dropped_row_counts_as_stale(here: Here) -> None:
+def test_sharing_dropped_row_counts_as_stale(here: Here) -> None:
     """What another process took out of the storage shows here as it was, and is fetched anew."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.controller.cached(Articles.get, id="1")
@@ -133,7 +133,7 @@ def test_a_dropped_row_counts_as_stale(here: Here) -> None:
     assert one(state.data).title == "A" and state.expires_at == 1
 
 
-def test_a_reset_by_another_process_is_one_here(here: Here) -> None:
+def test_sharing_reset_by_another_process_is_one_here(here: Here) -> None:
     """Tables are empty, and requests in flight fail with ResetError."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.controller.cached(Articles.get, id="1")
@@ -147,7 +147,7 @@ def test_a_reset_by_another_process_is_one_here(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="2")).title == "B"
 
 
-def test_a_reset_by_another_process_ends_requests(here: Here) -> None:
+def test_sharing_reset_by_another_process_ends_requests(here: Here) -> None:
     """Who waits for a request that began before gets ResetError."""
     here.controller.cached(Articles.get, id="1")
 
@@ -162,7 +162,7 @@ def test_a_reset_by_another_process_ends_requests(here: Here) -> None:
     assert here.controller.cached(Articles.get, id="1") is None
 
 
-def test_a_gap_in_the_log_is_a_break(clock: FakeClock) -> None:
+def test_sharing_gap_in_the_log_is_a_break(clock: FakeClock) -> None:
     """After lost history everything shows, counts as stale, and is believed again once it was compared."""
     here = Here(clock, history=2)
     here.other.answered(Articles.get_list, [FIRST]).publish()
@@ -179,7 +179,7 @@ def test_a_gap_in_the_log_is_a_break(clock: FakeClock) -> None:
     assert here.asked == 0
 
 
-def test_an_entry_that_lists_nothing_is_a_break(here: Here) -> None:
+def test_sharing_entry_that_lists_nothing_is_a_break(here: Here) -> None:
     """An entry of a commit that was too big to list doubts all, and what changed shows all the same."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.controller.cached(Articles.get, id="1")
@@ -191,7 +191,7 @@ def test_an_entry_that_lists_nothing_is_a_break(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).title == "New"
 
 
-def test_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) -> None:
+def test_sharing_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) -> None:
     """After a break, what the storage does not have any more shows as memory has it, and is fetched anew."""
     here = Here(clock, history=1)
     here.other.answered(Articles.get, FIRST, id="1").publish()
@@ -204,7 +204,7 @@ def test_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) -> None:
     assert one(state.data).title == "A" and state.expires_at == 1
 
 
-def test_renewed_times_alone_are_taken(here: Here) -> None:
+def test_sharing_renewed_times_alone_are_taken(here: Here) -> None:
     """An entry may name rows and results whose values stayed: they have newer times here as well."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     found = here.controller.cached(Articles.get, id="1")
@@ -236,7 +236,7 @@ def test_renewed_times_alone_are_taken(here: Here) -> None:
     assert meta is not None and meta.expires_at == now + 90_000
 
 
-def test_a_snapshot_stays_as_it_was(here: Here) -> None:
+def test_sharing_snapshot_stays_as_it_was(here: Here) -> None:
     """What others change after a snapshot was taken does not show in it."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     here.controller.cached(Articles.get, id="1")
@@ -249,7 +249,7 @@ def test_a_snapshot_stays_as_it_was(here: Here) -> None:
     assert one(snapshot.get(Author, id="a1")).name == "Ann"
 
 
-def test_a_clock_that_was_set_is_a_break(here: Here) -> None:
+def test_sharing_clock_that_was_set_is_a_break(here: Here) -> None:
     """A step of the clock by more than a second doubts all; what is compared and the same is fresh again."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     found = here.controller.cached(Articles.get, id="1")
@@ -264,7 +264,7 @@ def test_a_clock_that_was_set_is_a_break(here: Here) -> None:
     assert here.controller.read(Articles.get, id="1") is found and here.asked == 0
 
 
-def test_an_optimistic_update_lies_over_what_others_write(here: Here) -> None:
+def test_sharing_optimistic_update_lies_over_what_others_write(here: Here) -> None:
     """What a pending mutation is expected to bring shows over what another process was answered meanwhile."""
 
     def expected(snapshot: Any, params: Any, body: Any) -> Any:
@@ -289,7 +289,7 @@ def test_an_optimistic_update_lies_over_what_others_write(here: Here) -> None:
     assert one(here.controller.cached(Articles.get, id="1")).author.name == "Ann"
 
 
-def test_what_two_processes_write_ends_alike(here: Here) -> None:
+def test_sharing_what_two_processes_write_ends_alike(here: Here) -> None:
     """When all is quiet both processes show the same, whoever was first."""
     second = Here(here.clock)
     second.storage = here.storage
@@ -306,7 +306,7 @@ def test_what_two_processes_write_ends_alike(here: Here) -> None:
     second.store.close()
 
 
-def test_a_poll_is_skipped_where_another_process_was_answered(here: Here) -> None:
+def test_sharing_poll_is_skipped_where_another_process_was_answered(here: Here) -> None:
     """Of two processes that poll the same, one asks each time: the other one's tick follows its answer."""
     here.answers["/articles/1"] = FIRST
     polled: Any = Articles.get.extend(poll_frequency=1_000)

@@ -100,7 +100,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 # What it is given
 
 
-def test_it_is_a_storage(storage: SQLiteStorage) -> None:
+def test_sqlite_is_a_storage(storage: SQLiteStorage) -> None:
     """The protocol is met, as seen at run time."""
     assert isinstance(storage, Storage)
     assert storage.inline and storage.writable
@@ -131,20 +131,20 @@ def test_it_is_a_storage(storage: SQLiteStorage) -> None:
     ],
     ids=str,
 )
-def test_arguments_that_make_no_sense_are_refused_at_once(tmp_path: Path, members: dict[str, object]) -> None:
+def test_sqlite_arguments_that_make_no_sense_are_rejected_at_once(tmp_path: Path, members: dict[str, object]) -> None:
     """A ValueError says which argument it is, what was found, and what was expected."""
     arguments: dict[str, object] = {"path": tmp_path / "cache", "principal": None, **members}
     with pytest.raises(ValueError, match=f"^{next(iter(members))} is .*; expected"):
         SQLiteStorage(arguments.pop("path"), **arguments)  # type: ignore[arg-type]  # wrong on purpose
 
 
-def test_principal_has_no_default(tmp_path: Path) -> None:
+def test_sqlite_principal_has_no_default(tmp_path: Path) -> None:
     """Whoever forgets whose data it is, is told so."""
     with pytest.raises(TypeError, match="principal"):
         SQLiteStorage(tmp_path)  # type: ignore[call-arg]  # wrong on purpose
 
 
-def test_a_bound_may_be_infinite(tmp_path: Path, clock: Time) -> None:
+def test_sqlite_bound_may_be_infinite(tmp_path: Path, clock: Time) -> None:
     """`max_age=inf` keeps what was not used for however long."""
     with closing(sqlite_storage(tmp_path / "cache", max_age=inf)) as storage:
         epoch = storage.open(PLACE, clock).epoch
@@ -154,7 +154,7 @@ def test_a_bound_may_be_infinite(tmp_path: Path, clock: Time) -> None:
         assert revs_of(storage.load([("A", "1")])) == {"1": 1}
 
 
-def test_the_principal_is_nowhere_to_be_read(tmp_path: Path, clock: Time) -> None:
+def test_sqlite_principal_is_nowhere_to_be_read(tmp_path: Path, clock: Time) -> None:
     """Neither in the repr, nor in a name or the content of a file."""
     with closing(sqlite_storage(tmp_path / "cache", principal="account-4711")) as storage:
         epoch = storage.open(PLACE, clock).epoch
@@ -165,19 +165,21 @@ def test_the_principal_is_nowhere_to_be_read(tmp_path: Path, clock: Time) -> Non
             assert file.is_dir() or b"4711" not in file.read_bytes()
 
 
-def test_a_constructor_touches_no_disk(folder: Path) -> None:
+def test_sqlite_constructor_touches_no_disk(folder: Path) -> None:
     """A storage is opened when it is first needed."""
     sqlite_storage(folder).close()
     assert not folder.exists()
 
 
-def test_nothing_is_done_before_open(folder: Path) -> None:
+def test_sqlite_nothing_is_done_before_open(folder: Path) -> None:
     """Without a place there is no namespace."""
     with pytest.raises(StorageDown, match="was not opened"):
         sqlite_storage(folder).load([])
 
 
-def test_a_relative_path_is_that_of_its_making(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sqlite_relative_path_is_that_of_its_making(
+    tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program may change its folder before the storage is first needed."""
     monkeypatch.chdir(tmp_path)
     storage = sqlite_storage("cache")
@@ -191,12 +193,12 @@ def test_a_relative_path_is_that_of_its_making(tmp_path: Path, clock: Time, monk
 # What is kept
 
 
-def test_it_keeps_every_rule_of_storages(folder: Path) -> None:
+def test_sqlite_keeps_every_rule_of_storages(folder: Path) -> None:
     """The rules that hold for any storage hold for this one."""
     check_storage(lambda: sqlite_storage(folder))
 
 
-def test_what_was_committed_outlives_its_process(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_what_was_committed_outlives_its_process(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """Rows, results, index entries and tables are there for the next one who opens the folder."""
     epoch = epoch_of(storage)
     index = {("A", "slug", '"one"'): "1"}
@@ -215,7 +217,7 @@ def test_what_was_committed_outlives_its_process(folder: Path, storage: SQLiteSt
     )
 
 
-def test_principals_and_places_are_apart(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_principals_and_places_are_apart(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """Each principal at each place has a namespace of its own in the folder."""
     storage.commit(batch(epoch_of(storage), row("1")))
     for principal, place in [("a", PLACE), ("b", PLACE), (None, "https://staging.test")]:
@@ -225,7 +227,7 @@ def test_principals_and_places_are_apart(folder: Path, storage: SQLiteStorage, c
     assert len(list(folder.iterdir())) == 4
 
 
-def test_times_may_be_infinite_and_texts_may_be_odd(storage: SQLiteStorage) -> None:
+def test_sqlite_times_may_be_infinite_and_strings_may_be_odd(storage: SQLiteStorage) -> None:
     """What never turns stale is kept as such; primary keys are any text."""
     times = Meta(1.5, 2.5, inf)
     pks = ["", "ü", "a'b", "1", "01", "\n", "🦉"]
@@ -251,7 +253,9 @@ def test_times_may_be_infinite_and_texts_may_be_odd(storage: SQLiteStorage) -> N
         ([299, *range(299)], range(298)),
     ],
 )
-def test_rows_are_found_however_they_lie(storage: SQLiteStorage, pks: Sequence[int], others: Sequence[int]) -> None:
+def test_sqlite_rows_are_found_however_they_lie(
+    storage: SQLiteStorage, pks: Sequence[int], others: Sequence[int]
+) -> None:
     """Many rows are found as one by one, in the order asked, however they came: also with others in between."""
     names, epoch = [str(pk) for pk in pks], epoch_of(storage)
     came = [row(str(pk), value=b"%d" % pk, table="B" if pk in others else "A") for pk in range(300)]
@@ -263,7 +267,7 @@ def test_rows_are_found_however_they_lie(storage: SQLiteStorage, pks: Sequence[i
     assert len(names) - 3 <= len(loaded.rows) <= len(names) + 1
 
 
-def test_a_damaged_row_between_others_keeps_none_of_them(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_damaged_row_between_others_keeps_none_of_them(folder: Path, storage: SQLiteStorage) -> None:
     """A primary key that is no text any more concerns its own row alone."""
     storage.commit(batch(epoch_of(storage), *(row(str(pk)) for pk in range(40))))
     with closing(sqlite3.connect(file_of(folder))) as file, file:
@@ -272,7 +276,7 @@ def test_a_damaged_row_between_others_keeps_none_of_them(folder: Path, storage: 
     assert [found.pk for found in loaded.rows] == [str(pk) for pk in range(40) if pk != 20]
 
 
-def test_more_than_can_be_loaded_at_once_is_refused(storage: SQLiteStorage) -> None:
+def test_sqlite_more_than_can_be_loaded_at_once_is_rejected(storage: SQLiteStorage) -> None:
     """5,000 places a call are the most."""
     cells = [("A", str(n)) for n in range(5_001)]
     assert storage.load(cells[1:]).rows == []
@@ -280,7 +284,7 @@ def test_more_than_can_be_loaded_at_once_is_refused(storage: SQLiteStorage) -> N
         storage.load(cells)
 
 
-def test_a_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """After `timeout` it raises, whatever it has found by then; who has more time finds all of it."""
     rows = [row(pk=str(pk), table=str(pk % 2)) for pk in range(5_000)]
     cells = [(row.table, row.pk) for row in rows]
@@ -292,7 +296,7 @@ def test_a_read_that_takes_too_long_is_given_up(folder: Path, storage: SQLiteSto
     assert len(storage.load(cells).rows) == 5_000
 
 
-def test_processes_count_together(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_processes_count_together(folder: Path, storage: SQLiteStorage) -> None:
     """Four processes add to the same rows by their revs: no addition is lost, and commits have no gaps."""
     list(map(finish, [start("count", folder, 40, "1,2") for _ in range(4)]))
     changes = storage.changes(0, 0)
@@ -301,7 +305,7 @@ def test_processes_count_together(folder: Path, storage: SQLiteStorage) -> None:
     assert [(each.value, each.rev) for each in storage.load([("A", "1"), ("A", "2")]).rows] == [(b"160", 160)] * 2
 
 
-def test_what_others_wrote_into_the_file_is_no_value(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_what_others_wrote_into_the_file_is_no_value(folder: Path, storage: SQLiteStorage) -> None:
     """Another program's nonsense is a value that is no JSON, and tables of its own are left alone."""
     storage.commit(batch(epoch_of(storage), row("1"), row("2"), results=[result("k")]))
     with closing(sqlite3.connect(file_of(folder))) as file, file:
@@ -320,7 +324,7 @@ def test_what_others_wrote_into_the_file_is_no_value(folder: Path, storage: SQLi
 # The log
 
 
-def test_a_cell_and_a_key_are_found_together_as_by_themselves(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_cell_and_a_key_are_found_together_as_by_themselves(folder: Path, storage: SQLiteStorage) -> None:
     """Whether there are both, one or none of them, tombstones, nonsense, or no commit at all."""
     cells, keys = [(table, pk) for table in ("A", "B", "C") for pk in "12345"], ["k", "l", "m", "n"]
 
@@ -342,7 +346,7 @@ def test_a_cell_and_a_key_are_found_together_as_by_themselves(folder: Path, stor
     compare()
 
 
-def test_nonsense_among_rows_that_came_together_spoils_no_other(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_nonsense_among_rows_that_came_together_spoils_no_other(folder: Path, storage: SQLiteStorage) -> None:
     """Rows are taken one by one where values or times of some are none, and share nothing with those."""
     storage.commit(batch(epoch_of(storage), *(row(str(pk), times=Meta(1.0, 2.0, 3.0 + pk // 10)) for pk in range(40))))
     with closing(sqlite3.connect(file_of(folder))) as file, file:
@@ -355,7 +359,7 @@ def test_nonsense_among_rows_that_came_together_spoils_no_other(folder: Path, st
     assert all(found.times == (1.0, 2.0, 3.0 + int(found.pk) // 10) for found in rows if found not in broken)
 
 
-def test_changes_of_others_are_seen_and_own_ones_too(storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_changes_of_others_are_seen_and_own_ones_too(storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """Each entry comes once, in order, whoever wrote it; asking again costs nothing and brings nothing."""
     epoch = epoch_of(storage)
     storage.commit(batch(epoch, row("1")))
@@ -379,7 +383,7 @@ def rest(folder: Path, *asking: SQLiteStorage) -> None:
         one.changes(one.changes(0, 0).number, 0)
 
 
-def test_what_comes_after_a_long_rest_is_seen_at_once(
+def test_sqlite_what_comes_after_a_long_rest_is_seen_at_once(
     folder: Path, storage: SQLiteStorage, other: SQLiteStorage
 ) -> None:
     """A file that nobody has written to for long is not looked into, until somebody does or it is over."""
@@ -402,7 +406,7 @@ def test_what_comes_after_a_long_rest_is_seen_at_once(
     assert changes.lost and changes.epoch > after
 
 
-def test_what_is_seen_long_after_it_was_written_shows(
+def test_sqlite_what_is_seen_long_after_it_was_written_shows(
     folder: Path, storage: SQLiteStorage, other: SQLiteStorage
 ) -> None:
     """A process that was stopped just before what it wrote is seen is not missed, although the file says nothing."""
@@ -422,7 +426,7 @@ def test_what_is_seen_long_after_it_was_written_shows(
     assert [entry.number for entry in found] == [2]
 
 
-def test_a_log_that_does_not_reach_back_says_so(storage: SQLiteStorage) -> None:
+def test_sqlite_log_that_does_not_reach_back_is_reported(storage: SQLiteStorage) -> None:
     """Of the log 1 MiB is kept; who asks for more is told that entries are lost."""
     epoch = epoch_of(storage)
     long = Entry(0, "me", None, {}, {}, {}, ["k" * 100_000], [], False)
@@ -434,7 +438,7 @@ def test_a_log_that_does_not_reach_back_says_so(storage: SQLiteStorage) -> None:
     assert storage.changes(31, 0).lost, "a number that is not there yet: history was lost"
 
 
-def test_of_the_log_ten_thousand_entries_are_kept(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_of_the_log_ten_thousand_entries_are_kept(folder: Path, storage: SQLiteStorage) -> None:
     """The oldest of more go, some at a time."""
     epoch = epoch_of(storage)
     storage.commit(batch(epoch, row("1")))
@@ -445,7 +449,7 @@ def test_of_the_log_ten_thousand_entries_are_kept(folder: Path, storage: SQLiteS
     assert storage.changes(1_000, 0).lost
 
 
-def test_what_is_too_long_to_list_says_everything(storage: SQLiteStorage) -> None:
+def test_sqlite_what_is_too_long_to_list_says_everything(storage: SQLiteStorage) -> None:
     """An entry of more than 256 KiB doubts all."""
     keys = [f"GET /{n:0500}" for n in range(600)]
     entry = Entry(0, "me", None, {}, {}, {}, keys, [], False)
@@ -458,7 +462,7 @@ def test_what_is_too_long_to_list_says_everything(storage: SQLiteStorage) -> Non
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes on Windows")
 @pytest.mark.parametrize("mask", [0o000, 0o077, 0o022])
-def test_nobody_else_may_read_it(tmp_path: Path, clock: Time, mask: int) -> None:
+def test_sqlite_no_one_else_may_read_it(tmp_path: Path, clock: Time, mask: int) -> None:
     """Folders are 0700 and files 0600 before the first byte is in them, whatever the mask of the process."""
     before = os.umask(mask)
     try:
@@ -483,7 +487,7 @@ def _opening_says(folder: Path, text: str, kind: type[StorageError] = StorageOff
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes on Windows")
-def test_a_folder_that_others_may_write_to_is_not_used(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_folder_that_others_may_write_to_is_not_used(folder: Path, storage: SQLiteStorage) -> None:
     """Whoever can write to a storage can show things to its readers."""
     storage.close()
     inner = next(folder.iterdir())
@@ -494,7 +498,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(folder: Path, storage: SQ
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_a_folder_or_file_of_another_user_is_not_used(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_folder_or_file_of_another_user_is_not_used(folder: Path, storage: SQLiteStorage) -> None:
     """What somebody else owns, somebody else can change."""
     storage.close()
     for path in (folder, next(folder.iterdir()), file_of(folder)):
@@ -518,7 +522,7 @@ def _as_nobody() -> Generator[None]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes on Windows")
 @pytest.mark.parametrize("mode", [0o400, 0o000], ids=["read-only", "unreadable"])
-def test_a_file_without_the_right_to_it_is_not_used(clock: Time, mode: int) -> None:
+def test_sqlite_file_without_the_right_to_it_is_not_used(clock: Time, mode: int) -> None:
     """That does not pass by itself: the storage is off, and is not asked again and again."""
     with tempfile.TemporaryDirectory(dir="/tmp") as outer:  # pytest's own folders are root's alone
         os.chmod(outer, 0o777)
@@ -533,7 +537,7 @@ def test_a_file_without_the_right_to_it_is_not_used(clock: Time, mode: int) -> N
                     storage.commit(batch(storage.open(PLACE, clock).epoch, row("2")))
 
 
-def test_a_link_in_the_place_of_a_file_is_not_followed(folder: Path, storage: SQLiteStorage, tmp_path: Path) -> None:
+def test_sqlite_link_instead_of_a_file_is_not_followed(folder: Path, storage: SQLiteStorage, tmp_path: Path) -> None:
     """Neither for the folder of a namespace nor for a file in it; nothing is written to where it leads."""
     storage.close()
     target = tmp_path / "target"
@@ -550,7 +554,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(folder: Path, storage: SQ
     assert not target.exists()
 
 
-def test_a_path_that_leads_through_a_link_is_the_users_matter(tmp_path: Path, clock: Time) -> None:
+def test_sqlite_path_that_leads_through_a_link_is_the_users_matter(tmp_path: Path, clock: Time) -> None:
     """The folder that was given may be a link, as temporary folders are on some systems."""
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -558,20 +562,20 @@ def test_a_path_that_leads_through_a_link_is_the_users_matter(tmp_path: Path, cl
         assert storage.open(PLACE, clock).number == 0
 
 
-def test_a_file_in_the_place_of_the_folder(folder: Path) -> None:
+def test_sqlite_file_instead_of_the_folder(folder: Path) -> None:
     """`path` names a folder; a file there is left alone."""
     folder.write_text("mine")
     _opening_says(folder, "cache is no folder; expected a folder of the cache's own")
     assert folder.read_text() == "mine"
 
 
-def test_a_folder_that_may_not_be_made(tmp_path: Path) -> None:
+def test_sqlite_folder_that_may_not_be_made(tmp_path: Path) -> None:
     """What the system refuses, it will refuse later too."""
     (tmp_path / "file").write_text("")
     _opening_says(tmp_path / "file" / "cache", "Not a directory; give a folder that this user may write to")
 
 
-def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
+def test_sqlite_link_that_leads_nowhere(tmp_path: Path) -> None:
     """The text names the link."""
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     _opening_says(tmp_path / "link", "link cannot be made: it leads nowhere", StorageDown)
@@ -579,7 +583,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the table of mounts is Linux's")
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "fuse.sshfs", "ext4"])
-def test_network_file_systems_are_not_used(tmp_path: Path, kind: str) -> None:
+def test_sqlite_network_file_systems_are_not_used(tmp_path: Path, kind: str) -> None:
     """Two machines would destroy each other's data; the text says what to use instead."""
     device = tmp_path.stat().st_dev
     mounts = tmp_path / "mountinfo"
@@ -595,7 +599,7 @@ def test_network_file_systems_are_not_used(tmp_path: Path, kind: str) -> None:
             epochs.prepare()
 
 
-def test_a_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """The text names both numbers and the way out; nothing is written or moved."""
     storage.close()
     file = file_of(folder)
@@ -608,7 +612,7 @@ def test_a_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage, cloc
 
 
 @pytest.mark.parametrize("damage", ["older", "foreign", "text", "short", "no table"])
-def test_a_file_that_cannot_be_used_has_a_successor(
+def test_sqlite_file_that_cannot_be_used_has_a_successor(
     folder: Path, storage: SQLiteStorage, clock: Time, damage: str
 ) -> None:
     """What is of an older format, no database, or damaged is set aside; an empty epoch begins, which is no reset."""
@@ -638,7 +642,9 @@ def test_a_file_that_cannot_be_used_has_a_successor(
     assert file.with_suffix(".corrupt").exists()
 
 
-def test_a_damaged_file_is_met_while_it_is_open(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_damaged_file_is_met_while_it_is_open(
+    folder: Path, storage: SQLiteStorage, other: SQLiteStorage
+) -> None:
     """The read that meets it says so; after that all processes go on in the successor, and a reset takes it away."""
     before = epoch_of(storage)
     storage.commit(batch(before, *(row(str(n), value=b"x" * 400) for n in range(2000))))
@@ -661,7 +667,7 @@ def test_a_damaged_file_is_met_while_it_is_open(folder: Path, storage: SQLiteSto
     assert list(folder.glob("*/*.corrupt*")) == []
 
 
-def test_of_damaged_files_one_is_kept(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_of_damaged_files_one_is_kept(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """However often it happens, the folder does not fill."""
     last = file_of(folder)
     for _ in range(3):
@@ -675,7 +681,7 @@ def test_of_damaged_files_one_is_kept(folder: Path, storage: SQLiteStorage, cloc
 
 
 @pytest.mark.parametrize("all_of_it", [True, False])
-def test_a_folder_that_was_deleted_is_made_anew(
+def test_sqlite_folder_that_was_deleted_is_made_again(
     folder: Path, storage: SQLiteStorage, other: SQLiteStorage, all_of_it: bool
 ) -> None:
     """The next poll finds that the file is gone: a new epoch, which is a break and no reset."""
@@ -697,7 +703,7 @@ def test_a_folder_that_was_deleted_is_made_anew(
     assert revs_of(other.load([("A", "1"), ("A", "2")])) == {"2": 1}
 
 
-def test_a_deleted_file_is_missed_by_a_commit_too(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_deleted_file_is_missed_by_a_commit_too(folder: Path, storage: SQLiteStorage) -> None:
     """What would go into a file without a name comes too late."""
     before = epoch_of(storage)
     shutil.rmtree(folder)
@@ -705,7 +711,7 @@ def test_a_deleted_file_is_missed_by_a_commit_too(folder: Path, storage: SQLiteS
     assert (outcome.number, outcome.epoch > before) == (0, True)
 
 
-def test_a_locked_file_is_waited_for_and_reads_go_on(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_locked_file_is_waited_for_and_reads_go_on(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """Beyond `lock_timeout` a commit is down, and nothing of it is there; readers are not blocked by who writes."""
     epoch = epoch_of(storage)
     storage.commit(batch(epoch, row("1")))
@@ -735,7 +741,7 @@ def _a_small_disk(path: Path, size: str) -> Generator[Path]:
         subprocess.run(["umount", "-l", str(path)], check=True)
 
 
-def test_a_disk_that_is_full(tmp_path: Path, clock: Time) -> None:
+def test_sqlite_disk_that_is_full(tmp_path: Path, clock: Time) -> None:
     """A commit is taken back and the storage is down; reads go on, and a reset makes room at once."""
     with (
         _a_small_disk(tmp_path / "disk", "1500k") as disk,
@@ -761,7 +767,7 @@ def test_a_disk_that_is_full(tmp_path: Path, clock: Time) -> None:
         assert storage.commit(batch(epoch_of(storage), row("1"))).number == 1
 
 
-def test_a_file_that_may_not_grow_lets_go_of_a_tenth(folder: Path, clock: Time) -> None:
+def test_sqlite_file_that_may_not_grow_evicts_a_tenth(folder: Path, clock: Time) -> None:
     """A full disk makes a commit drop what was not used for longest, and try once more."""
 
     with opened_connections() as connections, closing(sqlite_storage(folder)) as storage:
@@ -777,7 +783,7 @@ def test_a_file_that_may_not_grow_lets_go_of_a_tenth(folder: Path, clock: Time) 
         assert storage.load([], [], [], ["A"]).tables["A"].incomplete
 
 
-def test_pages_overwritten_while_processes_run(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_pages_overwritten_while_processes_run(folder: Path, storage: SQLiteStorage) -> None:
     """Whatever is in the file, no process raises anything but a StorageError, and in the end all share one epoch."""
     storage.commit(batch(epoch_of(storage), *(row(str(n), value=b"x" * 500) for n in range(300))))
     processes = [start("roam", folder, 1) for _ in range(3)]
@@ -803,7 +809,7 @@ def test_pages_overwritten_while_processes_run(folder: Path, storage: SQLiteStor
 # Epochs
 
 
-def test_processes_that_begin_together_find_one_epoch(folder: Path, clock: Time) -> None:
+def test_sqlite_processes_that_begin_together_find_one_epoch(folder: Path, clock: Time) -> None:
     """The first file is made once, however many look for it."""
     storages = [sqlite_storage(folder) for _ in range(8)]
     epochs: list[int] = []
@@ -823,7 +829,7 @@ def test_processes_that_begin_together_find_one_epoch(folder: Path, clock: Time)
         storage.close()
 
 
-def test_a_reset_begins_an_empty_epoch_for_all(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_reset_begins_an_empty_epoch_for_all(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """What was before is read by nobody, and what is committed to it, however late, is nowhere."""
     before = epoch_of(storage)
     other.commit(batch(before, row("1"), results=[result("k")]))
@@ -842,14 +848,14 @@ def test_a_reset_begins_an_empty_epoch_for_all(folder: Path, storage: SQLiteStor
     assert [path.name for path in folder.glob("*/*.db*")] == [f"{after}.db"]
 
 
-def test_resets_at_the_same_time_are_two(storage: SQLiteStorage, other: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_resets_at_the_same_time_are_two(storage: SQLiteStorage, other: SQLiteStorage, clock: Time) -> None:
     """Each reset is a new epoch; the higher one is the current one for all."""
     first, second = storage.reset(), other.reset()
     assert second > first
     assert storage.changes(0, 0)[:2] == other.changes(0, 0)[:2] == (second, second)
 
 
-def test_a_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteStorage) -> None:
     """Whoever logs out is not held up by who writes."""
     before = epoch_of(storage)
     with closing(sqlite3.connect(file_of(folder), isolation_level=None)) as holder:
@@ -869,7 +875,7 @@ def test_a_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteStorage
     assert storage.load([("A", "late")])[:3] == (after, 0, [])
 
 
-def test_a_reset_counts_from_its_call(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
+def test_sqlite_reset_counts_from_its_call(folder: Path, storage: SQLiteStorage, clock: Time) -> None:
     """A process that is killed right after it has brought back nothing."""
     storage.commit(batch(epoch_of(storage), row("1")))
     child = os.fork() if hasattr(os, "fork") else pytest.skip("there is no fork")
@@ -883,7 +889,7 @@ def test_a_reset_counts_from_its_call(folder: Path, storage: SQLiteStorage, cloc
         assert later.load([("A", "1")]).rows == []
 
 
-def test_what_makers_left_behind_goes(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_what_makers_left_behind_goes(folder: Path, storage: SQLiteStorage) -> None:
     """Files without their name, and those of older epochs, are taken away by who opens the folder."""
     inner = file_of(folder).parent
     old, new = inner / ".new-1-abc", inner / ".new-2-abc"
@@ -898,7 +904,7 @@ def test_what_makers_left_behind_goes(folder: Path, storage: SQLiteStorage) -> N
     }
 
 
-def test_a_name_never_comes_again(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_name_never_comes_again(folder: Path, storage: SQLiteStorage) -> None:
     """An epoch is higher than the one before it, also where the clock was far ahead."""
     before = file_of(folder)
     far = int(before.stem) + 10**12
@@ -914,7 +920,7 @@ def test_a_name_never_comes_again(folder: Path, storage: SQLiteStorage) -> None:
 # Leases
 
 
-def test_one_owner_has_a_lease(storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_one_owner_has_a_lease(storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """Until it is given back, and anew for who has it; only its owner gives it back."""
     assert storage.lease("k", "a", 60_000)
     assert not other.lease("k", "b", 60_000)
@@ -926,7 +932,7 @@ def test_one_owner_has_a_lease(storage: SQLiteStorage, other: SQLiteStorage) -> 
     assert other.lease("k", "b", 60_000)
 
 
-def test_a_lease_ends_with_the_commit_that_releases_it(storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_lease_ends_with_the_commit_that_releases_it(storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """Also where nothing else is in the batch."""
     epoch = epoch_of(storage)
     storage.lease("k", "a", 60_000)
@@ -934,7 +940,7 @@ def test_a_lease_ends_with_the_commit_that_releases_it(storage: SQLiteStorage, o
     assert other.lease("k", "b", 60_000)
 
 
-def test_a_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
     """By the clock of the system, as its owner may be gone."""
     assert storage.lease("k", "a", 60_000)
     assert not other.lease("k", "b", 30)
@@ -943,7 +949,7 @@ def test_a_lease_ends_by_itself(folder: Path, storage: SQLiteStorage, other: SQL
     assert other.lease("k", "b", 30)
 
 
-def test_a_lease_of_before_the_clock_was_set_back_ends(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_lease_of_before_the_clock_was_set_back_ends(folder: Path, storage: SQLiteStorage) -> None:
     """One that would last for more than ten minutes was taken by a clock that was wrong."""
     storage.lease("k", "a", 3_000)
     with closing(sqlite3.connect(file_of(folder))) as file, file:
@@ -971,7 +977,7 @@ def _trimmed(storage: SQLiteStorage) -> int:
     return dropped
 
 
-def test_beyond_its_bytes_it_drops_what_was_not_used_for_longest(folder: Path, clock: Time) -> None:
+def test_sqlite_beyond_its_bytes_it_drops_what_was_not_used_for_longest(folder: Path, clock: Time) -> None:
     """Down to 90 % of the bound; what is used keeps its place, and the log names what is gone."""
     with closing(sqlite_storage(folder, max_bytes=500_000)) as storage:
         storage.open(PLACE, clock)
@@ -996,7 +1002,7 @@ def test_beyond_its_bytes_it_drops_what_was_not_used_for_longest(folder: Path, c
         assert file_of(folder).stat().st_size < 520_000, "free pages go back to the disk"
 
 
-def test_results_that_are_long_stale_go_first(folder: Path, clock: Time) -> None:
+def test_sqlite_results_that_are_long_stale_go_first(folder: Path, clock: Time) -> None:
     """Stale for longer than their lifetime and an hour: no reader misses them."""
     with closing(sqlite_storage(folder, max_bytes=300_000)) as storage:
         epoch = storage.open(PLACE, clock).epoch
@@ -1010,7 +1016,7 @@ def test_results_that_are_long_stale_go_first(folder: Path, clock: Time) -> None
         assert len(storage.load([], [f"s{n}" for n in range(50)]).results) == 50
 
 
-def test_what_was_not_used_for_max_age_goes(folder: Path, clock: Time) -> None:
+def test_sqlite_what_was_not_used_for_max_age_goes(folder: Path, clock: Time) -> None:
     """Whatever the size; deletions are kept for an hour at least, and index entries go with their rows."""
     with closing(sqlite_storage(folder, max_age=HOUR // 2)) as storage:
         epoch = storage.open(PLACE, clock).epoch
@@ -1027,7 +1033,7 @@ def test_what_was_not_used_for_max_age_goes(folder: Path, clock: Time) -> None:
         assert _trimmed(storage) == 2
 
 
-def test_one_process_trims_at_a_time(folder: Path, clock: Time) -> None:
+def test_sqlite_one_process_trims_at_a_time(folder: Path, clock: Time) -> None:
     """Another one may begin ten seconds later."""
     first, second = (sqlite_storage(folder, max_bytes=100_000) for _ in range(2))
     with closing(first), closing(second):
@@ -1038,7 +1044,7 @@ def test_one_process_trims_at_a_time(folder: Path, clock: Time) -> None:
         assert second.trim() == 0
 
 
-def test_trim_is_called_until_nothing_is_left_to_do(folder: Path, clock: Time) -> None:
+def test_sqlite_trim_is_called_until_nothing_is_left_to_do(folder: Path, clock: Time) -> None:
     """A call ends after some transactions of 500 rows, about 50 ms, and says how many places it dropped."""
     with closing(sqlite_storage(folder, max_bytes=2_000_000)) as storage:
         storage.open(PLACE, clock)
@@ -1053,7 +1059,7 @@ def test_trim_is_called_until_nothing_is_left_to_do(folder: Path, clock: Time) -
 # Processes that go
 
 
-def test_threads_read_and_write_while_the_process_forks(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_threads_read_and_write_while_the_process_forks(folder: Path, storage: SQLiteStorage) -> None:
     """Parent and children go on, with connections of their own; the file is whole."""
     if not hasattr(os, "fork"):
         pytest.skip("there is no fork")
@@ -1116,13 +1122,13 @@ def _is_whole(folder: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("work", ["first", "again", "reset"])
-def test_a_process_killed_at_any_statement_leaves_whole_commits(tmp_path: Path, work: str) -> None:
+def test_sqlite_process_killed_at_any_statement_leaves_whole_commits(tmp_path: Path, work: str) -> None:
     """Before and after each statement, of a first file, of one that is there, and of one that a reset left empty."""
     _crash_everywhere(tmp_path, work, 1)
 
 
 @pytest.mark.parametrize("work", ["first", "again", "reset"])
-def test_a_process_killed_at_some_statements_leaves_whole_commits(tmp_path: Path, work: str) -> None:
+def test_sqlite_process_killed_at_some_statements_leaves_whole_commits(tmp_path: Path, work: str) -> None:
     """Some of them, while all are tried at night."""
     _crash_everywhere(tmp_path, work, 17)
 
@@ -1143,7 +1149,7 @@ def _crash_everywhere(tmp_path: Path, work: str, step: int) -> None:
         statement += step
 
 
-def test_a_child_that_was_spawned_inherits_nothing(folder: Path, storage: SQLiteStorage) -> None:
+def test_sqlite_child_that_was_spawned_inherits_nothing(folder: Path, storage: SQLiteStorage) -> None:
     """A process that is started while the file is open takes no descriptor of it with it."""
     storage.commit(batch(epoch_of(storage), row("1")))
     if not Path("/proc/self/fd").exists():
@@ -1153,7 +1159,7 @@ def test_a_child_that_was_spawned_inherits_nothing(folder: Path, storage: SQLite
     assert str(folder) not in out and "/dev" in out
 
 
-def test_closing_twice_is_safe_and_a_later_call_opens_again(storage: SQLiteStorage) -> None:
+def test_sqlite_closing_twice_is_safe_and_a_later_call_opens_again(storage: SQLiteStorage) -> None:
     """A storage that was closed lets go of its files until it is asked again."""
     epoch = epoch_of(storage)
     storage.commit(batch(epoch, row("1")))
@@ -1163,7 +1169,7 @@ def test_closing_twice_is_safe_and_a_later_call_opens_again(storage: SQLiteStora
     assert storage.commit(batch(epoch, row("2"))).number == 2
 
 
-def test_statistics_say_how_much_there_is(storage: SQLiteStorage) -> None:
+def test_sqlite_statistics_say_how_much_there_is(storage: SQLiteStorage) -> None:
     """Rows, results, and the bytes of the pages in use."""
     storage.commit(batch(epoch_of(storage), row("1"), row("2"), results=[result("k")]))
     stats = storage.stats()

@@ -27,7 +27,7 @@ def _bytes(store: Store) -> int:
     return store.storage_stats().bytes
 
 
-def test_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Path) -> None:
+def test_tending_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Path) -> None:
     """The file comes back to its bound by itself; memory keeps what it has, and others find a list whole or not."""
     bound = 400_000
 
@@ -48,7 +48,7 @@ def test_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Path) -> No
         assert None in pages(later) and set(pages(later)) <= {50, None}
 
 
-def test_it_is_looked_after_without_a_thread_too() -> None:
+def test_tending_is_looked_after_without_a_thread_too() -> None:
     """Where an action is committed before its call returns, the store's scheduler does it."""
     trims: list[float] = []
 

@@ -33,7 +33,7 @@ def _settle(here: Here) -> None:
     assert here.store.flush()
 
 
-def test_a_function_runs_on_what_an_inline_storage_has(clock: FakeClock) -> None:
+def test_updates_function_runs_on_what_an_inline_storage_has(clock: FakeClock) -> None:
     """What another process was answered is loaded before the function runs, and shows to a third one as changed."""
     here = Here(clock)
     here.other.answered(WORDS, ["a"]).publish()
@@ -43,7 +43,7 @@ def test_a_function_runs_on_what_an_inline_storage_has(clock: FakeClock) -> None
     assert here.controller.cached(WORDS) == ["a", "b"]
 
 
-def test_what_came_just_now_is_loaded_as_well(clock: FakeClock) -> None:
+def test_updates_what_came_just_now_is_loaded_as_well(clock: FakeClock) -> None:
     """Also where this process has looked at the log before, and the other one wrote since."""
     here = Here(clock)
     assert here.controller.cached(WORDS) is None
@@ -52,7 +52,7 @@ def test_what_came_just_now_is_loaded_as_well(clock: FakeClock) -> None:
     assert here.controller.cached(WORDS) == ["a", "b"]
 
 
-def test_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None:
+def test_updates_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None:
     """As without a storage."""
     here = Here(clock)
     _add(here, "b")
@@ -60,7 +60,7 @@ def test_where_the_storage_has_nothing_it_runs_on_none(clock: FakeClock) -> None
     assert here.store._store_state.base.result(WORDS.key()) == ["b"]
 
 
-def test_a_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
+def test_updates_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
     """A row that the storage has lost is a hole in what the function made, too."""
     here = Here(clock)
     here.other.answered(LISTED, [FIRST, SECOND]).publish()
@@ -74,7 +74,7 @@ def test_a_list_that_was_changed_is_never_shorter(clock: FakeClock) -> None:
     assert here.controller.cached(LISTED) is None
 
 
-def test_a_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
+def test_updates_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
     """What was changed for an endpoint that stored it keeps that one's shape, and another one asks the network."""
     here = Here(clock)
     here.other.answered(WORDS, ["a"]).publish()
@@ -83,7 +83,7 @@ def test_a_result_of_another_shape_is_not_shown(clock: FakeClock) -> None:
     assert here.controller.cached(other) is None
 
 
-def test_what_was_invalidated_stays_so(clock: FakeClock) -> None:
+def test_updates_what_was_invalidated_stays_so(clock: FakeClock) -> None:
     """The function does not make it valid again."""
     here = Here(clock)
     here.other.answered(WORDS, ["a"]).publish()
@@ -94,7 +94,7 @@ def test_what_was_invalidated_stays_so(clock: FakeClock) -> None:
     assert here.controller.cached(WORDS) is None
 
 
-def test_what_lies_far_away_is_asked_for_anew(clock: FakeClock) -> None:
+def test_updates_what_lies_far_away_is_requested_again(clock: FakeClock) -> None:
     """Over a remote storage a function runs on no result that memory does not know: the next read asks the network."""
     here = Here(clock, inline=False)
     here.other.answered(WORDS, ["a"]).publish()

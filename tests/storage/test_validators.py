@@ -150,7 +150,7 @@ def place(request: Any, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.mark.parametrize("mode", ["strong", "weak", "date"])
-def test_a_cold_start_asks_only_for_what_changed(place: Place, mode: str) -> None:
+def test_validators_cold_start_asks_only_for_what_changed(place: Place, mode: str) -> None:
     """One conditional request; what is stored shows, is fresh then, and is stored as fresh for the next process."""
     place.origin.mode = mode
     place.answered(Notes.get_list)
@@ -175,7 +175,7 @@ def test_a_cold_start_asks_only_for_what_changed(place: Place, mode: str) -> Non
     assert place.starts(Notes.get_list)[1] == [304]  # the validator stays with what a 304 renewed
 
 
-def test_a_cold_start_in_asyncio_does_the_same(place: Place) -> None:
+def test_validators_cold_start_in_asyncio_does_the_same(place: Place) -> None:
     """The same request, and the same value."""
     place.answered(Notes.get, id="1")
 
@@ -188,13 +188,13 @@ def test_a_cold_start_in_asyncio_does_the_same(place: Place) -> None:
     assert place.origin.answered == [200, 304]
 
 
-def test_a_value_without_entities_is_asked_for_so_as_well(place: Place) -> None:
+def test_validators_value_without_entities_is_requested_so_as_well(place: Place) -> None:
     """It lies under its key alone."""
     place.answered(PLAIN)
     assert place.starts(PLAIN)[1] == [304]
 
 
-def test_a_changed_answer_replaces_all(place: Place) -> None:
+def test_validators_changed_answer_replaces_all(place: Place) -> None:
     """The server answers with the whole, and its validator is stored."""
     place.answered(Notes.get, id="1")
     place.origin.values["/notes/1"]["text"] = "other"
@@ -206,7 +206,7 @@ def test_a_changed_answer_replaces_all(place: Place) -> None:
     assert place.starts(Notes.get, id="1")[1] == [304]
 
 
-def test_what_a_server_said_of_freshness_holds_for_a_304_that_says_nothing(place: Place) -> None:
+def test_validators_what_a_server_said_of_freshness_holds_for_a_304_that_says_nothing(place: Place) -> None:
     """As it does where the answer came to this process."""
     timed: Any = RestEndpoint(url_prefix="http://mock", path="/notes/:id", schema=Note, freshness="server")
     place.origin.headers = {"Cache-Control": "max-age=200"}
@@ -223,7 +223,7 @@ def test_what_a_server_said_of_freshness_holds_for_a_304_that_says_nothing(place
 # --- what ends it -----------------------------------------------------------------------------------------------------
 
 
-def test_what_was_changed_here_before_the_commit_is_not_vouched_for() -> None:
+def test_validators_what_was_changed_here_before_the_commit_is_not_confirmed() -> None:
     """A `set` in the same batch: the server's answer says nothing of it."""
     place = Place(None)
     store = place.opened(slow=True)
@@ -255,7 +255,7 @@ def _of_a_list(place: Place) -> None:
 
 
 @pytest.mark.parametrize("change", [_changed_later, _deleted, _answered_elsewhere, _of_a_list])
-def test_what_another_process_changed_since_is_asked_for_whole(place: Place, change: Any) -> None:
+def test_validators_what_another_process_changed_since_is_requested_whole(place: Place, change: Any) -> None:
     """Be it one record of many, or the list, and be it before this process reads or after."""
     place.answered(Notes.get_list)
     late = place.process()
@@ -275,7 +275,7 @@ def test_what_another_process_changed_since_is_asked_for_whole(place: Place, cha
 @pytest.mark.parametrize(
     "invalidate", [lambda c: c.invalidate(Notes.get_list), lambda c: c.invalidate_all(Notes.get_list)]
 )
-def test_what_was_invalidated_is_asked_for_whole(place: Place, invalidate: Any) -> None:
+def test_validators_what_was_invalidated_is_requested_whole(place: Place, invalidate: Any) -> None:
     """Here, or by another process."""
     place.answered(Notes.get_list)
     here = place.process()
@@ -298,7 +298,7 @@ def test_what_was_invalidated_is_asked_for_whole(place: Place, invalidate: Any) 
         lambda c: c.reset_entire_store(),
     ],
 )
-def test_what_this_process_changes_ends_it_as_ever(place: Place, change: Any) -> None:
+def test_validators_what_this_process_changes_ends_it_as_ever(place: Place, change: Any) -> None:
     """It is a witness as any other: `set`, another response, and a reset end it."""
     place.answered(Notes.get, id="1")
     here = place.process()
@@ -318,7 +318,7 @@ def test_what_this_process_changes_ends_it_as_ever(place: Place, change: Any) ->
         (source_at("http://mock/plain"), f"http://mock/{MARK}", False),
     ],
 )
-def test_the_validator_of_an_answer_that_does_not_stand_for_its_address_alone_is_not_stored(
+def test_validator_of_a_response_that_does_not_represent_its_address_alone_is_not_stored(
     url: Any, place_of: str, stored: bool
 ) -> None:
     """A header of the call that took part in it, or where it was redirected to, may be secret."""
@@ -335,7 +335,7 @@ def test_the_validator_of_an_answer_that_does_not_stand_for_its_address_alone_is
     place.close()
 
 
-def test_an_endpoint_whose_answers_do_more_takes_the_whole_each_time(place: Place) -> None:
+def test_validators_endpoint_whose_answers_do_more_takes_the_whole_each_time(place: Place) -> None:
     """As where the answer came to this process: another release of a program may have been without that."""
     place.answered(Notes.get, id="1")
     endpoint: Any = RestEndpoint(url_prefix="http://mock", path="/notes/:id", schema=Note, update=lambda *_: {})
@@ -347,7 +347,7 @@ def test_an_endpoint_whose_answers_do_more_takes_the_whole_each_time(place: Plac
 
 
 @pytest.mark.parametrize("later", [0, 10])
-def test_what_an_answer_only_refers_to_keeps_its_own_age(place: Place, later: int) -> None:
+def test_validators_what_a_response_only_refers_to_keeps_its_own_age(place: Place, later: int) -> None:
     """Its server was asked about the other one, also where both came at one moment."""
     first = place.process()
     first.fetch(Writers.get, id="b")
@@ -362,7 +362,7 @@ def test_what_an_answer_only_refers_to_keeps_its_own_age(place: Place, later: in
     assert meta is not None and meta.date == then
 
 
-def test_validators_of_two_responses_in_one_commit_are_told_apart_by_request_numbers() -> None:
+def test_validators_of_two_responses_in_one_commit_are_distinguished_by_request_numbers() -> None:
     """Requests that start in the same millisecond have different numbers, so each keeps its validator."""
     for later, expected in ((10, 304), (0, 304)):
         place = Place(None)
@@ -377,7 +377,9 @@ def test_validators_of_two_responses_in_one_commit_are_told_apart_by_request_num
         place.close()
 
 
-def test_what_another_process_changed_of_a_record_that_is_only_referred_to_does_not_matter(place: Place) -> None:
+def test_validators_what_another_process_changed_of_a_record_that_is_only_referred_to_does_not_matter(
+    place: Place,
+) -> None:
     """The answer said nothing of it."""
     first = place.process()
     first.fetch(Writers.get, id="b")
@@ -387,7 +389,7 @@ def test_what_another_process_changed_of_a_record_that_is_only_referred_to_does_
     assert answered == [304] and second.read(Notes.get, id="9").writer.name == "Bert"
 
 
-def test_what_an_answer_brought_and_its_result_does_not_lead_to_counts_too(place: Place) -> None:
+def test_validators_what_a_response_received_and_its_result_does_not_lead_to_counts_too(place: Place) -> None:
     """An entity that was there twice, with two of another: who reads it cannot tell what became of the first."""
     place.origin.values["/notes"] = [
         {"id": "1", "text": "one", "writer": {"id": "a", "name": "Ann"}},
@@ -397,7 +399,7 @@ def test_what_an_answer_brought_and_its_result_does_not_lead_to_counts_too(place
     assert place.starts(Notes.get_list)[1] == [200]
 
 
-def test_another_process_renews_what_this_one_has_loaded(place: Place) -> None:
+def test_validators_another_process_renews_what_this_one_has_loaded(place: Place) -> None:
     """Both go on with conditional requests."""
     place.answered(Notes.get_list)
     here, there = place.process(), place.process()
@@ -409,7 +411,7 @@ def test_another_process_renews_what_this_one_has_loaded(place: Place) -> None:
     assert place.asks(here, Notes.get_list) == [304]
 
 
-def test_a_bound_that_lets_go_and_loads_again_keeps_the_rule(place: Place) -> None:
+def test_validators_bound_that_releases_and_loads_again_keeps_the_rule(place: Place) -> None:
     """What is loaded once more is as it was, so the server is asked on its condition."""
     place.answered(Notes.get, id="1")
     here = place.process(max_entities=3)
@@ -420,7 +422,7 @@ def test_a_bound_that_lets_go_and_loads_again_keeps_the_rule(place: Place) -> No
     assert place.asks(here, Notes.get, id="1") == [304]
 
 
-def test_nothing_of_a_request_is_stored_with_a_validator(tmp_path: Path) -> None:
+def test_validators_nothing_of_a_request_is_stored_with_a_validator(tmp_path: Path) -> None:
     """Only what the answer said of itself."""
     place = Place(tmp_path / "cache")
     place.origin.headers = {"Set-Cookie": "sid=hidden-cookie", "X-Token": "hidden-header"}

@@ -116,7 +116,7 @@ pytestmark = needs_server
         ({"write_behind": "5"}, "write_behind is '5'; expected milliseconds, 0 or more"),
     ],
 )
-def test_arguments_that_make_no_sense_are_told_at_once(options: dict[str, Any], found: str) -> None:
+def test_valkey_arguments_that_make_no_sense_are_reported_at_once(options: dict[str, Any], found: str) -> None:
     """Each wrong argument is a ValueError that says what was expected, and shows nothing of a URL."""
     with pytest.raises(ValueError, match=found) as caught:
         made(**{"url": "valkey://localhost", "principal": None, **options})
@@ -124,7 +124,7 @@ def test_arguments_that_make_no_sense_are_told_at_once(options: dict[str, Any], 
 
 
 @pytest.mark.parametrize("query", ["colour=s3cr", "socket_timeout=s3cr"], ids=["unknown", "wrong"])
-def test_what_stands_behind_the_question_mark_has_to_be_understood(query: str) -> None:
+def test_valkey_what_stands_behind_the_question_mark_has_to_be_understood(query: str) -> None:
     """The package would raise when it connects: the storage is not used, and says the name without the value."""
     storage = made(url=f"valkey://localhost?{query}", principal=None)
     with pytest.raises(StorageOff, match=rf"behind its question mark: {query.partition('=')[0]}$") as caught:
@@ -132,20 +132,20 @@ def test_what_stands_behind_the_question_mark_has_to_be_understood(query: str) -
     assert "s3cr" not in str(caught.value)
 
 
-def test_a_client_for_asyncio_is_refused() -> None:
+def test_valkey_client_for_asyncio_is_rejected() -> None:
     """One blocking client serves both worlds."""
     with pytest.raises(ValueError, match="client is one for asyncio; expected a blocking one"):
         ValkeyStorage(namespace="test", principal=None, client=valkey.asyncio.Valkey())
 
 
-def test_without_the_extra_it_says_what_installs_it() -> None:
+def test_valkey_without_the_extra_it_says_what_installs_it() -> None:
     """Without the package valkey an ImportError names the command."""
     with mock.patch.dict(sys.modules, valkey=None):
         with pytest.raises(ImportError, match=r"not installed; pip install 'restencil\[valkey\]'"):
             ValkeyStorage("valkey://localhost", namespace="test", principal=None)
 
 
-def test_no_server_is_asked_before_it_is_opened() -> None:
+def test_valkey_no_server_is_requested_before_it_is_opened() -> None:
     """A constructor does not fail for a server that is not there; `open` does, without userinfo in its text."""
     storage = ValkeyStorage("valkey://me:hunter2@127.0.0.1:1/0", namespace="test", principal=SECRET)
     assert repr(storage) == "ValkeyStorage('valkey://127.0.0.1:1/0', namespace='test')"
@@ -155,7 +155,7 @@ def test_no_server_is_asked_before_it_is_opened() -> None:
         storage.load([])
 
 
-def test_it_is_a_storage_that_is_far_away() -> None:
+def test_valkey_is_a_storage_that_is_far_away() -> None:
     """The protocol is met; what is stored is never asked for in a loop of asyncio."""
     storage = made(url="valkey://localhost")
     assert isinstance(storage, Storage)
@@ -164,7 +164,7 @@ def test_it_is_a_storage_that_is_far_away() -> None:
 
 @pytest.mark.parametrize("library", ["valkey", "redis"])
 @pytest.mark.parametrize("options", [{}, {"decode_responses": True}, {"socket_timeout": 0.05}, {"protocol": 3}])
-def test_a_client_of_either_library_says_where_the_server_is(
+def test_valkey_client_of_either_library_says_where_the_server_is(
     server: ValkeyServer, library: str, options: dict[str, Any]
 ) -> None:
     """`client=` is a client of valkey or redis, whatever it does with texts and timeouts; it stays open."""
@@ -189,7 +189,7 @@ def test_a_client_of_either_library_says_where_the_server_is(
 # -- the rules of the protocol
 
 
-def test_a_row_and_a_result_come_back_as_they_were(server: ValkeyServer) -> None:
+def test_valkey_row_and_a_result_come_back_as_they_were(server: ValkeyServer) -> None:
     """Values, times and shapes are those that were committed, in another process too; what is absent is left out."""
     first, second = opened(server), opened(server)
     rows = [row("1"), row("2", value=None), row("a:b ü", table="T:1%"), row("[]", value=b"[1]", shape="")]
@@ -202,14 +202,14 @@ def test_a_row_and_a_result_come_back_as_they_were(server: ValkeyServer) -> None
     assert (found.number, found.tables) == (1, {})
 
 
-def test_names_with_colons_are_kept_apart(server: ValkeyServer) -> None:
+def test_valkey_names_with_colons_are_kept_apart(server: ValkeyServer) -> None:
     """A table `a:b` with a key `c` and a table `a` with a key `b:c` are two cells."""
     storage = opened(server)
     storage.commit(batch(storage, row("c", table="a:b")))
     assert storage.load([("a", "b:c"), ("a%3Ab", "c")]).rows == []
 
 
-def test_a_row_of_another_rev_moves_the_whole_batch(server: ValkeyServer) -> None:
+def test_valkey_row_of_another_rev_moves_the_whole_batch(server: ValkeyServer) -> None:
     """Nothing is written where one row is not as the batch says; what is there comes back, rev 0 for nothing."""
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
@@ -222,7 +222,7 @@ def test_a_row_of_another_rev_moves_the_whole_batch(server: ValkeyServer) -> Non
     assert [(held.born, held.value) for held in storage.load([("A", "1")]).rows] == [(1, b"2")]
 
 
-def test_a_table_of_another_version_moves_the_batch(server: ValkeyServer) -> None:
+def test_valkey_table_of_another_version_moves_the_batch(server: ValkeyServer) -> None:
     """Whoever listed a table before a row came in or went looks again."""
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
@@ -237,7 +237,7 @@ def test_a_table_of_another_version_moves_the_batch(server: ValkeyServer) -> Non
     assert storage.load([("B", "x")]).rows == []
 
 
-def test_a_table_that_was_listed_is_known_even_if_it_is_empty(server: ValkeyServer) -> None:
+def test_valkey_table_that_was_listed_is_known_even_if_it_is_empty(server: ValkeyServer) -> None:
     """A version of 1 or more says that the table is known; that all of it is there is never said."""
     storage = opened(server)
     storage.commit(batch(storage, listed=["A"]))
@@ -247,7 +247,7 @@ def test_a_table_that_was_listed_is_known_even_if_it_is_empty(server: ValkeyServ
     assert storage.scan("A", None, 5).items == []
 
 
-def test_a_younger_result_stays(server: ValkeyServer) -> None:
+def test_valkey_younger_result_stays(server: ValkeyServer) -> None:
     """A result that is there with a later date is not written over, and nothing is said of it."""
     storage = opened(server)
     storage.commit(batch(storage, results=[result("GET /a", b"1", date=10)]))
@@ -257,7 +257,7 @@ def test_a_younger_result_stays(server: ValkeyServer) -> None:
     assert [held.value for held in storage.load([], ["GET /a"]).results] == [b"3"]
 
 
-def test_what_is_dropped_goes_first(server: ValkeyServer) -> None:
+def test_valkey_what_is_dropped_goes_first(server: ValkeyServer) -> None:
     """Rows and results are dropped whatever their rev; what the same batch writes then is new."""
     storage = opened(server)
     storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a"), result("GET /b")]))
@@ -269,7 +269,7 @@ def test_what_is_dropped_goes_first(server: ValkeyServer) -> None:
     assert (storage.scan("A", None, 5).items, storage.scan(None, None, 5).items) == (["2"], ["GET /b"])
 
 
-def test_an_index_is_written_and_read(server: ValkeyServer) -> None:
+def test_valkey_index_is_written_and_read(server: ValkeyServer) -> None:
     """Values lead to primary keys until they are taken out; None of a value is no text `-`."""
     storage = opened(server)
     entries: dict[Any, Any] = {("A", "slug", "x"): "1", ("A", "slug", "y"): "-", ("A:b", "slug", ""): ""}
@@ -279,7 +279,7 @@ def test_an_index_is_written_and_read(server: ValkeyServer) -> None:
     assert list(storage.load([], [], list(entries)).index) == [("A", "slug", "y"), ("A:b", "slug", "")]
 
 
-def test_a_scan_gives_pages_by_arrival(server: ValkeyServer) -> None:
+def test_valkey_scan_gives_pages_by_arrival(server: ValkeyServer) -> None:
     """Primary keys come as rows were born, keys of results in order, page by page to the end."""
     storage = opened(server)
     storage.commit(batch(storage, row("c"), row("a"), results=[result("GET /é"), result("GET /a")]))
@@ -293,7 +293,7 @@ def test_a_scan_gives_pages_by_arrival(server: ValkeyServer) -> None:
     assert storage.scan("B", None, 5) == ([], None)
 
 
-def test_a_load_has_at_most_5_000_places(server: ValkeyServer) -> None:
+def test_valkey_load_has_at_most_5_000_places(server: ValkeyServer) -> None:
     """More are a ValueError; so many are loaded at once."""
     storage = opened(server)
     assert storage.load([("A", str(at)) for at in range(5_000)]).rows == []
@@ -301,7 +301,7 @@ def test_a_load_has_at_most_5_000_places(server: ValkeyServer) -> None:
         storage.load([("A", str(at)) for at in range(5_000)], ["GET /a"])
 
 
-def test_entries_tell_each_process_what_was_written(server: ValkeyServer) -> None:
+def test_valkey_entries_report_each_process_what_was_written(server: ValkeyServer) -> None:
     """The log has the entries of all commits by number, with writer and times; `used` alone makes none."""
     first, second = opened(server), opened(server)
     first.commit(batch(first, row("1"), results=[result("GET /a")]))
@@ -318,7 +318,7 @@ def test_entries_tell_each_process_what_was_written(server: ValkeyServer) -> Non
     assert changes.entries[0].times == TIMES
 
 
-def test_changes_wait_for_the_first_entry(server: ValkeyServer) -> None:
+def test_valkey_changes_wait_for_the_first_entry(server: ValkeyServer) -> None:
     """Who waits hears of a commit at once, and of nothing when its time is over."""
     first, second = opened(server), opened(server)
     assert first.changes(0, 0).entries == []
@@ -353,7 +353,7 @@ def _woken(server: ValkeyServer, storage: ValkeyStorage, happening: Callable[[],
     return found[-1]
 
 
-def test_a_log_that_does_not_reach_back_is_lost(server: ValkeyServer) -> None:
+def test_valkey_log_that_does_not_reach_back_is_lost(server: ValkeyServer) -> None:
     """Who is behind by more than the log holds, or ahead of it, is told that entries are lost."""
     storage = opened(server, history=1)
     for at in range(250):  # the server trims whole nodes of a hundred entries
@@ -367,7 +367,7 @@ def test_a_log_that_does_not_reach_back_is_lost(server: ValkeyServer) -> None:
     assert not storage.changes(250, 0).lost
 
 
-def test_a_long_log_is_read_in_pieces(server: ValkeyServer) -> None:
+def test_valkey_long_log_is_read_in_pieces(server: ValkeyServer) -> None:
     """Where more entries wait than are given at once, the number is that of the last one given."""
     storage = opened(server)
     for at in range(200):
@@ -381,7 +381,7 @@ def test_a_long_log_is_read_in_pieces(server: ValkeyServer) -> None:
     assert read == list(range(1, 201))
 
 
-def test_a_lease_has_one_owner(server: ValkeyServer) -> None:
+def test_valkey_lease_has_one_owner(server: ValkeyServer) -> None:
     """An owner keeps a lease by asking again, and others wait until it is given back or its time is over."""
     first, second = opened(server), opened(server)
     assert first.lease("k", "one", _LONG)
@@ -396,7 +396,7 @@ def test_a_lease_has_one_owner(server: ValkeyServer) -> None:
     assert second.lease("k", "two", _LONG)
 
 
-def test_a_reset_begins_a_new_epoch_for_all(server: ValkeyServer) -> None:
+def test_valkey_reset_begins_a_new_epoch_for_all(server: ValkeyServer) -> None:
     """After a reset nothing older is read, and nothing that is committed to an older epoch; who waits wakes."""
     first, second = opened(server), opened(server)
     first.commit(batch(first, row("1"), row("[]", shape=""), results=[result("GET /a")], index={("A", "s", "x"): "1"}))
@@ -413,7 +413,7 @@ def test_a_reset_begins_a_new_epoch_for_all(server: ValkeyServer) -> None:
     assert made(url=server.url).open(PLACE, now)[:3] == (epoch, epoch, 0)
 
 
-def test_what_lies_under_an_older_epoch_is_taken_out(server: ValkeyServer) -> None:
+def test_valkey_what_lies_under_an_older_epoch_is_taken_out(server: ValkeyServer) -> None:
     """After a reset the old keys go, some at a time."""
     storage = opened(server)
     rows = [row(str(at)) for at in range(600)]
@@ -435,7 +435,7 @@ def _space(server: ValkeyServer) -> str:
 # -- commits of more rows than a script handles
 
 
-def test_a_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> None:
+def test_valkey_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> None:
     """Entities come first and what leads to them with the last part; this process knows all by the last number."""
     first, second = opened(server), opened(server)
     rows = [row("[]", value=b"[]", shape=""), row("gone", value=None), *(row(str(at)) for at in range(1_200))]
@@ -461,7 +461,7 @@ def test_a_big_commit_goes_in_parts_and_is_one_here(server: ValkeyServer) -> Non
     assert first.commit(batch(first, row("1", rev=4))).moved is not None
 
 
-def test_a_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
+def test_valkey_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
     """Where a row of a later part is not as the batch says, no part is written."""
     storage = opened(server)
     storage.commit(batch(storage, row("900")))
@@ -472,7 +472,7 @@ def test_a_big_commit_that_moved_writes_nothing(server: ValkeyServer) -> None:
     assert storage.stats().rows == 1
 
 
-def test_a_big_commit_that_moves_between_its_parts_says_all_that_is_there(server: ValkeyServer) -> None:
+def test_valkey_big_commit_that_moves_between_its_parts_says_all_that_is_there(server: ValkeyServer) -> None:
     """Where another process writes in between, the rows of the parts that were written count as moved too."""
     second = opened(server)
     first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("900")))))
@@ -485,7 +485,7 @@ def test_a_big_commit_that_moves_between_its_parts_says_all_that_is_there(server
     assert first.commit(batch(first, *again)).number == 4
 
 
-def test_a_big_commit_that_another_wrote_over_is_not_taken_for_newer(server: ValkeyServer) -> None:
+def test_valkey_big_commit_that_another_wrote_over_is_not_taken_for_newer(server: ValkeyServer) -> None:
     """Where another process writes a row of a part before the last part is written, the commit counts as moved."""
     second = opened(server)
     first = opened(
@@ -499,7 +499,7 @@ def test_a_big_commit_that_another_wrote_over_is_not_taken_for_newer(server: Val
     assert [(held.rev, held.value) for held in outcome.moved.rows if held.pk == "1"] == [(2, b'"theirs"')]
 
 
-def test_a_big_commit_beside_others_is_one_too(server: ValkeyServer) -> None:
+def test_valkey_big_commit_next_to_others_is_one_too(server: ValkeyServer) -> None:
     """Commits in between that touch none of its rows leave it one commit."""
     second = opened(server)
     first = opened(server, url=None, client=Meanwhile(server, lambda: second.commit(batch(second, row("x")))))
@@ -551,7 +551,7 @@ def _everything(storage: ValkeyStorage) -> Batch:
     )
 
 
-def test_each_key_expires_and_lists_live_longer_than_what_they_list(server: ValkeyServer) -> None:
+def test_valkey_each_key_expires_and_lists_live_longer_than_what_they_list(server: ValkeyServer) -> None:
     """Only what says which epoch it is stays; tombstones are kept for an hour at least."""
     storage = opened(server, max_age=60_000)
     storage.commit(_everything(storage))
@@ -565,7 +565,7 @@ def test_each_key_expires_and_lists_live_longer_than_what_they_list(server: Valk
     assert all(3_600_000 < time <= 4_050_000 for time in left.values())
 
 
-def test_without_an_age_nothing_expires(server: ValkeyServer) -> None:
+def test_valkey_without_an_age_nothing_expires(server: ValkeyServer) -> None:
     """`max_age=inf` sets no expiry; lists that had one live on."""
     storage = opened(server, max_age=inf)
     storage.commit(_everything(storage))
@@ -581,7 +581,7 @@ def test_without_an_age_nothing_expires(server: ValkeyServer) -> None:
     assert _lifetimes(server)["t:A"] > 10**12
 
 
-def test_what_is_used_lives_on_and_what_expired_leaves_its_list(server: ValkeyServer) -> None:
+def test_valkey_what_is_used_lives_on_and_what_expired_leaves_its_list(server: ValkeyServer) -> None:
     """A use begins the time of rows and results anew; what is gone is met by a scan, or by `trim`."""
     storage = opened(server, max_age=2 * _LONG)
     storage.commit(batch(storage, row("1"), row("2"), results=[result("GET /a")]))
@@ -608,7 +608,7 @@ def test_what_is_used_lives_on_and_what_expired_leaves_its_list(server: ValkeySe
     assert storage.trim() == 0
 
 
-def test_counts_follow_what_is_written(server: ValkeyServer) -> None:
+def test_valkey_counts_follow_what_is_written(server: ValkeyServer) -> None:
     """Rows, results and bytes are counted as they are written, written over and dropped."""
     storage = opened(server)
     assert storage.stats() == (0, 0, 0)
@@ -624,7 +624,7 @@ def test_counts_follow_what_is_written(server: ValkeyServer) -> None:
 # -- whose data it is
 
 
-def test_namespaces_share_nothing(server: ValkeyServer) -> None:
+def test_valkey_namespaces_share_nothing(server: ValkeyServer) -> None:
     """Another name, principal or place is another namespace; nobody is one of them."""
     one = opened(server)
     one.commit(batch(one, row("1")))
@@ -636,7 +636,7 @@ def test_namespaces_share_nothing(server: ValkeyServer) -> None:
     assert [held.pk for held in opened(server).load([("A", "1")]).rows] == ["1"]
 
 
-def test_the_server_sees_no_secret(one_server: ValkeyServer) -> None:
+def test_valkey_server_sees_no_secret(one_server: ValkeyServer) -> None:
     """No command that the server is told shows the principal or the password of the URL, nor does any text here."""
     password = "hunter2-of-the-url"
     one_server.ask("FLUSHALL")
@@ -667,7 +667,7 @@ ACL = (
 )
 
 
-def test_a_user_with_few_rights_is_enough(server: ValkeyServer) -> None:
+def test_valkey_user_with_few_rights_is_enough(server: ValkeyServer) -> None:
     """Keys of restencil and the documented commands are all that is asked for."""
     server.ask("SCRIPT", "FLUSH")
     server.ask("ACL", "SETUSER", "few", "on", ">pw", "resetkeys", "~{restencil:*", "-@all", *ACL.split())
@@ -688,7 +688,7 @@ def test_a_user_with_few_rights_is_enough(server: ValkeyServer) -> None:
 # -- the server's time
 
 
-def test_the_servers_time_is_compared_with_the_stores(server: ValkeyServer) -> None:
+def test_valkey_servers_time_is_compared_with_the_stores(server: ValkeyServer) -> None:
     """The offset is the server's time minus the store's, whatever the clock of this machine says."""
     storage = made(url=server.url)
     assert abs(storage.open(PLACE, now).offset) < 5_000
@@ -700,7 +700,7 @@ def test_the_servers_time_is_compared_with_the_stores(server: ValkeyServer) -> N
 # -- what goes wrong
 
 
-def test_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer) -> None:
+def test_valkey_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer) -> None:
     """What another program wrote under a key of ours is nothing, and a commit replaces it."""
     storage = opened(server)
     storage.commit(batch(storage, row("1"), row("2"), row("3"), results=[result("GET /a"), result("GET /b")]))
@@ -718,7 +718,7 @@ def test_nonsense_under_a_key_is_absent_and_written_over(server: ValkeyServer) -
     assert [held.key for held in storage.load([], ["GET /a"]).results] == ["GET /a"]
 
 
-def test_a_newer_format_turns_it_off_and_an_older_one_begins_anew(server: ValkeyServer) -> None:
+def test_valkey_newer_format_turns_it_off_and_an_older_one_begins_again(server: ValkeyServer) -> None:
     """Both numbers are named, with the way out; nothing that is newer is written."""
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
@@ -736,7 +736,7 @@ def test_a_newer_format_turns_it_off_and_an_older_one_begins_anew(server: Valkey
     assert newer.load([]).epoch > int(before[b"epoch"])
 
 
-def test_a_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
+def test_valkey_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) -> None:
     """After a restart without data the epoch is new and the last reset is the one that is known: nobody is reset."""
     storage = opened(server)
     reset = storage.reset()
@@ -752,7 +752,7 @@ def test_a_server_that_lost_everything_begins_a_new_epoch(server: ValkeyServer) 
 
 
 @pytest.mark.parametrize("lost", ["t:A", "k"])
-def test_a_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, lost: str) -> None:
+def test_valkey_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, lost: str) -> None:
     """Where what lists rows or results is gone, none of them is found again: cold, and never a part of them."""
     storage = opened(server)
     storage.commit(_everything(storage))
@@ -768,7 +768,7 @@ def test_a_list_that_the_server_evicted_ends_the_epoch(server: ValkeyServer, los
     assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
 
 
-def test_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer) -> None:
+def test_valkey_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer) -> None:
     """Where nobody can say any more what is stale, nothing that is stored is read or written over."""
     storage = opened(server)
     for _ in range(2):
@@ -784,7 +784,7 @@ def test_stale_marks_that_the_server_evicted_end_the_epoch(server: ValkeyServer)
     assert (outcome.number, outcome.epoch > epoch, outcome.moved) == (0, True, None)
 
 
-def test_a_reset_that_a_failover_lost_is_done_again(server: ValkeyServer) -> None:
+def test_valkey_reset_that_a_failover_lost_is_done_again(server: ValkeyServer) -> None:
     """Whoever knows of a reset that the server does not know carries it out; another server, and the data of before."""
     with ValkeyServer("--replicaof", "127.0.0.1", str(server.port)) as replica, Proxy(server.port) as proxy:
         first, second = opened(proxy), opened(server)
@@ -812,7 +812,7 @@ def test_a_reset_that_a_failover_lost_is_done_again(server: ValkeyServer) -> Non
         assert opened(replica).load([]).epoch == found.epoch
 
 
-def test_a_server_whose_memory_is_full_refuses_writes_and_gives_what_it_has(server: ValkeyServer) -> None:
+def test_valkey_server_whose_memory_is_full_rejects_writes_and_gives_what_it_has(server: ValkeyServer) -> None:
     """`OOM` is the reason; nothing of the batch was written, and the next one goes through."""
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
@@ -828,7 +828,7 @@ def test_a_server_whose_memory_is_full_refuses_writes_and_gives_what_it_has(serv
     assert storage.commit(wanted).number == 2
 
 
-def test_a_refusal_is_told_by_the_first_word_of_the_server(server: ValkeyServer) -> None:
+def test_valkey_refusal_is_reported_by_the_first_word_of_the_server(server: ValkeyServer) -> None:
     """`NOPERM` of rights, `READONLY` of replicas, `CLUSTERDOWN` of clusters; no secret is in the text."""
     server.ask("ACL", "SETUSER", "none", "on", ">hunter2", "~*", "-@all", "+@connection")
     with pytest.raises(StorageDown, match="^NOPERM: .* has an ACL for it$") as caught:
@@ -849,7 +849,7 @@ def test_a_refusal_is_told_by_the_first_word_of_the_server(server: ValkeyServer)
             opened(lonely)
 
 
-def test_a_server_that_answers_nothing_is_waited_for_no_longer_than_the_timeout(server: ValkeyServer) -> None:
+def test_valkey_server_that_answers_nothing_is_waited_for_no_longer_than_the_timeout(server: ValkeyServer) -> None:
     """A load over a half-open connection ends after `timeout`; when the server is back, all goes on."""
     with Proxy(server.port) as proxy:
         storage = opened(proxy, timeout=1_000)
@@ -865,7 +865,7 @@ def test_a_server_that_answers_nothing_is_waited_for_no_longer_than_the_timeout(
 
 
 @pytest.mark.slow
-def test_a_half_open_connection_that_waits_for_changes_ends_after_three_seconds(server: ValkeyServer) -> None:
+def test_valkey_half_open_connection_that_waits_for_changes_ends_after_three_seconds(server: ValkeyServer) -> None:
     """Who waits for changes hears that nobody answers."""
     with Proxy(server.port) as proxy:
         storage = opened(proxy, timeout=250)
@@ -879,7 +879,7 @@ def test_a_half_open_connection_that_waits_for_changes_ends_after_three_seconds(
         timer.join()
 
 
-def test_a_connection_that_was_cut_is_made_anew(server: ValkeyServer) -> None:
+def test_valkey_connection_that_was_cut_is_made_again(server: ValkeyServer) -> None:
     """A server that is cut off is down, and on again as soon as it can be reached."""
     with Proxy(server.port) as proxy:
         storage = opened(proxy)
@@ -893,7 +893,7 @@ def test_a_connection_that_was_cut_is_made_anew(server: ValkeyServer) -> None:
         assert [held.pk for held in storage.load([("A", "1")]).rows] == ["1"]
 
 
-def test_a_slow_way_is_only_slow(server: ValkeyServer) -> None:
+def test_valkey_slow_way_is_only_slow(server: ValkeyServer) -> None:
     """Answers that take their time are the same answers; the offset allows for the way."""
     with Proxy(server.port) as proxy:
         proxy.delay = 0.02
@@ -905,7 +905,7 @@ def test_a_slow_way_is_only_slow(server: ValkeyServer) -> None:
         assert storage.commit(batch(storage, row("1"))).number == 1
 
 
-def test_closing_lets_connections_go_and_a_later_call_makes_new_ones(server: ValkeyServer) -> None:
+def test_valkey_closing_lets_connections_go_and_a_later_call_makes_new_ones(server: ValkeyServer) -> None:
     """`close` may be called twice."""
     with Proxy(server.port) as proxy:
         storage = opened(proxy)
@@ -938,7 +938,7 @@ def _others(server: ValkeyServer) -> int:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_closing_ends_the_connection_of_who_waits(server: ValkeyServer, cut: bool) -> None:
+def test_valkey_closing_ends_the_connection_of_waiters(server: ValkeyServer, cut: bool) -> None:
     """No connection of a closed storage stays, whether who waits for changes waits still or has just lost its own."""
     eventually(lambda: _others(server) == 0)
     with Proxy(server.port) as proxy:
@@ -964,7 +964,7 @@ def test_closing_ends_the_connection_of_who_waits(server: ValkeyServer, cut: boo
         eventually(lambda: _others(server) == 0)
 
 
-def test_closing_ends_a_connection_that_is_just_being_made(server: ValkeyServer) -> None:
+def test_valkey_closing_ends_a_connection_that_is_just_being_made(server: ValkeyServer) -> None:
     """Who was about to connect when a storage was closed leaves no connection, and opens none for its next command."""
     eventually(lambda: _others(server) == 0)
     Late.may_go_on.set()
@@ -983,7 +983,7 @@ def test_closing_ends_a_connection_that_is_just_being_made(server: ValkeyServer)
         eventually(lambda: _others(server) == 0)
 
 
-def test_a_storage_that_is_forgotten_leaves_no_connection(server: ValkeyServer) -> None:
+def test_valkey_storage_that_is_forgotten_leaves_no_connection(server: ValkeyServer) -> None:
     """Connections end with the storage where nobody closes it."""
     eventually(lambda: _others(server) == 0)
     storage = opened(server)
@@ -993,7 +993,7 @@ def test_a_storage_that_is_forgotten_leaves_no_connection(server: ValkeyServer) 
     eventually(lambda: _others(server) == 0)
 
 
-def test_a_forked_child_has_connections_of_its_own(server: ValkeyServer) -> None:
+def test_valkey_forked_child_has_connections_of_its_own(server: ValkeyServer) -> None:
     """A child asks and commits, and its parent's connections are left alone."""
     storage = opened(server)
     storage.commit(batch(storage, row("1")))
@@ -1009,7 +1009,7 @@ def test_a_forked_child_has_connections_of_its_own(server: ValkeyServer) -> None
     assert [held.pk for held in storage.load([("A", "2")]).rows] == ["2"]
 
 
-def test_many_writers_leave_a_log_without_gaps(server: ValkeyServer) -> None:
+def test_valkey_many_writers_leave_a_log_without_gaps(server: ValkeyServer) -> None:
     """Threads and storages that commit at once get numbers of their own, and one row has one winner at a time."""
     storages = [opened(server) for _ in range(3)]
     numbers: list[int] = []
@@ -1044,6 +1044,6 @@ def test_many_writers_leave_a_log_without_gaps(server: ValkeyServer) -> None:
     assert seen == 180
 
 
-def test_every_rule_of_the_protocol_holds(server: ValkeyServer) -> None:
+def test_valkey_every_rule_of_the_protocol_holds(server: ValkeyServer) -> None:
     """The rules that storages of users are checked with hold for this one."""
     check_storage(lambda: made(url=server.url))

@@ -116,7 +116,7 @@ def desk() -> Desk:
     return Desk()
 
 
-def test_a_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
+def test_writing_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
     """What a response brings is stored with one commit, and its entry names all of it."""
     desk.answer(GET, {"id": "1", "title": "A", "slug": "a", "author": {"id": "7", "name": "N"}}, {"id": "1"})
     assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "A", "slug": "a", "author": "7"}
@@ -129,7 +129,7 @@ def test_a_response_is_rows_a_result_and_an_entry(desk: Desk) -> None:
     assert desk.storage.load([], [], [("WrittenArticle", "slug", "a")]).index == {("WrittenArticle", "slug", "a"): "1"}
 
 
-def test_a_value_that_stayed_is_told_apart_from_one_that_changed(desk: Desk) -> None:
+def test_writing_value_that_stayed_is_distinguished_from_one_that_changed(desk: Desk) -> None:
     """An entry says of which rows and keys only the times are new."""
     desk.answer(LIST, [{"id": "1", "title": "A"}, {"id": "2", "title": "B"}], {})
     desk.clock.advance(10)
@@ -140,7 +140,7 @@ def test_a_value_that_stayed_is_told_apart_from_one_that_changed(desk: Desk) -> 
     assert entry.times == Meta(1_010, 1_010, 61_010)
 
 
-def test_a_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:
+def test_writing_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:
     """A second response of a store goes over its first one, without a conflict."""
     desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
     desk.answer(GET, {"id": "1", "title": "B"}, {"id": "1"})
@@ -150,7 +150,7 @@ def test_a_commit_is_the_rev_of_what_it_wrote(desk: Desk) -> None:
     assert desk.storage.load([("WrittenArticle", "1")]).rows[0].rev == 2
 
 
-def test_a_row_that_another_wrote_is_folded(desk: Desk) -> None:
+def test_writing_row_that_another_wrote_is_folded(desk: Desk) -> None:
     """What was brought is laid over what another process stored, field by field."""
     other = desk.another()
     desk.answer(GET, {"id": "1", "title": "A", "slug": "a"}, {"id": "1"})
@@ -161,7 +161,7 @@ def test_a_row_that_another_wrote_is_folded(desk: Desk) -> None:
     assert other.store.state["entities"]["WrittenArticle"]["1"] == {"id": "1", "title": "B", "slug": "a"}
 
 
-def test_an_older_response_adds_only_what_is_new(desk: Desk) -> None:
+def test_writing_older_response_adds_only_what_is_new(desk: Desk) -> None:
     """A commit that comes late goes by when it was asked for."""
     other = desk.another()
     desk.clock.advance(100)
@@ -171,7 +171,7 @@ def test_an_older_response_adds_only_what_is_new(desk: Desk) -> None:
     assert other.store.state["entities"]["WrittenArticle"]["1"]["title"] == "new"
 
 
-def test_a_deletion_is_a_tombstone(desk: Desk) -> None:
+def test_writing_deletion_is_a_tombstone(desk: Desk) -> None:
     """What was deleted stays deleted for who asked before, and not for who asked after it."""
     other = desk.another()
     desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
@@ -185,7 +185,7 @@ def test_a_deletion_is_a_tombstone(desk: Desk) -> None:
     assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
 
 
-def test_a_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
+def test_writing_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
     """A record that was asked for after a deletion, and stored before it, stays."""
     held = StoredEntry()
     first = Desk(held)
@@ -199,14 +199,14 @@ def test_a_deletion_that_comes_late_does_not_undo_what_came_after_it() -> None:
     assert first.row("WrittenArticle", "1") == {"id": "1", "title": "again"}
 
 
-def test_results_of_mutations_are_not_stored(desk: Desk) -> None:
+def test_writing_results_of_mutations_are_not_stored(desk: Desk) -> None:
     """What a mutation writes into tables is stored, and nothing under its key."""
     desk.answer(PATCH, {"id": "1", "title": "A"}, {"id": "1"}, {"title": "A"})
     assert desk.rows("WrittenArticle") == {"1": {"id": "1", "title": "A"}}
     assert desk.storage.scan(None, None, 10).items == []
 
 
-def test_an_error_changes_nothing(desk: Desk) -> None:
+def test_writing_error_changes_nothing(desk: Desk) -> None:
     """What is stored under a key stays as it was when a request failed."""
     desk.answer(GET, {"id": "1"}, {"id": "1"})
     before = desk.result(GET, {"id": "1"})
@@ -215,13 +215,13 @@ def test_an_error_changes_nothing(desk: Desk) -> None:
     assert desk.storage.changes(1, 0).entries == []
 
 
-def test_a_value_that_is_set_is_stored(desk: Desk) -> None:
+def test_writing_value_that_is_set_is_stored(desk: Desk) -> None:
     """What is written without an endpoint is stored as well."""
     desk.store.apply(Set(Article, (), {"id": "1", "title": "A"}, Meta(1_000, 1_000, 2_000)))
     assert desk.row("WrittenArticle", "1") == {"id": "1", "title": "A"}
 
 
-def test_a_later_result_stays(desk: Desk) -> None:
+def test_writing_later_result_stays(desk: Desk) -> None:
     """Of two results of a key, the one that was received later counts."""
     other = desk.another()
     desk.answer(PLAIN, {"from": "second"}, {})
@@ -230,7 +230,7 @@ def test_a_later_result_stays(desk: Desk) -> None:
     assert desk.result(PLAIN, {}).value == b'{"from":"second"}'
 
 
-def test_an_invalidation_is_stored(desk: Desk) -> None:
+def test_writing_invalidation_is_stored(desk: Desk) -> None:
     """An invalidated result has the moment of that as its date, also where memory never had it."""
     desk.answer(GET, {"id": "1"}, {"id": "1"})
     desk.clock.advance(50)
@@ -239,7 +239,7 @@ def test_an_invalidation_is_stored(desk: Desk) -> None:
     assert (result.invalidated, result.value, result.times.date, result.times.expires_at) == (True, None, 1_050, 0)
 
 
-def test_all_results_are_invalidated(desk: Desk) -> None:
+def test_writing_all_results_are_invalidated(desk: Desk) -> None:
     """What invalidates all results reaches those that memory never had, and none that came later."""
     other = desk.another()
     desk.answer(GET, {"id": "1"}, {"id": "1"})
@@ -250,7 +250,7 @@ def test_all_results_are_invalidated(desk: Desk) -> None:
     assert not desk.result(GET, {"id": "2"}).invalidated
 
 
-def test_all_results_expire(desk: Desk) -> None:
+def test_writing_all_results_expire(desk: Desk) -> None:
     """What expires all results leaves their values."""
     desk.answer(GET, {"id": "1"}, {"id": "1"})
     desk.another().store.apply(ExpireAll(GET.test_key))
@@ -258,7 +258,7 @@ def test_all_results_expire(desk: Desk) -> None:
     assert (result.value, result.times.expires_at, result.times.date) == (b'"1"', 1, 1_000)
 
 
-def test_what_is_invalidated_expires_as_in_memory(desk: Desk) -> None:
+def test_writing_what_is_invalidated_expires_as_in_memory(desk: Desk) -> None:
     """An invalidated result that expires stays invalidated, and counts as stale everywhere alike."""
     desk.store.apply(Invalidate(PLAIN.key({})))
     desk.store.apply(ExpireAll(PLAIN.test_key))
@@ -267,7 +267,7 @@ def test_what_is_invalidated_expires_as_in_memory(desk: Desk) -> None:
     assert desk.store.read(PLAIN.request(({},))).expires_at == 1
 
 
-def test_a_list_is_replaced_as_a_whole(desk: Desk) -> None:
+def test_writing_list_is_replaced_as_a_whole(desk: Desk) -> None:
     """Of two answers of a list, the one that was asked for later counts."""
     other = desk.another()
     desk.clock.advance(100)
@@ -280,7 +280,7 @@ def test_a_list_is_replaced_as_a_whole(desk: Desk) -> None:
     assert desk.rows("WrittenTag") == {"1": {"id": "1"}, "2": {"id": "2"}, "3": {"id": "3"}}
 
 
-def test_what_is_pushed_joins_lists_that_are_not_in_memory(desk: Desk) -> None:
+def test_writing_what_is_pushed_joins_lists_that_are_not_in_memory(desk: Desk) -> None:
     """An addition joins every stored list that its filter accepts, whoever stored it."""
     other = desk.another()
     desk.answer(TAGS, [{"id": "1"}], {})
@@ -291,7 +291,7 @@ def test_what_is_pushed_joins_lists_that_are_not_in_memory(desk: Desk) -> None:
     assert desk.rows("[WrittenTag]") == {"{}": ["1", "9"], '{"word":"x"}': ["2", "9"], '{"word":"y"}': ["3"]}
 
 
-def test_two_processes_push_to_one_list(desk: Desk) -> None:
+def test_writing_two_processes_push_to_one_list(desk: Desk) -> None:
     """What both push is in the list, in the order of their commits, and once."""
     other = desk.another()
     desk.answer(TAGS, [{"id": "1"}], {})
@@ -304,7 +304,7 @@ def test_two_processes_push_to_one_list(desk: Desk) -> None:
     assert desk.store.state["entities"]["[WrittenTag]"]["{}"] == ["1", "2", "3", "4"]
 
 
-def test_a_list_that_was_asked_for_after_an_addition_has_it(desk: Desk) -> None:
+def test_writing_list_that_was_requested_after_an_addition_has_it(desk: Desk) -> None:
     """An addition that comes late leaves a list alone that was asked for after its answer."""
     held = StoredEntry()
     first = Desk(held)
@@ -320,7 +320,7 @@ def test_a_list_that_was_asked_for_after_an_addition_has_it(desk: Desk) -> None:
     assert first.row("WrittenTag", "2") == {"id": "2"}
 
 
-def test_what_is_no_json_is_not_stored(desk: Desk) -> None:
+def test_writing_what_is_no_json_is_not_stored(desk: Desk) -> None:
     """A response of which one part has no JSON form is not stored at all, and nothing older shows in its place."""
     desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
     desk.answer(GET, {"id": "1", "title": float("nan")}, {"id": "1"})
@@ -332,7 +332,7 @@ def test_what_is_no_json_is_not_stored(desk: Desk) -> None:
     assert desk.row("WrittenArticle", "1") == {"id": "1", "slug": "s"}
 
 
-def test_what_an_unstored_endpoint_brought_reaches_no_storage(desk: Desk) -> None:
+def test_writing_what_an_unstored_endpoint_received_reaches_no_storage(desk: Desk) -> None:
     """Neither the response of an endpoint with `persist=False` is stored, nor what it left in records."""
     apart: AnyEndpoint = RestEndpoint(url_prefix=PREFIX, path="/apart/:id", schema=Article, persist=False)
     desk.answer(GET, {"id": "1", "title": "A"}, {"id": "1"})
@@ -343,7 +343,7 @@ def test_what_an_unstored_endpoint_brought_reaches_no_storage(desk: Desk) -> Non
     assert desk.result(apart, {"id": "1"}) is None
 
 
-def test_a_reset_begins_a_new_epoch(desk: Desk) -> None:
+def test_writing_reset_begins_a_new_epoch(desk: Desk) -> None:
     """When the call returns nothing of before is stored, and what others still commit to it is refused."""
     other = desk.another()
     other.answer(GET, {"id": "1"}, {"id": "1"})
@@ -355,7 +355,7 @@ def test_a_reset_begins_a_new_epoch(desk: Desk) -> None:
     assert desk.rows("WrittenArticle") == {}
 
 
-def test_a_whole_table_is_listed(desk: Desk) -> None:
+def test_writing_whole_table_is_listed(desk: Desk) -> None:
     """The answer to an `All` makes its table complete, and leaves no value under its key."""
     desk.answer(EVERY, [{"id": "1"}, {"id": "2"}], {})
     info = desk.storage.load([], [], [], ["WrittenTag"]).tables["WrittenTag"]
@@ -364,7 +364,7 @@ def test_a_whole_table_is_listed(desk: Desk) -> None:
     assert desk.storage.scan("WrittenTag", None, 10).items == ["1", "2"]
 
 
-def test_a_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_writing_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFixture) -> None:
     """While a storage does not take commits memory goes on; that is logged once, and so is its end."""
     held = StoredEntry()
     first = Desk(held)
@@ -383,7 +383,7 @@ def test_a_storage_is_never_the_reason_for_an_error(caplog: pytest.LogCaptureFix
     assert first.store.storage_stats().state == "on"
 
 
-def test_a_storage_that_is_off_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_writing_storage_that_is_off_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     """What says that it can never be used is left alone, and the store goes on in memory."""
     refused: list[str] = []
 
@@ -402,7 +402,7 @@ def test_a_storage_that_is_off_is_not_asked_again(caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.slow
-def test_of_too_much_only_names_are_kept() -> None:
+def test_writing_of_too_much_only_names_are_kept() -> None:
     """Over 50,000 rows that wait, values are let go of; what is named is dropped from the storage once it is back."""
     held = StoredEntry()
     desk = Desk(held)
@@ -423,7 +423,7 @@ def test_of_too_much_only_names_are_kept() -> None:
     assert desk.row("WrittenTag", "1") == {"id": "1"}
 
 
-def test_a_thread_commits_what_waits() -> None:
+def test_writing_thread_commits_what_waits() -> None:
     """What is written shows at once, and is in the storage a moment later, as one commit."""
     desk = Desk(MemoryStorage(write_behind=20))
     for number in range(10):
@@ -434,7 +434,7 @@ def test_a_thread_commits_what_waits() -> None:
     assert desk.store.storage_stats().commits <= 3
 
 
-def test_a_store_that_is_closed_goes_on_in_memory() -> None:
+def test_writing_store_that_is_closed_goes_on_in_memory() -> None:
     """At the end of `with` all is stored, and the storage is let go of."""
     storage = MemoryStorage(write_behind=60_000)
     with Store(storage=storage) as store:
@@ -451,14 +451,14 @@ async def _closed(storage: MemoryStorage) -> None:
         store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
 
 
-def test_an_asynchronous_end_waits_in_a_thread() -> None:
+def test_writing_asynchronous_end_waits_in_a_thread() -> None:
     """`async with` closes a store as `with` does."""
     storage = MemoryStorage(write_behind=60_000)
     asyncio.run(_closed(storage))
     assert len(storage.load([("WrittenTag", "1")]).rows) == 1
 
 
-def test_one_storage_serves_one_store(desk: Desk) -> None:
+def test_writing_one_storage_serves_one_store(desk: Desk) -> None:
     """A second store over a storage is an error, which says what to do."""
     with pytest.raises(RuntimeError, match="serves another store; give each store a storage of its own"):
         Store(storage=desk.storage)
@@ -466,21 +466,21 @@ def test_one_storage_serves_one_store(desk: Desk) -> None:
         Store(storage=cast(Any, object()))
 
 
-def test_a_store_without_a_storage_has_nothing_to_wait_for() -> None:
+def test_writing_store_without_a_storage_has_nothing_to_wait_for() -> None:
     """Its operations are there, and do nothing."""
     with Store() as store:
         assert store.flush()
         assert (store.storage_stats().state, store.storage_stats().reason) == ("off", "no storage")
 
 
-def test_a_storage_belongs_to_one_place(desk: Desk) -> None:
+def test_writing_storage_belongs_to_one_place(desk: Desk) -> None:
     """A client of another place is an error for a store with a storage, also where it is to share it."""
     desk.store.remember_origin("https://user:word@a.test", is_base=False, share=False)
     with pytest.raises(ValueError, match="belongs to 'https://a.test', and the client requests 'https://b.test'"):
         desk.store.remember_origin("https://b.test", is_base=False, share=True)
 
 
-def test_a_function_that_fails_in_a_fold_drops_what_it_was_for() -> None:
+def test_writing_function_that_fails_in_a_fold_drops_what_it_was_for() -> None:
     """What a merge of users cannot lay over another's row is in no storage; memory stays."""
 
     class Picky(Entity, key="WrittenPicky"):
@@ -502,14 +502,14 @@ def test_a_function_that_fails_in_a_fold_drops_what_it_was_for() -> None:
     assert other.store.state["entities"]["WrittenPicky"]["1"]["n"] == 2
 
 
-def test_a_whole_action_is_one_commit_whatever_its_size(desk: Desk) -> None:
+def test_writing_whole_action_is_one_commit_whatever_its_size(desk: Desk) -> None:
     """A response of more rows than a commit takes is not torn."""
     desk.answer(LIST, [{"id": str(number)} for number in range(5_100)], {})
     assert desk.store.storage_stats().commits == 1
     assert len(desk.storage.scan("WrittenArticle", None, 10_000).items) == 5_100
 
 
-def test_a_response_that_is_too_big_is_not_stored() -> None:
+def test_writing_response_that_is_too_big_is_not_stored() -> None:
     """More than 8 MiB of JSON reach no storage; what waits beside it does."""
     desk = Desk(MemoryStorage(write_behind=30))
     desk.answer(GET, {"id": "1"}, {"id": "1"})
