@@ -474,7 +474,7 @@ def _ignored(keys: object) -> None:
 
 
 def arrived(times: Meta, now: float) -> Meta:
-    """Times of which none lies in the future: what came later than now came now, and lives as long as it was to."""
+    """Times with none in the future; the lifetime stays."""
     if times.fetched_at <= now and times.date <= now:
         return times
     length = times.expires_at - times.date
