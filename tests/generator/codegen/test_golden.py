@@ -9,7 +9,6 @@ import importlib
 import io
 import operator
 import os
-import shutil
 import subprocess
 import sys
 import warnings
@@ -24,11 +23,12 @@ from tests.mocked import mocked
 from tests.patience import PATIENCE
 
 import restencil
-import restencil_generator as generator
 from restencil_generator.output.drift import compare
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec
+
+pytestmark = pytest.mark.usefixtures("made")
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -36,20 +36,6 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 NAMES = [path.stem for path in SPECS]
 EXACT = ["awkward", "blog", "market"]
 """The packages that are checked in and compared byte for byte: awkward names, what is usual, much of the language."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder on the path with the packages of the other example specs."""
-    folder = tmp_path_factory.mktemp("made")
-    for hooks in GOLDEN.glob("*_hooks.py"):
-        shutil.copy(hooks, folder)
-    for path in SPECS:
-        if path.stem not in EXACT:
-            generator.write(generator.load(path), folder)
-    sys.path.append(str(folder))
-    yield folder
-    sys.path.remove(str(folder))
 
 
 def python(*command: str, cwd: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:

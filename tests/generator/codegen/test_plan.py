@@ -40,6 +40,7 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 # --------------------------------------------------------------------------------------------- the runtime agrees
 
 
+@pytest.mark.usefixtures("made")
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_plan_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) -> None:
     """Method, path, prefix, body, headers, side effect, options, schema: what is not written is inherited rightly."""

@@ -137,7 +137,7 @@ def test_errors_package_has_a_class_for_each_kind_of_error() -> None:
         assert f'    "{name}",' in made["__init__.py"]
     assert f"class {BASE}(restencil.{BASE}):" in made["_errors.py"]
     assert 'error_classes=f"{__package__}._errors",' in made["orders.py"]
-    assert "errors={404: NotFound}," in made["orders.py"]
+    assert 'errors={404: schema.Lazy("._objects:NotFound", __name__)},' in made["orders.py"]
 
 
 def test_errors_package_without_errors_has_no_classes() -> None:
@@ -185,7 +185,7 @@ def test_errors_only_what_differs_is_written_for_an_endpoint() -> None:
     text = f"errors: {{404: NotFound}}{ORDERS}    endpoints:\n      get: {{errors: {{409: any}}}}\n"
     made = files(text + "      delete: {errors: {default: null}}\n")["orders.py"]
     assert made.count("errors=") == 3
-    assert "errors={404: NotFound, 409: typing.Any}," in made
+    assert 'errors={404: schema.Lazy("._objects:NotFound", __name__), 409: typing.Any},' in made
     assert '@restencil.rest(method="DELETE", path="/orders/:id", errors=None)' in made
 
 
