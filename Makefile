@@ -68,7 +68,7 @@ mypy: setup
 pyright: setup
 	$(PY) -m pyright
 
-# Interrupts at every instruction are tested in a process without other stores, whose threads would take part.
+# Interrupts at random moments are tested in a process of their own, where they hit nothing that other tests left behind.
 ALONE := tests/storage/test_interrupted_commits.py
 
 tests: setup servers-python
