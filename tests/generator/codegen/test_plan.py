@@ -807,27 +807,6 @@ def test_plan_entity_is_sent_as_its_key_where_the_spec_is_reported() -> None:
     assert "UserBody" not in files["__init__.py"]
 
 
-def test_plan_only_an_entity_with_a_single_key_is_sent_as_it() -> None:
-    """Of what holds no entity, or one whose key has several parts, no key can be sent."""
-    text = """restencil: 1
-package: made
-entities:
-  Part: {pk: [order, number], fields: {order: integer, number: integer}}
-  Note:
-    fields: {id: integer, title: {type: string, send: pk}, part: {type: Part?, send: pk}, by: {type: Note, send: all}}
-resources: {notes: {path: /notes/:id, schema: Note}}
-"""
-    assert [(problem.code, problem.message) for problem in load_text(text).problems] == [
-        ("key-not-here", "'send: pk' of field 'title' of entity 'Note': it holds no entity"),
-        (
-            "key-not-here",
-            "'send: pk' of field 'part' of entity 'Note': the pk of entity 'Part' has several parts, so it is no "
-            "single value",
-        ),
-        ("unknown-value", "'send' of field 'by' of entity 'Note' is 'pk', this is the string 'all'"),
-    ]
-
-
 def test_plan_items_of_a_list_in_an_object_are_typed() -> None:
     """A function that no one runs says what they are; a plain list says it itself."""
     text = rendered("""

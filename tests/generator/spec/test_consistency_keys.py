@@ -37,8 +37,6 @@ entities:
       labels: [string]
 """
 
-RESOURCE = "resources:\n  tasks:\n    path: /t/:id\n    schema: Task\n"
-
 
 def spec(text: str) -> d.Spec:
     """A spec without mistakes: the head and these resources."""
@@ -51,14 +49,6 @@ def spec(text: str) -> d.Spec:
 def files(text: str) -> dict[str, str]:
     """The files of the package of a spec."""
     return dict(build(spec(text), "made.yaml").files)
-
-
-def problems(text: str) -> list[tuple[str, str, str, int]]:
-    """Code, message, hint and line of each problem of a spec."""
-    return [
-        (problem.code, problem.message, problem.hint, problem.place.line - HEAD.count("\n"))
-        for problem in load_text(HEAD + textwrap.dedent(text)).problems
-    ]
 
 
 def tasks(params: str) -> str:
@@ -160,66 +150,6 @@ def test_consistency_keys_exact_filters_names_are_those_on_the_wire() -> None:
     assert "exact_filters" not in files("resources: {tasks: {path: /tasks/:id, schema: Task}}")["tasks.py"]
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        (
-            RESOURCE + "    params: {id: {type: integer, filter: equals}}\n",
-            5,
-        ),
-        (
-            RESOURCE + "    body: {a: {type: integer, filter: equals}}\n",
-            5,
-        ),
-        ("objects:\n  A: {a: {type: integer, filter: equals}}\n", 2),
-    ],
-)
-def test_consistency_keys_filter_is_for_search_parameters(text: str, what: int) -> None:
-    """Elsewhere it is an error at its place that says where it belongs."""
-    (found,) = problems(text)
-    assert found[0] == "key-not-here"
-    assert found[1].startswith("'filter' has no meaning for ")
-    assert found[2:] == ("write it at a search parameter of the list that it filters", what)
-
-
-def test_consistency_keys_filter_without_a_list_is_an_error() -> None:
-    """At a search parameter of something that is no list it has no effect, which is said."""
-    (found,) = problems("""
-        resources:
-          tasks:
-            path: /t/:id
-            schema: Task
-            endpoints:
-              get: {search_params: {done: {type: boolean?, filter: equals}}}
-        """)
-    assert found == (
-        "key-not-here",
-        "'filter' of search parameter 'done' of endpoint 'get' of resource 'tasks' has no effect: the response is no "
-        "list of entities",
-        "remove it",
-        7,
-    )
-
-
-def test_consistency_keys_filter_of_a_page_or_an_order_is_an_error() -> None:
-    """What names a page or an order selects no entities."""
-    found = problems("""
-        resources:
-          tasks:
-            path: /t/:id
-            schema: Task
-            collection: {non_filter_arguments: [sort]}
-            pagination_field: page
-            endpoints:
-              get_list:
-                search_params: {sort: {type: string?, filter: equals}, page: {type: integer?, filter: unknown}}
-        """)
-    assert [(code, message.partition(": ")[2]) for code, message, _, _ in found] == [
-        ("key-not-here", "'non_filter_arguments' has the parameter"),
-        ("key-not-here", "the parameter names a page"),
-    ]
-
-
 # ---------------------------------------------------------------------------------------------------------------- field
 
 
@@ -255,28 +185,6 @@ def test_consistency_keys_field_of_a_path_parameter_is_generated_under_its_own_n
     assert 'path_params={"name": "name"}' in text
 
 
-@pytest.mark.parametrize(
-    ("keys", "noun"),
-    [
-        ("search_params: {x: {type: string, field: nmae}}", "search parameter"),
-        ("method: POST, body: {x: {type: string, field: nmae}}", "body member"),
-        ("method: POST, body: {form: {x: {type: string, field: nmae}}}", "body member"),
-    ],
-)
-def test_consistency_keys_field_that_no_entity_has_is_an_error(keys: str, noun: str) -> None:
-    """It is reported where it is written, with the nearest field."""
-    (found,) = problems(f"""
-        resources:
-          people:
-            path: /people/:id
-            schema: Person
-            endpoints:
-              one: {{path: /one, {keys}}}
-        """)
-    message = f"'field' of {noun} 'x' names 'nmae', which is no field of entity 'Person'"
-    assert found == ("param-field", message, "did you mean 'name'?", 7)
-
-
 # -------------------------------------------------------------------------------------------------------------- expires
 
 
@@ -291,32 +199,6 @@ def test_consistency_keys_expires_nothing_is_generated() -> None:
             endpoints: {touch: {method: POST, path: "/tasks/:id/touch", schema: null, expires: nothing}}
         """)["tasks.py"]
     assert 'expires="nothing"' in text
-
-
-def test_consistency_keys_expires_other_words_are_errors() -> None:
-    """Beside a list there is one word."""
-    (found,) = problems("""
-        resources:
-          tasks:
-            path: /tasks/:id
-            schema: Task
-            endpoints: {touch: {method: POST, path: "/tasks/:id/touch", expires: nothin}}
-        """)
-    what = "'expires' of endpoint 'touch' of resource 'tasks'"
-    assert found[1] == f"{what} is 'nothing' or a list of targets, this is the string 'nothin'"
-    assert found[2] == "did you mean 'nothing'?"
-
-
-def test_consistency_keys_expires_nothing_of_a_read_is_an_error() -> None:
-    """A read makes nothing stale anyway."""
-    (found,) = problems("""
-        resources:
-          tasks: {path: /tasks/:id, schema: Task, endpoints: {get: {expires: nothing}}}
-        """)
-    assert found[:2] == (
-        "key-not-here",
-        "'expires' of endpoint 'get' of resource 'tasks' has no meaning: it changes nothing",
-    )
 
 
 # ---------------------------------------------------------------------------------------------- needs, invalid_if_stale
@@ -362,33 +244,6 @@ def test_consistency_keys_invalid_if_stale_is_written_with_every_resource() -> N
     assert "    invalid_if_stale=False,\n" in files(text % "false")["tasks.py"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        (
-            "options: {needs: [name]}\n",
-            "'needs' of the spec lists fields, and a spec has no entity",
-            "write 'all' or 'required', or remove it",
-        ),
-        (
-            "resources: {people: {path: /p/:id, schema: Person, options: {needs: [nmae]}}}\n",
-            "'needs' of resource 'people' names 'nmae', which is no field of entity 'Person'",
-            "did you mean 'name'?",
-        ),
-        (
-            "resources: {people: {path: /p/:id, schema: Person, "
-            "endpoints: {x: {path: /x, schema: null, options: {needs: [name]}}}}}\n",
-            "'needs' of endpoint 'x' of resource 'people' lists fields, and its schema has no entity",
-            "write 'all' or 'required', or remove it",
-        ),
-    ],
-)
-def test_consistency_keys_needs_fields_are_those_of_an_entity(text: str, message: str, hint: str) -> None:
-    """Names that no entity has are reported where they are written."""
-    ((_, found, told, line),) = problems(text)
-    assert (found, told, line) == (message, hint, 1)
-
-
 # ------------------------------------------------------------------------------------------------- redirects, prefixes
 
 
@@ -407,12 +262,6 @@ def test_consistency_keys_redirects_of_the_spec_and_of_an_endpoint() -> None:
     assert "redirects=None)\n    def put(" in made["tasks.py"]
     assert 'redirects={"cross_origin_body": True}' in made["_client.py"]
     assert "redirects" not in files("resources: {tasks: {path: /tasks/:id, schema: Task}}")["tasks.py"]
-
-
-def test_consistency_keys_redirects_need_the_key() -> None:
-    """An empty mapping says nothing."""
-    (found,) = problems("redirects: {}\n")
-    assert found[:2] == ("missing-key", "'redirects' of the spec needs the key 'cross_origin_body'")
 
 
 def test_consistency_keys_url_prefixes_of_endpoints_are_known_to_the_client() -> None:
