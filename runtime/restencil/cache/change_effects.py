@@ -11,19 +11,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
-from ..schema.collection import Adder, identity_of_text
+from ..schema.collection import Adder
 from ..schema.derived import Invalidate
 from ..schema.notation import schema_of
+from .addressed import addressed_entities
 from .freshness import record_path_of
-from .mutations import meant
+from .marking import mark_lists, mark_record
 from .reach import tables_of
 from .staleness import EVERY_RECORD, StaleSet, paths_above
-from .tables import Tables
 
 if TYPE_CHECKING:
-    from .normalize import Normalization
-    from .request import Request
-    from .tables import EntityPath, ListBinding, State
+    from .tables import EntityPath, ListBinding
+    from .transaction import Transaction
 
 _GONE: Final = frozenset({404, 409, 410, 412})
 """Answers to a change which say that its record is not what was known."""
@@ -39,16 +38,16 @@ class ChangeEffects(NamedTuple):
     stale: StaleSet
 
 
-def changed(request: Request, writer: Normalization, followed: Sized[EntityPath]) -> ChangeEffects:
-    """What a change makes stale whose response was written; `followed` are the lists that follow it exactly."""
-    effects = _Effects(request, writer)
-    return effects.of_response(followed) if request.rules.policy.marks_changes else effects.done()
+def changed(tx: Transaction) -> ChangeEffects:
+    """What a change makes stale whose response was written."""
+    effects = _Effects(tx)
+    return effects.of_response(tx.followed) if tx.request.rules.policy.marks_changes else effects.done()
 
 
-def failed(request: Request, writer: Normalization, status: int | None) -> ChangeEffects:
+def failed(tx: Transaction, status: int | None) -> ChangeEffects:
     """What a change makes stale that got no response (None), or an error; after a 5xx it may have been made."""
-    effects = _Effects(request, writer)
-    if not request.rules.policy.marks_changes:
+    effects = _Effects(tx)
+    if not tx.request.rules.policy.marks_changes:
         return effects.done()
     if status is None or status >= _SERVER_ERROR:
         return effects.of_nothing(is_certain=False)
@@ -57,43 +56,43 @@ def failed(request: Request, writer: Normalization, status: int | None) -> Chang
     return effects.done()
 
 
-def unread(request: Request, writer: Normalization) -> ChangeEffects:
+def unread(tx: Transaction) -> ChangeEffects:
     """What a change makes stale that was made, and whose response could not be read."""
-    effects = _Effects(request, writer)
-    return effects.of_nothing(is_certain=True) if request.rules.policy.marks_changes else effects.done()
+    effects = _Effects(tx)
+    return effects.of_nothing(is_certain=True) if tx.request.rules.policy.marks_changes else effects.done()
 
 
-def gone(request: Request, writer: Normalization) -> StaleSet:
+def gone(tx: Transaction) -> StaleSet:
     """What is stale because the address of a record was answered by 404 or 410."""
-    effects = _Effects(request, writer, event=f"its record is not there: {request.label}")
-    if request.rules.policy.marks_changes:
+    effects = _Effects(tx, event=f"its record is not there: {tx.request.label}")
+    if tx.request.rules.policy.marks_changes:
         effects.mark_named(existence=True)
     return effects.stale
 
 
-def elsewhere(request: Request, writer: Normalization) -> ChangeEffects:
+def elsewhere(tx: Transaction) -> ChangeEffects:
     """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
-    effects = _Effects(request, writer)
-    if request.rules.policy.marks_changes:
+    effects = _Effects(tx)
+    if tx.request.rules.policy.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.stale.lists.update(effects.tables)  # those of reads under way, too
     for table in effects.tables:
-        for pk in writer.change.entities.get(table, ()):
+        for pk in tx.change.entities.get(table, ()):
             effects.mark_record((table, pk), existence=True)
     return effects.done()
 
 
 class _Effects:
-    def __init__(self, request: Request, writer: Normalization, event: str | None = None) -> None:
-        rules = request.rules
-        self._request, self._writer = request, writer
+    def __init__(self, tx: Transaction, event: str | None = None) -> None:
+        request, rules, writer = tx.request, tx.request.rules, tx.writer
+        self._tx, self._request, self._writer = tx, request, writer
         self._siblings = rules.siblings
         item = None if rules.siblings is None else rules.siblings.item_schema
         own = tables_of(rules.schema)
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
-        named = [] if creates or not rules.policy.marks_changes else meant(request, writer)
+        named = [] if creates or not rules.policy.marks_changes else addressed_entities(request, writer)
         self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
@@ -204,7 +203,7 @@ class _Effects:
             self.stale.trees.update(paths_above(self._path)[:1])  # it may have removed any of them
 
     def _of_deletion(self) -> ChangeEffects:
-        deleted = [(schema.table_key, pk) for schema, pk in self._writer.deleted]
+        deleted = [(schema.table_key, pk) for schema, pk in self._tx.deleted]
         for cell in deleted:
             self._removed(cell)
         if not deleted:
@@ -261,32 +260,3 @@ class _Effects:
 
     def _records_at(self, path: str) -> list[EntityPath]:
         return [] if self._siblings is None else [(model.key, pk) for model, pk in self._siblings.items_at(path)]
-
-
-def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: bool) -> None:
-    """A record is stale, with the memberships of lists that it may have joined or left.
-
-    Without `existence` it is there as before, so that it stays in lists that have no filter.
-    """
-    stale.cells.add(cell)
-    mark_lists(stale, state, cell[0], filtered_only=not existence)
-
-
-def mark_lists(
-    stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[EntityPath] = ()
-) -> None:
-    """The lists of an entity are stale, whether they are known here or not, but those that `followed` a change."""
-    stale.plain_lists.add(table)
-    (stale.filtered_lists if filtered_only else stale.lists).add(table)
-    for listing in state.listings(table):
-        cell = listing.cell
-        if cell not in followed and (not filtered_only or _has_filter(listing)):
-            stale.cells.add(cell)
-        elif isinstance(state, Tables) and (meta := state.meta(*cell)) is not None:
-            stale.spared_lists[cell] = state.number(cell, meta)
-
-
-def _has_filter(listing: ListBinding) -> bool:
-    """Whether a list has an argument that decides what is in it."""
-    arguments = identity_of_text(listing.cell[1])
-    return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)

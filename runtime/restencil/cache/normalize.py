@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 from ..base.logs import logger
@@ -21,7 +20,6 @@ from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import EditList, MergeRecord, PutList, ReplaceRecord, WriteSet
 
 if TYPE_CHECKING:
-    from ..schema.entity import EntitySchema
     from .request import Rules
 
 
@@ -62,22 +60,6 @@ class Normalization:
         self.owns_response = owns_response
         self.strict = strict
         self.replaces = replaces
-        self.response: Any = None
-        """The response, or what counts as one."""
-        self.followed: AbstractSet[tuple[str, str]] = frozenset()
-        """The lists that certainly follow what the response of a change says."""
-        self.stale_records: set[tuple[str, str]] = set()
-        """The records that the endpoint's `expires` names, or that an empty response may be about."""
-        self.stale_tables: set[str] = set()
-        """The entities all of whose records the endpoint's `expires` names."""
-        self.outdated: set[str] = set()
-        """The keys of results that `expires` names, or that say something of a list which has changed."""
-        self.expire_tests: list[Callable[[str], bool]] = []
-        """Results whose keys one of these accepts turn stale."""
-        self.renamed: list[tuple[EntitySchema, str]] = []
-        """The entities that have another primary key now."""
-        self.deleted: list[tuple[EntitySchema, str]] = []
-        """The entities that a delete was of."""
         self.write_set: WriteSet | None = None
         """The operations of the response, recorded if the store has a storage."""
         self.result: Any = UNDEFINED

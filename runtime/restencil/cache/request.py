@@ -217,6 +217,7 @@ class Rules:
         conditional: bool = False,
         freshness: tuple[float, float] | None = None,
         concurrency: Concurrency | None = None,
+        stages: tuple[Callable[[Any], None], ...],
     ) -> None:
         self.raw_schema = raw_schema
         self.param_fields = param_fields or None
@@ -276,6 +277,8 @@ class Rules:
         """Where data lives as long as the server says: for how long at least, and at most; None: as the client says."""
         self.concurrency = concurrency
         """How mutations tell what they were made for, if they do."""
+        self.stages = stages
+        """The stages of its responses; each takes a `Transaction`, which this module cannot import."""
         self._judged: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
         self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 

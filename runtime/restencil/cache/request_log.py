@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .change_effects import mark_record
+from .marking import mark_record
 from .staleness import StaleSet
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from ..base.values import INVALID, Sentinel, is_dict
 from ..schema.notation import schema_of
 from ..schema.protocol import EntityNode
 from ..schema.stored import record_of
+from .addressed import entities_of
 from .before_images import BeforeImage, as_of
 from .denormalize import Denormalization
 from .dependency_graph import DependencyGraph
-from .mutations import entities_of
 from .reading import inactive
 
 if TYPE_CHECKING:

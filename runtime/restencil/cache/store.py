@@ -24,8 +24,11 @@ from .monotonic_clock import monotonic_clock
 from .persistence_port import provided
 from .reader import CacheReader
 from .reentrancy_guard import reject_reentry
+from .response_value import outcome_of
+from .responses import expected_change
 from .retention import Retention
 from .snapshot import Snapshot
+from .stages.entity_tags import tag_of_mutation
 from .store_state import StoreState
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from .peers import PeerStore
     from .persistence_port import StorageLike
     from .request import Request
-    from .revalidation import ResponseRecord
+    from .response_record import ResponseRecord
     from .tables import ChangeSet, EntityPath, ResultMeta, State
 
 
@@ -71,7 +74,7 @@ class Store(Dumpable):
             raise ValueError(f"max_entities is {max_entities}; expected a positive number, or None for no bound")
 
         def respond(action: Fetch, underlying: State) -> ChangeSet:
-            return reduce.respond(cache_reader, action, underlying)
+            return expected_change(cache_reader, action, underlying)
 
         self.clock = monotonic_clock(clock)
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
@@ -212,7 +215,7 @@ class Store(Dumpable):
     def tagged(self, request: Request) -> tuple[EntityPath | None, str | None]:
         """The entity that a mutation is of, and the ETag of what is known of it; None where it is not known."""
         with self.lock:
-            return reduce.tagged(self._cache_reader, request)
+            return tag_of_mutation(self._cache_reader, request)
 
     def witness(self, key: str, mark: bytes | None = None, *, whole: bool = True) -> ResponseRecord | None:
         """What is here of the last answer of a key, of this mark where one is given; None where not all of it is.
@@ -254,27 +257,21 @@ class Store(Dumpable):
         done = False
         try:
             with self.lock:
-                effects = reduce.REDUCERS[type(action)](self._cache_reader, action)
+                transition = reduce.REDUCERS[type(action)](self._cache_reader, action)
                 persistence = store_state.persistence
-                written = None if persistence is None else persistence.written(action, effects)
+                written = None if persistence is None else persistence.written(action, transition)
                 try:
-                    store_state.commit(effects)
+                    store_state.commit(transition)
                 finally:  # it was carried out, also where it was interrupted
                     done = True
-                    if effects.notifies and self._listeners:
+                    if transition.notifies and self._listeners:
                         self._notifications.append(None)
                     if persistence is not None and written is not None:
                         try:
                             persistence.take(written)
                         finally:  # an interruption may have come before it; a second time does nothing
                             persistence.take(written)
-                if effects.failure is not None:
-                    raise effects.failure
-                if effects.shown is not None:
-                    return reduce.shown(self._cache_reader, effects.shown)
-                if effects.echoed is None:
-                    return effects.value
-                return reduce.echo(self._cache_reader, *effects.echoed)
+                return outcome_of(self._cache_reader, transition.outcome)
         except BaseException as error:
             with self.lock:
                 store_state.interrupted(error)

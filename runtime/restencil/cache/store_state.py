@@ -1,95 +1,43 @@
 """All that a store holds, and the one place where it changes.
 
-*Effects* are what an action brings about, worked out by `reduce` while nothing changes yet. `StoreState.commit` carries
-them out: it writes the tables, drops what was built from what it changes, keeps aside what a snapshot needs, tells the
-optimistic updates what they may have to be computed from anew, and lets go of what is over the bound. It runs no code
-of users and cannot fail. Only an interruption can come between, as by Ctrl-C: then all is done once more from its
-beginning, and each step is such that this makes no difference. So an action happens as a whole or not at all.
+A *transition* is what an action brings about, worked out by a reducer while nothing changes yet. `StoreState.commit`
+carries it out: it writes the tables, drops what was built from what it changes, keeps before images for snapshots,
+marks optimistic updates to be computed again, and evicts what is over the bound. It runs no code of users and cannot
+fail. Only an interruption can come between, as by Ctrl-C: then all is done once more from its beginning, and each step
+is such that this makes no difference. So an action happens as a whole or not at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..base.logs import STORE, debug
 from ..base.values import INVALID, UNDEFINED
 from .before_images import BeforeImages
 from .dependency_graph import DependencyGraph
-from .entity_tags import EntityTags
+from .etag_table import EntityTags
 from .in_flight import RequestsInFlight
 from .optimistic import OptimisticUpdates, Respond, tokens_of
 from .reentrancy_guard import reentrancy_guard
-from .request_log import Answered, RequestLog
-from .revalidation import ResponseRecord
+from .request_log import RequestLog
+from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
 from .tables import EMPTY, ChangeSet, EntityPath, ResultMeta, State, Tables
+from .transition import FreshRecord, QueueOptimistic, RecordKeys, RemoveEntries, StartOver, WriteChange
 
 if TYPE_CHECKING:
-    from ..schema.protocol import EntityNode
-    from .actions import Fetch
-    from .normalize import Normalization
     from .optimistic import Token
     from .persistence_port import PersistencePort
-    from .request import Request, Rules
+    from .request import Rules
     from .retention import Retention
+    from .transition import Transition
     from .validators import Validators
 
 HotResult: TypeAlias = "tuple[Rules, int, tuple[Any, ...], Any, float]"
 """What was found under a key: by which rules, how often schemas had been redefined by then, for which arguments; the
 data, and when it turns stale."""
-
-_NO_KEYS: Final[Mapping[str, ResultMeta]] = {}
-_NO_TAGS: Final[Mapping[EntityPath, tuple[str, float]]] = {}
-
-
-class Transition:
-    """The outcome of a reducer: at most one of the first six attributes, and others with it."""
-
-    change: ChangeSet | None = None
-    """What is written into the tables."""
-    begun: Fetch | None = None
-    """The fetch whose optimistic update is queued."""
-    keys: Mapping[str, ResultMeta] = _NO_KEYS
-    """What is recorded of keys from now on."""
-    removed: tuple[Collection[EntityPath], Collection[str]] | None = None
-    """Entities and keys that are taken out of the tables."""
-    starts_over: bool = False
-    """Whether all that is held goes."""
-
-    drops_results: bool = False
-    """Whether the results of `keys` go."""
-    ended: int | None = None
-    """The fetch whose optimistic update goes."""
-    is_stored: bool = True
-    """Whether what it brings may be in a storage, or a dump."""
-    set_as: EntityNode | None = None
-    """The entity that a value was set as, which no endpoint tells."""
-    notifies: bool = True
-    """Whether listeners hear of it; of an optimistic update that ended they always do."""
-    echoed: tuple[Request, Normalization, Any] | None = None
-    """The response whose value the action gives, as it is in the view once all that is done."""
-    value: Any = None
-    """What it gives where no response is echoed."""
-    answered: Answered | None = None
-    """The request that it answers, where another one may have overlapped with it."""
-    stale: StaleSet | None = None
-    """What it makes stale."""
-    failure: Exception | None = None
-    """What it raises instead."""
-    marked: tuple[str, bytes | None, Validators | None] | None = None
-    """A key, and the digest and validators by which the same response is recognized later."""
-    freshened: tuple[ResponseRecord, Validators | None] | None = None
-    """What an answer that came once more said of itself."""
-    tags: Mapping[EntityPath, tuple[str, float]] = _NO_TAGS
-    """By entity, the ETag that an answer had, and when it was fetched."""
-    untagged: Collection[EntityPath] = ()
-    """Entities whose ETag turned out to be another."""
-    writer: Normalization | None = None
-    """What took the response apart that it writes."""
-    shown: Request | None = None
-    """The request whose value the action gives, as a read finds it once all that is done."""
 
 
 class StoreState:
@@ -236,60 +184,61 @@ class StoreState:
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    def commit(self, effects: Transition) -> None:
-        """Carries out what an action brings about; where it is interrupted, to its end."""
+    def commit(self, transition: Transition) -> None:
+        """Carries out what an action brings about; if it is interrupted, to its end."""
         try:
-            self._carry_out(effects)
+            self._carry_out(transition)
         except BaseException:
             self._forget_built()
-            self._carry_out(effects)
+            self._carry_out(transition)
             raise
 
-    def _carry_out(self, effects: Transition) -> None:
-        if effects.ended is not None and self.optimistic.updates and self.optimistic.remove(effects.ended):
-            effects.notifies = True
-        if effects.change is not None:
-            if self.base.unstored or effects.set_as is not None or not effects.is_stored:
-                self._note_origin(effects, effects.change)
-            self._write(effects.change)
-            if effects.marked is not None or effects.freshened is not None or effects.tags or self.tags is not None:
-                self._note_answer(effects, effects.change)
-        elif effects.begun is not None:
-            self.optimistic.push(effects.begun)
-        elif effects.keys:
-            self._record(effects.keys, drops_results=effects.drops_results)
-        elif effects.removed is not None:
-            self._remove(*effects.removed)
-        elif effects.starts_over:
+    def _carry_out(self, transition: Transition) -> None:
+        ended = transition.ended
+        if ended is not None and self.optimistic.updates and self.optimistic.remove(ended):
+            transition.notifies = True
+        if isinstance(transition, WriteChange):
+            self._commit_change(transition)
+        elif isinstance(transition, QueueOptimistic):
+            self.optimistic.push(transition.fetch)
+        elif isinstance(transition, RecordKeys):
+            self._record(transition.metas, drops_results=transition.drops_results)
+        elif isinstance(transition, RemoveEntries):
+            self._remove(transition.paths, transition.keys)
+        elif isinstance(transition, StartOver):
             self._start_over()
-        if effects.stale:
-            self.base.marks.add(effects.stale, self.next_number())
-        if effects.answered is not None:
+        if transition.stale:
+            self.base.marks.add(transition.stale, self.next_number())
+        if transition.touched is not None:
             running = [one.fetched_at for one in self.in_flight.by_id.values()]
-            running = [number for number in running if number != effects.answered.number]
-            self.request_log.add(effects.answered, self.last_number, running)
+            running = [number for number in running if number != transition.touched.number]
+            self.request_log.add(transition.touched, self.last_number, running)
         self.hot_results.clear()
 
-    def _note_answer(self, effects: Transition, change: ChangeSet) -> None:
-        """Keeps what the same response is recognized by later, and the ETags of entities."""
-        if effects.marked is not None:
-            key, mark, validators = effects.marked
-            self.response_records.pop(key, None)
-            if mark is not None or validators is not None:
-                self.response_records[key] = ResponseRecord(mark, validators, key, change, self.base)
-        elif effects.freshened is not None:
-            response_record, validators = effects.freshened
-            response_record.validators = validators
-        if effects.tags or self.tags is not None:
+    def _commit_change(self, transition: WriteChange) -> None:
+        change = transition.change
+        if self.base.unstored or transition.set_as is not None or not transition.is_stored:
+            self._note_origin(transition)
+        self._write(change)
+        record, tags = transition.record, transition.tags
+        if isinstance(record, FreshRecord):
+            record.record.validators = record.validators
+        elif record is not None:
+            self.response_records.pop(record.key, None)
+            if record.digest is not None or record.validators is not None:
+                self.response_records[record.key] = ResponseRecord(
+                    record.digest, record.validators, record.key, change, self.base
+                )
+        if tags or self.tags is not None:
             self.tags = self.tags or EntityTags(self.base)
-            self.tags.note(change, effects.tags, effects.untagged)
+            self.tags.note(change, tags or {}, transition.untagged)
 
-    def _note_origin(self, effects: Transition, change: ChangeSet) -> None:
-        """What was brought by an answer that is stored nowhere is marked; another answer stands under its key alone."""
-        base = self.base
-        if effects.set_as is not None:
-            base.set_as[effects.set_as] = None
-        if not effects.is_stored:
+    def _note_origin(self, transition: WriteChange) -> None:
+        """Marks what a response brought that is stored nowhere; another response replaces the mark of its key alone."""
+        base, change = self.base, transition.change
+        if transition.set_as is not None:
+            base.set_as[transition.set_as] = None
+        if not transition.is_stored:
             base.unstored.update(change.cells(), change.key_metas)
         elif base.unstored:
             base.unstored.difference_update(change.key_metas)

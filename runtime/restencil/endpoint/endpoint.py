@@ -21,6 +21,7 @@ from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
 from ..cache.plan import BY_HAND, GENERATED
 from ..cache.request import PAGE, Arguments, Request, Rules
+from ..cache.stages import stages_of
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
 from ..schema.notation import check_shorthand
@@ -354,6 +355,13 @@ class Endpoint(Generic[P, R]):
             conditional=_is_conditional(self),
             freshness=freshness_of(self.freshness),
             concurrency=_own_concurrency(self),
+            stages=stages_of(
+                side_effect=self.side_effect,
+                is_page=self.remove_cursor is not None,
+                expires=bool(self.expires) and not isinstance(self.expires, str),
+                has_update=self.update is not None,
+                notes_overlaps=bool(self.strict),
+            ),
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:

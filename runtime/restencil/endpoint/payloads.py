@@ -8,7 +8,7 @@ from urllib import parse as urls
 
 from ..base.response_details import url_of
 from ..base.values import Presumed, is_mapping, is_sequence
-from ..cache.mutations import params_of_record
+from ..cache.addressed import params_of_record
 from ..cache.request import call_args
 from ..schema.derived import Invalidate
 from ..schema.entity import EntitySchema, completed, entity_model

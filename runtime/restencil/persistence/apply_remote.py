@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED, Meta, Sentinel, same_json
-from ..cache.store_state import Transition
 from ..cache.tables import EMPTY, ChangeSet
+from ..cache.transition import WriteChange
 from ..schema.stored import is_partial, record_of
 from .row_codec import is_collection
 
@@ -37,9 +37,7 @@ def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEn
         if is_collection(table):
             change.collections.add(table)
     if differs:
-        effects = Transition()
-        effects.change = change
-        store_state.commit(effects)
+        store_state.commit(WriteChange(change))
     return differs
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.logs import logger
 from ..base.values import UNDEFINED, Meta
 from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
+from ..cache.tables import EMPTY
+from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..schema.protocol import definitions
 from .pending_write import NO_NAMES, CapturedAction, Extension, PendingWrite, Result, Sweep
 from .stored_validators import is_bare
@@ -19,8 +21,9 @@ from .stored_validators import is_bare
 if TYPE_CHECKING:
     from ..cache.actions import Action
     from ..cache.request import Request
-    from ..cache.store_state import StoreState, Transition
+    from ..cache.store_state import StoreState
     from ..cache.tables import ChangeSet, EntityPath, ResultMeta
+    from ..cache.transition import Transition
     from ..schema.protocol import Schema
     from .connection import StorageConnection
     from .pending_write import Key
@@ -56,14 +59,14 @@ class ChangeCapture:
 
     # -- by who acts
 
-    def captured(self, action: Action, effects: Transition, change: ChangeSet) -> list[Any]:
+    def captured(self, action: Action, transition: WriteChange) -> list[Any]:
         """Captures an action that is about to write a change, as a list for `CapturedAction.of`.
 
         It is one list, as Python's garbage collector looks through each object that waits, again and again.
         (Benchmark: write of one entity over a storage.)
         """
         base = self._store_state.base
-        write_set = None if effects.writer is None else effects.writer.write_set
+        change, write_set = transition.change, transition.write_set
         request, is_stored = None, True
         if type(action) in _ANSWERS:
             answer: Any = action
@@ -77,10 +80,10 @@ class ChangeCapture:
             change.indexes,
             change.metas,
             frozenset(change.complete_tables) if change.complete_tables else NO_NAMES,
-            effects.stale or None,
+            transition.stale or None,
             None,
             change.partial,
-            effects.marked[2] if effects.marked else effects.freshened[1] if effects.freshened else None,
+            None if transition.record is None else transition.record.validators,
             type(action) is SetResponse,
             is_stored,
             0.0 if write_set is None or not write_set.stale else self._store_state.clock(),
@@ -107,37 +110,37 @@ class ChangeCapture:
                 flat += key, results[key], None, base.result(key), base.key_meta(key)
         return flat
 
-    def taken(self, action: Action, effects: Transition) -> PendingWrite | None:
+    def taken(self, action: Action, transition: Transition) -> PendingWrite | None:
         """Captures an action without a change; None if there is nothing to store."""
         if not self._connection.storage.writable:
             return None
         moment = self._store_state.clock()
-        if effects.starts_over:
+        if isinstance(transition, StartOver):
             pending = PendingWrite(Meta(moment, moment, moment))
             pending.is_reset = True
             return pending
         if isinstance(action, InvalidateAll | ExpireAll):
             return _swept(action.test, isinstance(action, InvalidateAll), moment)
-        if effects.change is not None or effects.failure is not None:
-            return self._marked(effects, Meta(moment, moment, 0))
+        if isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
+            return self._marked(transition, Meta(moment, moment, 0))
         results = {
             key: Result(UNDEFINED, Meta(meta.fetched_at, moment, 0), None, is_invalidated=True)
-            for key, meta in effects.keys.items()
+            for key, meta in (transition.metas if isinstance(transition, RecordKeys) else EMPTY).items()
             if key not in self.unstored_keys and self._forms.is_kept_key(key)
         }
         if not results:
-            return self._marked(effects, Meta(moment, moment, 0))
+            return self._marked(transition, Meta(moment, moment, 0))
         pending = PendingWrite(Meta(moment, moment, 0))
         pending.results = results
         return pending
 
     @staticmethod
-    def _marked(effects: Transition, times: Meta) -> PendingWrite | None:
+    def _marked(transition: Transition, times: Meta) -> PendingWrite | None:
         """A pending write of stale marks alone."""
-        if not effects.stale:
+        if not transition.stale:
             return None
         pending = PendingWrite(times)
-        pending.stale = effects.stale
+        pending.stale = transition.stale
         return pending
 
     def left_out(self, change: ChangeSet) -> PendingWrite:

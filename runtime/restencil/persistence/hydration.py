@@ -23,8 +23,8 @@ from ..base.values import (
     same_json,
 )
 from ..cache.merge import StoredEntry, apply, requested_by
-from ..cache.store_state import Transition
 from ..cache.tables import EMPTY, WHOLE_TABLE, ChangeSet, ResultMeta, Whole
+from ..cache.transition import RecordKeys, RemoveEntries, WriteChange
 from ..cache.write_set import MergeRecord
 from ..schema.protocol import EntityNode
 from ..schema.record import class_record
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..cache.store import Store
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, Tables
+    from ..cache.transition import Transition
     from ..storage.protocol import IndexEntry, Loaded, StoredResult, StoredRow
     from .connection import StorageConnection
     from .row_codec import ResultParts
@@ -139,18 +140,11 @@ class Hydrator(Provenance):
         if new.entities or new.results or new.key_metas:
             store_state.take_in(new)
         if other.entities or other.results or other.key_metas:
-            effects = Transition()
-            effects.change = other
-            self._tell(effects)
+            self._tell(WriteChange(other))
         if gone:
-            effects = Transition()
-            effects.keys, effects.drops_results = gone, True
-            self._tell(effects)
+            self._tell(RecordKeys(gone, drops_results=True))
         if unread:
-            effects = Transition()
-            effects.removed = ((), unread)
-            effects.notifies = False
-            store_state.commit(effects)
+            store_state.commit(RemoveEntries((), unread))
         if self._met:
             met, self._met = self._met, []
             moved = self._write_behind.moved_lists(met)
@@ -159,9 +153,9 @@ class Hydrator(Provenance):
                 self._store.changed()
         store_state.hot_results.clear()
 
-    def _tell(self, effects: Transition) -> None:
+    def _tell(self, transition: Transition) -> None:
         self.generation += 1
-        self._store_state.commit(effects)
+        self._store_state.commit(transition)
         self._store.changed()
 
     def _is_absent(self, cell: EntityPath, other: ChangeSet) -> None:

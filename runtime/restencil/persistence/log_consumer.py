@@ -12,8 +12,8 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.request_log import Answered
 from ..cache.staleness import NEVER
-from ..cache.store_state import Transition
 from ..cache.tables import WHOLE_TABLE
+from ..cache.transition import RecordKeys, RemoveEntries, StartOver
 from ..storage.protocol import MOST_PLACES
 from .hydration import Renewal
 from .row_codec import is_collection
@@ -205,10 +205,7 @@ class LogConsumer:
         self._forget_unseen(plan)
         if plan.over:
             store_state = self._store_state
-            effects = Transition()
-            effects.removed = (plan.over, ())
-            effects.notifies = False
-            store_state.commit(effects)
+            store_state.commit(RemoveEntries(plan.over, ()))
         # What came in between stands before what was written here meanwhile: the order is asked for anew.
         is_between = known.last >= entries[0].number
         if connection.storage.inline and (self._write_behind.is_open or is_between):
@@ -326,9 +323,8 @@ class LogConsumer:
             self._write_behind.give_up()
         self._hydrator.mark_unverified(is_epoch=is_epoch)
         base = store_state.base
-        effects = Transition()
-        effects.keys = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
-        store_state.commit(effects)
+        expired = {key: meta.with_expiry(1) for key, meta in base.key_metas.items() if meta.expires_at > 1}
+        store_state.commit(RecordKeys(expired))
         store_state.hot_results.clear()
         self._store.changed()
         self._connection.on_remote(None)
@@ -340,9 +336,7 @@ class LogConsumer:
         self._forget(found.number)
         self._write_behind.drop_all()
         self._hydrator.begin_anew()
-        effects = Transition()
-        effects.starts_over = True
-        self._store_state.commit(effects)
+        self._store_state.commit(StartOver())
         store.changed()
         self._connection.on_remote(None)
         for request in [*store.in_flight.by_id.values()]:

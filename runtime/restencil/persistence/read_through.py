@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.values import UNDEFINED, Meta
-from ..cache.list_membership import binding_of
+from ..cache.list_bindings import binding_of
 from ..cache.tables import ChangeSet
 from ..schema.collection import Collection
 from ..schema.notation import schema_of

@@ -12,6 +12,7 @@ from ..base.logs import logger
 from ..base.values import described
 from ..cache.actions import Freshen, SetResponse
 from ..cache.persistence_port import StorageStats
+from ..cache.transition import Failure, WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
 from .leases import Leases
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from ..cache.reader import CacheReader
     from ..cache.request import Request
     from ..cache.store import Store
-    from ..cache.store_state import StoreState, Transition
+    from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath, State
+    from ..cache.transition import Transition
     from ..storage.protocol import Place
 
 _in_use: WeakSet[Any] = WeakSet()
@@ -101,19 +103,20 @@ class StoragePersistence:
 
     # -- writing
 
-    def written(self, action: Action, effects: Transition, /) -> object:
+    def written(self, action: Action, transition: Transition, /) -> object:
         """What an action that is about to be carried out hands over; None for nothing."""
-        change, connection = effects.change, self.connection
+        connection = self.connection
         if connection.state == "off":
             return None
-        if change is None or effects.failure is not None:
+        if not isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
             connection.drain_capture()
-            return self._capture.taken(action, effects)
+            return self._capture.taken(action, transition)
+        change = transition.change
         if self.read_through.hydrator.memory_only:
             connection.drain_capture()
             self.read_through.hydrator.writes(change)
         try:
-            captured: list[Any] | PendingWrite = self._capture.captured(action, effects, change)
+            captured: list[Any] | PendingWrite = self._capture.captured(action, transition)
         except Exception:
             logger.exception("what came is not stored, nor is anything older shown in its place")
             connection.drain_capture()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..base.freshness import condition_of
 from ..base.values import UNDEFINED, Meta, Sentinel
-from ..cache.revalidation import repeats
+from ..cache.response_record import repeats
 from ..cache.tables import EMPTY, ChangeSet
 from ..cache.validators import Validators, source_at
 from .row_codec import is_collection

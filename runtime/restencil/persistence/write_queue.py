@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.values import INVALID, UNDEFINED
-from ..cache.change_effects import mark_record
+from ..cache.marking import mark_record
 from ..cache.merge import StoredEntry, apply, differs, requested_by
 from ..cache.staleness import StaleSet
 from ..cache.tables import EMPTY

@@ -12,6 +12,7 @@ from restencil import Entity, NetworkError, ProcessingError, RestEndpoint
 from restencil.cache import actions
 from restencil.cache.actions import Meta
 from restencil.cache.reduce import REDUCERS
+from restencil.cache.transition import Failure, WriteChange
 
 
 class User(Entity):
@@ -60,18 +61,19 @@ def test_reducer_changes_nothing(name: str, pending: bool) -> None:
     store, action = desk.store, MADE[name]()
     before, found = store.state, store.cached(user.request((ONE,)))
     cache_reader = store._cache_reader  # pyright: ignore[reportPrivateUsage]
-    effects = REDUCERS[type(action)](cache_reader, action)
+    transition = REDUCERS[type(action)](cache_reader, action)
     assert store.state == before and store.cached(user.request((ONE,))) is found
     assert store.resets == 0 and not store._notifications  # pyright: ignore[reportPrivateUsage]
-    cache_reader.store_state.commit(effects)
+    cache_reader.store_state.commit(transition)
     assert (store.state != before) or store.resets
 
 
 def test_reduce_misfit_is_raised_once_it_is_recorded() -> None:
-    """The effects of a response that does not fit carry both."""
+    """The transition of a response that does not fit writes the error, and raises it."""
     desk = Desk()
-    effects = REDUCERS[actions.SetResponse](
+    transition = REDUCERS[actions.SetResponse](
         desk.store._cache_reader, MADE["misfit"]()
     )  # pyright: ignore[reportPrivateUsage]
-    assert isinstance(effects.failure, ProcessingError) and effects.change is not None
-    assert same_error(effects.change.key_metas[user.key(ONE)].error, effects.failure)
+    assert isinstance(transition, WriteChange) and isinstance(transition.outcome, Failure)
+    assert isinstance(transition.outcome.error, ProcessingError)
+    assert same_error(transition.change.key_metas[user.key(ONE)].error, transition.outcome.error)

@@ -119,7 +119,7 @@ class ResponseRecord:
         return change
 
 
-def response_record_of(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
+def recognized_by(action: SetResponse, change: ChangeSet, result: Any) -> tuple[bytes | None, Validators | None]:
     """The digest of the body and the validators by which the same response is recognized later; None for neither.
 
     That is not so where the store has something newer, and where others take part in what its lists are. Where code of

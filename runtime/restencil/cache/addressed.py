@@ -1,0 +1,154 @@
+"""Which entities a request addresses: by its path, its body, or the stored result of `get`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..base.errors import ProcessingError
+from ..base.values import SCALARS, is_dict, is_mapping
+from ..schema.collection import Adder
+from ..schema.derived import Invalidate
+from ..schema.entity import EntitySchema, params_to_fields, usable_pk
+from ..schema.notation import schema_of
+from .request import call_args
+
+if TYPE_CHECKING:
+    from ..schema.protocol import Schema
+    from .normalize import Normalization
+    from .request import Request, Rules
+    from .tables import EntityPath
+
+
+class AddressedEntity(NamedTuple):
+    """An entity that a request addresses; `name` is its name in a polymorphic schema."""
+
+    name: Any
+    schema: EntitySchema
+    pk: str
+
+
+def addressed_entities(request: Request, writer: Normalization) -> list[AddressedEntity]:
+    """The entity that the path's parameters name; of a polymorphic resource one in each table that holds it."""
+    rules = request.rules
+    item = entity_schema(rules.schema)
+    if item is None and rules.siblings is not None:
+        item = schema_of(rules.siblings.item_schema)  # an action whose response has no entity
+    params = params_of(request)
+    return named_entities(item, params, params, writer) or result_of_get(item, request, writer)
+
+
+def addressed_paths(request: Request, writer: Normalization) -> list[EntityPath]:
+    return [(gone.schema.table_key, gone.pk) for gone in addressed_entities(request, writer)]
+
+
+def named_entities(
+    item: Schema | None, value: Any, params: Mapping[str, Any], writer: Normalization
+) -> list[AddressedEntity]:
+    """What an answer, or the URL parameters, name: one entity, or of a polymorphic resource those with this key."""
+    if item is None:
+        return []
+    if is_mapping(value):
+        name, chosen = item.select(value, value, None)
+        if isinstance(chosen, EntitySchema):
+            return _one(name, chosen, _pk_of(chosen, value, writer))
+        if not item.undecided(value, value, None):
+            return []
+        return _stored_with(item, lambda schema: schema.lenient_pk(value, writer.args), writer)
+    pk = usable_pk(value) if type(value) in SCALARS and value != "" else None
+    if pk is None:
+        return []
+    if not isinstance(item, EntitySchema):
+        return _stored_with(item, lambda schema: pk, writer)
+    # A string such as "deleted" names nothing if the parameters name an entity.
+    speaks = writer.is_stored(item.table_key, pk) or item.lenient_pk(params, writer.args) is None
+    return _one(None, item, pk if speaks else None)
+
+
+def _one(name: Any, schema: EntitySchema, pk: str | None) -> list[AddressedEntity]:
+    return [] if pk is None else [AddressedEntity(name, schema, pk)]
+
+
+def _stored_with(
+    item: Schema, pk_of: Callable[[EntitySchema], str | None], writer: Normalization
+) -> list[AddressedEntity]:
+    """In each table that holds it, what a primary key of unknown type names."""
+    found: list[AddressedEntity] = []
+    for name, schema in entities_of(item):
+        pk = pk_of(schema)
+        if pk is not None and writer.is_stored(schema.table_key, pk):
+            found.append(AddressedEntity(name, schema, pk))
+    return found
+
+
+def result_of_get(item: Schema | None, request: Request, writer: Normalization) -> list[AddressedEntity]:
+    """The entity that is the stored result of `get` under the same path arguments."""
+    siblings = request.rules.siblings
+    key = None if siblings is None else siblings.item_key(request.args)
+    return [] if key is None else entity_of_result(item, writer.underlying.result(key))
+
+
+def entity_of_result(item: Schema | None, stored: Any) -> list[AddressedEntity]:
+    """The entity that a stored result of one is."""
+    name, pk = (stored.get("schema"), stored.get("id")) if is_dict(stored) else (None, stored)
+    return [
+        AddressedEntity(name, schema, pk)
+        for other, schema in entities_of(item)
+        if other == name and isinstance(pk, str)
+    ]
+
+
+def _pk_of(schema: EntitySchema, value: Mapping[str, Any], writer: Normalization) -> str | None:
+    """The primary key of an object, None where it has none, or is none of the entity's."""
+    try:
+        process = schema.model.process
+        processed = None if process is None else process(value, value, None, writer.args)
+        return schema.model.pk(
+            schema.model.with_pk(value if processed is None else processed), value, None, writer.args
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ProcessingError):
+        return None
+
+
+def entities_of(item: Schema | None) -> Iterable[tuple[Any, EntitySchema]]:
+    """The entities that a schema of one entity is about, each with its name where there are several."""
+    return () if item is None else item.entities.items()
+
+
+def entity_schema(schema: Schema | None) -> Schema | None:
+    return schema.item if isinstance(schema, Invalidate) else item_schema_of(schema)
+
+
+def item_schema_of(schema: Schema | None) -> Schema | None:
+    return schema.collection.item if isinstance(schema, Adder) else schema
+
+
+def params_of(request: Request) -> Mapping[str, Any]:
+    return params_of_record(request.rules, request.args)
+
+
+def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
+    """The parameters that name a record: those of the URL, and where these name none, members of the body."""
+    params = rules.params_to_fields(own_params(rules, args))
+    body = args[-1] if rules.has_body and args else None
+    if not is_mapping(body):
+        return params
+    schemas = [schema for _, schema in entities_of(entity_schema(rules.schema))]
+    if not schemas and rules.siblings is not None:
+        schemas = [schema for _, schema in entities_of(schema_of(rules.siblings.item_schema))]
+    if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
+        return params
+    named = {name: body[name] for name in rules.body_fields or {} if name in body}
+    named_by_body = params_to_fields(named, rules.body_fields or {}, schemas[0])
+    pk_name = schemas[0].model.pk_name
+    pk = None if named or pk_name is None else body.get(pk_name)
+    if pk_name is not None and pk is not None and type(pk) in SCALARS:
+        named_by_body = {pk_name: pk}
+    return {**params, **named_by_body} if named_by_body else params
+
+
+def own_params(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
+    """The URL parameters under their own names."""
+    own = call_args(args)
+    first = own[0] if own else None
+    return first if is_mapping(first) and not (len(own) == 1 and rules.has_body) else {}

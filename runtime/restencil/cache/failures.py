@@ -1,0 +1,145 @@
+"""The reducer of errors: a failed request is recorded at its key, and what it may have changed is stale."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ..base.errors import AbortError, PreconditionFailedError, ProcessingError
+from ..base.exception_copy import kept
+from ..base.logs import logger
+from ..base.values import Meta
+from .change_effects import failed, gone, unread
+from .stages.entity_tags import refuse_tag
+from .stages.races import note_change
+from .staleness import StaleSet
+from .tables import ChangeSet, ResultMeta
+from .transaction import Transaction, without_response
+from .transition import Failure, NoWrite, WriteChange
+
+if TYPE_CHECKING:
+    from . import actions
+    from .change_effects import ChangeEffects
+    from .reader import CacheReader
+    from .request import Request
+    from .store_state import StoreState
+    from .transition import Transition
+
+
+def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
+    """The error is recorded, unless the fetch was aborted or the store started over since."""
+    request, error, store_state = action.request, action.error, reader.store_state
+    tx = without_response(reader, request, action.meta)
+    is_recorded = is_current(reader, action)
+    transition: NoWrite | WriteChange = NoWrite(ended=action.fetch_id, notifies=is_recorded)
+    if is_recorded and isinstance(error, Exception) and not isinstance(error, AbortError):
+        transition = WriteChange(_recorded(store_state, request, error, action.meta), ended=action.fetch_id)
+        if isinstance(error, PreconditionFailedError) and request.rules.concurrency is not None:
+            refused = without_response(reader, request, action.meta)
+            refused.writer.change = refused.change = transition.change
+            transition.untagged = refuse_tag(refused)
+            tx.stale = StaleSet(f"the server has another version: {request.label}")
+            tx.stale.cells.update(transition.untagged)
+    if action.resets is None or action.resets == store_state.resets:
+        _note_failure(tx, action)
+    transition.stale, transition.touched = tx.stale, tx.touched
+    return transition
+
+
+def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, error: Exception) -> Transition:
+    """A response that cannot be stored is recorded as an error, which is raised."""
+    request, store_state = action.request, reader.store_state
+    failure = _misfit_error(error, request, response)
+    failure.__cause__ = error
+    # Its text shows a piece of the response: that is for the caller, and not for a log.
+    kind = type(error).__name__
+    logger.warning("%s: the response cannot be stored (%s); what is raised says why", request.label, kind)
+    if not is_current(reader, action):
+        return NoWrite(Failure(failure), ended=action.fetch_id, notifies=False)
+    change = _recorded(store_state, request, failure, _error_times(action))
+    transition = WriteChange(change, Failure(failure), ended=action.fetch_id)
+    if request.rules.side_effect:
+        tx = without_response(reader, request, action.meta)
+        note_change(tx, unread(tx))
+        transition.stale, transition.touched = tx.stale, tx.touched
+    return transition
+
+
+def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetError) -> bool:
+    """Whether what an action brings is stored: the store has not started over since its request was sent."""
+    is_old = action.resets is not None and action.resets != reader.store_state.resets
+    return action.request.rules.is_stored and not is_old
+
+
+def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
+    """What a change makes stale that failed; None if it was never sent."""
+    status = _status_of(action)
+    if status is not None and status < 400:
+        return unread(tx)
+    return failed(tx, status) if status is not None or action.was_sent else None
+
+
+def _note_failure(tx: Transaction, action: actions.SetError) -> None:
+    """Collects what a request makes stale that failed."""
+    siblings = tx.request.rules.siblings
+    if tx.request.rules.side_effect:
+        made = failure_effects(tx, action)
+        if made is not None:
+            note_change(tx, made)
+    elif _status_of(action) in (404, 410) and siblings is not None and siblings.is_item(tx.request.url):
+        tx.stale = gone(tx)
+
+
+def _status_of(action: actions.SetError) -> int | None:
+    """The status of the response with which a request failed; None if there was none."""
+    return getattr(action.error, "status", None) if getattr(action.error, "has_response", False) else None
+
+
+def _recorded(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:
+    """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
+    key, error_policy = request.key, request.rules.error_policy
+    policy = None
+    if error_policy is not None:
+        try:
+            with store_state.hooks:
+                policy = _checked_policy(not_awaitable(error_policy(error), request, "error_policy"))
+        except Exception:
+            logger.exception("%s: error_policy failed; the error counts as hard", key)
+    change = ChangeSet(store_state.base, meta)
+    before = store_state.base.key_meta(key)
+    terms = None if before is None else before.terms
+    change.key_metas[key] = ResultMeta(meta, error=kept(error), error_policy=policy, terms=terms, rules=request.rules)
+    return change
+
+
+def not_awaitable(value: Any, request: Request, hook: str) -> Any:
+    """What a hook returned. Raises TypeError for an awaitable: hooks run under the lock of the store."""
+    if hasattr(value, "__await__"):
+        if hasattr(value, "close"):
+            value.close()
+        raise TypeError(f"{request.endpoint.name}: {hook} returned an awaitable; it must be a plain function")
+    return value
+
+
+def _checked_policy(policy: Any) -> str | None:
+    if policy not in (None, "soft", "hard"):
+        raise ValueError(f"error_policy returned {policy!r}; expected 'soft', 'hard' or None")
+    return cast("str | None", policy)
+
+
+def _misfit_error(error: Exception, request: Request, response: Any) -> ProcessingError:
+    schema = request.rules.schema
+    title = "no schema" if schema is None else f"{type(schema).__name__.removesuffix('Schema')} of {schema.title}"
+    made = "; the change was made, and what it may have changed is stale" if request.rules.side_effect else ""
+    return ProcessingError(
+        f"{request.label_with_status}: the response does not fit its schema ({title}): {error}{made}",
+        response=response,
+    )
+
+
+def _error_times(action: actions.SetResponse) -> Meta:
+    """A response that does not fit its schema lives as long as an error."""
+    expires_at = action.error_expires_at
+    if expires_at is None:
+        length = action.request.rules.error_expiry_length
+        expires_at = action.meta.date + (1000 if length is None else length)
+    return Meta(action.meta.fetched_at, action.meta.date, expires_at)

@@ -1,0 +1,43 @@
+"""What is marked as stale with a record: the lists that it may have joined or left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..schema.collection import identity_of_text
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection as Sized
+
+    from .staleness import StaleSet
+    from .tables import EntityPath, ListBinding, State
+
+
+def mark_record(stale: StaleSet, state: State, cell: EntityPath, *, existence: bool) -> None:
+    """A record is stale, with the memberships of lists that it may have joined or left.
+
+    Without `existence` it is there as before, so that it stays in lists that have no filter.
+    """
+    stale.cells.add(cell)
+    mark_lists(stale, state, cell[0], filtered_only=not existence)
+
+
+def mark_lists(
+    stale: StaleSet, state: State, table: str, *, filtered_only: bool = False, followed: Sized[EntityPath] = ()
+) -> None:
+    """The lists of an entity are stale, whether they are known here or not, but those that `followed` a change."""
+    stale.plain_lists.add(table)
+    (stale.filtered_lists if filtered_only else stale.lists).add(table)
+    for listing in state.listings(table):
+        cell = listing.cell
+        if cell not in followed and (not filtered_only or _has_filter(listing)):
+            stale.cells.add(cell)
+        elif isinstance(state, Tables) and (meta := state.meta(*cell)) is not None:
+            stale.spared_lists[cell] = state.number(cell, meta)
+
+
+def _has_filter(listing: ListBinding) -> bool:
+    """Whether a list has an argument that decides what is in it."""
+    arguments = identity_of_text(listing.cell[1])
+    return any(not listing.collection.non_filter_argument_keys(name) for name in arguments)

@@ -1,0 +1,146 @@
+"""The value that a call returns for its response: the objects of the store, in the shape of the response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..base.values import Meta, Sentinel, read_only
+from ..schema.collection import Adder, Collection
+from ..schema.containers import Array, List, Object, Values
+from ..schema.entity import EntitySchema, Relation
+from ..schema.notation import Lazy
+from ..schema.protocol import Echo as EchoVisitor
+from .compiling import resolved
+from .denormalize import Denormalization
+from .denormalize_compiled import reader_of
+from .dependency_graph import DependencyGraph
+from .normalize import Normalization
+from .reading import INFINITE
+from .stages.deletion import known_before
+from .transition import Echo, Failure, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..schema.protocol import Schema
+    from .reader import CacheReader
+    from .request import Request
+    from .transaction import Transaction
+    from .transition import Outcome
+
+_LISTS: Final = frozenset({List, Array, Values})
+"""Values of these that do not decode are left out."""
+
+
+def outcome_of(reader: CacheReader, outcome: Outcome) -> Any:
+    """What an action returns or raises once its transition is committed."""
+    if isinstance(outcome, Echo):
+        return echo(reader, outcome)
+    if isinstance(outcome, Value):
+        return outcome.value
+    if isinstance(outcome, Failure):
+        raise outcome.error
+    return read_back(reader, outcome.request)
+
+
+def echo(reader: CacheReader, outcome: Echo) -> Any:
+    """The response in its own shape, in which every entity is the instance that a read returns."""
+    request, writer, response = outcome
+    schema, store_state = request.rules.schema, reader.store_state
+    if schema is None:
+        return writer.change.results[request.key]
+    store_state.refresh()
+    base, view = store_state.base, store_state.view
+    if type(schema) is EntitySchema and type(writer.result) is str and view is base:
+        stored = base.get(schema.model.key, writer.result)
+        if type(stored) is schema.model.cls:
+            return stored
+    if request.rules.policy.gives_own_response and view is not base:
+        objects = reader.reader_of_base(request.args)  # a call returns the state before a running change
+    else:
+        objects = reader_of(view, request.args, store_state.memo)
+    with store_state.hooks:
+        value = EchoVisitor(writer, objects).visit(schema, response)
+    return None if isinstance(value, Sentinel) else value
+
+
+def read_back(reader: CacheReader, request: Request) -> Any:
+    """The value of a fetch whose response was the same as before: what the store has of it."""
+    store_state, schema = reader.store_state, request.rules.schema
+    store_state.refresh()
+    result = store_state.base.result(request.key)
+    if schema is None:
+        return result
+    with store_state.hooks:
+        value = reader_of(store_state.view, request.args, store_state.memo).visit(schema, result)
+    return None if isinstance(value, Sentinel) else value
+
+
+def own_value(request: Request, writer: Normalization, response: Any) -> Any:
+    """The value of a fetch as it would be were this response the last one."""
+    if request.rules.schema is None:
+        return read_only(response)
+    value = EchoVisitor(writer, Denormalization(writer.change, request.args)).visit(request.rules.schema, response)
+    return None if isinstance(value, Sentinel) else value
+
+
+def overtaken_value(tx: Transaction) -> Value | None:
+    """The value of a call by its own response, if the store has something of a later request; else None."""
+    base, started = tx.store_state.base, tx.writer.meta.fetched_at
+    if all(base.latest.get(table, 0) <= started for table in tx.change.entities):
+        return None
+    times = (base.meta(*path) for path in tx.change.cells())
+    if all(meta is None or meta.fetched_at <= started for meta in times):
+        return None
+    request, meta = tx.request, tx.writer.meta
+    with tx.store_state.hooks:
+        writer = Normalization(
+            base, request.args, Meta(INFINITE, meta.date, meta.expires_at), replaces=tx.writer.replaces
+        )
+        writer.write(cast("Schema", request.rules.schema), tx.response)
+        return Value(own_value(request, writer, tx.response))
+
+
+def deleted_value(tx: Transaction, response: Any) -> Any:
+    """The value of a delete: the entity as it was known."""
+    store_state = tx.store_state
+    store_state.refresh()
+    base = store_state.base
+    memo = store_state.memo if store_state.view is base else DependencyGraph()
+    objects = reader_of(base, tx.request.args, memo)
+
+    def read(schema: EntitySchema, pk: str) -> Any:
+        found = objects.read(schema, pk)
+        return None if isinstance(found, Sentinel) else found
+
+    return known_before(tx, response, read)
+
+
+def may_fail(schema: Schema | None) -> bool:
+    """Whether making the value of a fetch from the store may fail: then who writes the response gets the error.
+
+    Benchmark: `set_response` of its data into a fresh store.
+    """
+    return _is_risky(schema, set(), in_list=False)
+
+
+def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bool) -> bool:
+    """Whether making a value may fail; a value `in_list` that does not decode is left out."""
+    place = id(schema), in_list
+    if schema is None or place in seen:
+        return False
+    seen.add(place)
+    children: Iterable[Any] = schema.children()
+    if isinstance(schema, EntitySchema):
+        model = schema.model
+        converted = model.codecs.keys() - {relation.name for relation in model.relations}
+        if model.validate or model.from_js or model.create_if_valid or model.whole or (converted and not in_list):
+            return True
+        children = map(resolved, model.relations)
+    elif isinstance(schema, Collection):
+        children = (schema.inner,)
+    elif type(schema) in _LISTS:
+        in_list = True
+    elif not (type(schema) in (Object, Lazy) or isinstance(schema, Adder)):
+        return True
+    return any(isinstance(child, Relation) or _is_risky(child, seen, in_list=in_list) for child in children)

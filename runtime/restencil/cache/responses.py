@@ -1,0 +1,212 @@
+"""The reducers of responses: received, unchanged, expected, or received by another store of the client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..base.logs import logger
+from ..base.values import INVALID, UNDEFINED, copy_in
+from ..schema.notation import schema_of
+from . import actions
+from .change_effects import elsewhere
+from .failures import failure_effects, is_current, misfit, not_awaitable
+from .request import call_args
+from .response_record import recognized_by
+from .response_value import deleted_value, may_fail, overtaken_value, own_value
+from .snapshot import Snapshot
+from .stages.deletion import deletes
+from .stages.entity_tags import tags_of
+from .stages.named_expiry import SELF
+from .stages.races import note_freshness, received_records
+from .tables import ChangeSet, ResultMeta, Tables
+from .transaction import Source, Transaction, without_response
+from .transition import Echo, FreshRecord, NewRecord, NoWrite, ReadBack, Value, WriteChange
+
+if TYPE_CHECKING:
+    from .reader import CacheReader
+    from .request import Request
+    from .store_state import StoreState
+    from .tables import State
+    from .transition import Outcome, Transition
+
+
+def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition:
+    """The response goes into the tables and its result under its key; a response that does not fit is an error.
+
+    If the store started over meanwhile, nothing is stored: the value of the fetch is made of the response alone.
+    """
+    store_state, request = reader.store_state, action.request
+    _catch_up(store_state, request)
+    is_fetched, is_stored = action.fetch_id is not None, is_current(reader, action)
+    response = action.response if is_fetched else copy_in(action.response)
+    try:
+        with store_state.hooks:
+            tx = Transaction(
+                reader,
+                request,
+                response,
+                action.meta,
+                store_state.base if is_stored else Tables(),
+                source=Source.RECEIVED if is_stored else Source.OUTDATED,
+                fetch_id=action.fetch_id,
+                owns_response=request.rules.owns_response or not is_fetched,
+            )
+            tx.run()
+            known = deleted_value(tx, response) if deletes(request) else UNDEFINED
+    except Exception as error:
+        return misfit(reader, action, response, error)
+    if not is_stored:
+        with store_state.hooks:
+            value = own_value(request, tx.writer, tx.response) if known is UNDEFINED else known
+        return NoWrite(Value(value), ended=action.fetch_id, notifies=False)
+    key, before = request.key, store_state.base.key_meta(request.key)
+    received, is_complete = received_records(tx.writer)
+    tx.change.key_metas[key] = ResultMeta(
+        action.meta,
+        prev_expires_at=None if before is None else before.expires_at,
+        terms=action.terms,
+        rules=request.rules,
+        received=received,
+        is_complete=is_complete,
+    )
+    return _written(tx, action, _outcome(tx, action, known))
+
+
+def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Outcome:
+    """What the call returns; by hand, the value is made only if a fetch may wait for it, or making it may fail."""
+    request, rules = tx.request, tx.request.rules
+    if rules.schema is None:
+        return Value(tx.change.results[request.key])
+    if known is not UNDEFINED:
+        return Value(known)
+    if action.fetch_id is not None:
+        overtaken = overtaken_value(tx) if rules.policy.gives_own_response else None
+        return Echo(request, tx.writer, tx.response) if overtaken is None else overtaken
+    if action.wanted or tx.store_state.in_flight.joinable or rules.analyze(may_fail):
+        return Echo(request, tx.writer, tx.response)
+    return Value()
+
+
+def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> WriteChange:
+    """The transition that commits a received response."""
+    request, rules, change, validators = tx.request, tx.request.rules, tx.change, action.validators
+    transition = WriteChange(change, outcome, ended=action.fetch_id)
+    transition.write_set = tx.writer.write_set
+    transition.is_stored = bool(rules.persist) and action.stored
+    transition.stale, transition.touched = tx.stale, tx.touched
+    is_known = action.fetch_id is not None and request.key in tx.store_state.response_records
+    if action.mark is not None or validators is not None or is_known:
+        result = change.results.get(request.key, UNDEFINED)
+        transition.record = NewRecord(request.key, *recognized_by(action, change, result))
+    if validators is not None and rules.concurrency is not None:
+        transition.tags = tags_of(tx, validators)
+    return transition
+
+
+def _catch_up(store_state: StoreState, request: Request) -> None:
+    """An `update` and a page change what others may have changed, so memory is first brought up to date.
+
+    So does what turns its entity stale: nobody else learns of that by a record that is not known here.
+    """
+    rules, persistence = request.rules, store_state.persistence
+    if persistence is None:
+        return
+    if rules.update is not None or rules.list_key is not None:
+        persistence.catch_up()
+    if SELF in rules.expires and rules.siblings is not None:
+        persistence.know_value(schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args)))
+
+
+def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
+    """What the store has of the response before is as fresh as this one, if nothing of it changed since.
+
+    Returns what a read of it finds, UNDEFINED if something did change.
+    """
+    store_state, request = reader.store_state, action.request
+    record = store_state.response_records.get(request.key)
+    is_old = action.resets is not None and action.resets != store_state.resets
+    if record is None or is_old or not record.is_of(action.mark):
+        return NoWrite(Value(UNDEFINED), notifies=False)
+    change = record.freshened(request.key, store_state.base, action.meta, action.terms)
+    if change is None:
+        return NoWrite(Value(UNDEFINED), notifies=False)
+    validators = action.validators
+    transition = WriteChange(change, ReadBack(request), ended=action.fetch_id)
+    transition.record = FreshRecord(
+        record, validators if validators is not None and validators.condition is not None else None
+    )
+    before = store_state.base.key_meta(request.key)
+    if before is not None:
+        change.key_metas[request.key].received = before.received
+        change.key_metas[request.key].is_complete = before.is_complete
+    tx = Transaction(
+        reader, request, None, action.meta, store_state.base, source=Source.RECEIVED, fetch_id=action.fetch_id
+    )
+    if validators is not None and request.rules.concurrency is not None:
+        transition.tags = tags_of(tx, validators)
+    tx.writer.change = tx.change = change
+    note_freshness(tx)
+    transition.stale, transition.touched = tx.stale, tx.touched
+    return transition
+
+
+def expected_change(reader: CacheReader, action: actions.Fetch, underlying: State) -> ChangeSet:
+    """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
+    request = action.request
+    respond = request.rules.get_optimistic_response
+    if respond is None:
+        return ChangeSet(underlying, action.meta)
+    snapshot = Snapshot(reader, underlying, action.meta.fetched_at)
+    response = copy_in(not_awaitable(respond(snapshot, *call_args(request.args)), request, "get_optimistic_response"))
+    tx = Transaction(
+        reader, request, response, action.meta, underlying, source=Source.EXPECTED, fetch_id=action.fetch_id
+    )
+    tx.run()
+    before = underlying.key_meta(action.key)
+    tx.change.key_metas[action.key] = ResultMeta(
+        action.meta, prev_expires_at=None if before is None else before.expires_at
+    )
+    return tx.change
+
+
+def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
+    """What a response to another store would have written here is stale from now on; what it deleted is gone.
+
+    Returns whether anything was there.
+    """
+    answer = action.answer
+    base, request = reader.store_state.base, answer.request
+    if isinstance(answer, actions.SetError):
+        tx = without_response(reader, request, answer.meta)
+        failure = failure_effects(tx, answer)
+        return _stale_only(tx) if failure is not None and failure.stale else NoWrite(Value(False), notifies=False)
+    try:
+        with reader.store_state.hooks:
+            tx = Transaction(reader, request, answer.response, answer.meta, base, source=Source.PEER)
+            tx.run()
+    except Exception as error:
+        logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)
+        return _stale_only(without_response(reader, request, answer.meta))
+    theirs = tx.change
+    change = ChangeSet(base, theirs.times)
+    known = any(base.get(*path) is not UNDEFINED for path in theirs.cells())
+    for table, pk in theirs.cells():
+        if theirs.get(table, pk) is INVALID:
+            change.write(table, pk, INVALID, change.times)
+    for key in {**theirs.key_metas, **theirs.results}:
+        meta = None if key == request.key else base.key_meta(key)
+        if meta is not None:
+            change.key_metas[key] = meta.with_expiry(1)
+    stale = elsewhere(tx).stale
+    was_there = bool(known or change.key_metas)
+    transition = WriteChange(change, Value(was_there), notifies=was_there or bool(stale))
+    transition.stale = stale
+    return transition
+
+
+def _stale_only(tx: Transaction) -> Transition:
+    """What a change through another store makes stale if only its request is known."""
+    stale = elsewhere(tx).stale
+    transition = NoWrite(Value(bool(stale)), notifies=bool(stale))
+    transition.stale = stale
+    return transition

@@ -1,0 +1,37 @@
+"""The stages of a response, chosen once when its endpoint is made: what is done to it before it is committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from .mutation import complete_response, follow_change
+from .named_expiry import expire_named
+from .normalization import normalize_response
+from .pages import extend_list
+from .races import note_freshness
+from .update_hook import run_update
+from .validation import validate_response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..transaction import Transaction
+
+Stage: TypeAlias = "Callable[[Transaction], None]"
+
+
+def stages_of(
+    *, side_effect: bool, is_page: bool, expires: bool, has_update: bool, notes_overlaps: bool
+) -> tuple[Stage, ...]:
+    """The stages of the responses of an endpoint, in order."""
+    stages = (
+        (validate_response, True),
+        (complete_response, side_effect),
+        (normalize_response, True),
+        (follow_change, side_effect),
+        (extend_list, is_page),
+        (expire_named, expires),
+        (run_update, has_update),
+        (note_freshness, side_effect or notes_overlaps),
+    )
+    return tuple(stage for stage, applies in stages if applies)

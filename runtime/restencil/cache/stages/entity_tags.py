@@ -1,0 +1,94 @@
+"""The stage of ETags: by them a mutation tells the server which version it was made for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ...base.freshness import is_strong
+from ...base.values import INVALID, UNDEFINED, Meta, Sentinel
+from ...schema.stored import record_of
+from ..addressed import (
+    addressed_entities,
+    addressed_paths,
+    entities_of,
+    entity_of_result,
+    entity_schema,
+    named_entities,
+    params_of,
+    result_of_get,
+)
+from ..normalize import Normalization
+from .named_expiry import expire_self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...schema.protocol import Schema
+    from ..reader import CacheReader
+    from ..request import Request
+    from ..tables import EntityPath
+    from ..transaction import Transaction
+    from ..validators import Validators
+
+_CREATED: Final = 201
+
+
+def tags_of(tx: Transaction, validators: Validators) -> Mapping[EntityPath, tuple[str, float]]:
+    """The ETag of the entity that a response is about, unless the store has something newer of that.
+
+    A response at an entity's own path is about that, and one that says where the entity is that was created. A weak
+    ETag does not identify the bytes, so it is none here.
+    """
+    request, rules = tx.request, tx.request.rules
+    tag = validators.headers.get("etag", "")
+    is_created = rules.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
+    if not is_strong(tag) or (rules.method == "POST" and not is_created):
+        return {}
+    paths = _created(rules.schema, tx.writer) if is_created else _paths_of_response(request, tx.writer)
+    change, times = tx.change, tx.change.times
+    kept = [path for path in paths if change.get(*path) not in (UNDEFINED, INVALID)]
+    late = any((meta := change.meta(*path)) is not None and meta.fetched_at > times.fetched_at for path in kept)
+    return {} if late or len(kept) != 1 else {kept[0]: (tag, times.fetched_at)}
+
+
+def _paths_of_response(request: Request, writer: Normalization) -> list[EntityPath]:
+    """The entity that a response is about: that of the path, and if that has no key, what the response contained."""
+    item, params = entity_schema(request.rules.schema), params_of(request)
+    found = named_entities(item, params, params, writer)
+    found = found or entity_of_result(item, writer.change.results.get(request.key, UNDEFINED))
+    return [(gone.schema.table_key, gone.pk) for gone in found or result_of_get(item, request, writer)]
+
+
+def _created(schema: Schema | None, writer: Normalization) -> list[EntityPath]:
+    """The entities of a schema's own kinds that a response contained."""
+    tables = [entity.table_key for _, entity in entities_of(entity_schema(schema))]
+    return [(table, pk) for table in tables for pk in writer.change.entities.get(table, ())]
+
+
+def refuse_tag(tx: Transaction) -> list[EntityPath]:
+    """The server has another version than the mutation was made for: the entity turns stale, and its `get`."""
+    expire_self(tx)
+    paths, change = addressed_paths(tx.request, tx.writer), tx.change
+    for table, pk in paths:
+        stored, meta = change.get(table, pk), change.meta(table, pk)
+        if stored is not UNDEFINED and stored is not INVALID and meta is not None:
+            change.write(table, pk, stored, meta._replace(expires_at=1))
+    return paths
+
+
+def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
+    """The entity that a mutation is of, and the ETag of what is known of it."""
+    store_state, concurrency = reader.store_state, request.rules.concurrency
+    now = store_state.clock()
+    with store_state.hooks:
+        found = addressed_entities(request, Normalization(store_state.base, request.args, Meta(now, now, now)))
+    if len(found) != 1 or concurrency is None:
+        return None, None
+    _, schema, pk = found[0]
+    path = schema.table_key, pk
+    if concurrency.field is None:
+        return path, None if store_state.tags is None else store_state.tags.get(path)
+    stored = store_state.base.get(*path)
+    name = schema.model.to_json.get(concurrency.field, concurrency.field)
+    tag = None if isinstance(stored, Sentinel) else record_of(stored).get(name)
+    return path, tag if type(tag) is str and is_strong(tag) else None

@@ -1,0 +1,142 @@
+"""The stages of a mutation: what an empty or incomplete response means for its entity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.logs import logger
+from ...base.values import Presumed, is_dict, is_list, is_mapping
+from ...schema.collection import Adder, identity_of_text
+from ...schema.entity import EntitySchema, completed, usable_pk
+from ...schema.protocol import CollectionNode
+from ..addressed import addressed_entities, entities_of, item_schema_of, params_of, result_of_get
+from ..completeness import keep_whole
+from .deletion import deletes
+from .list_membership import update_lists
+from .named_expiry import expire_lists, expire_records, expire_self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..tables import ListBinding
+    from ..transaction import Transaction
+
+
+def complete_response(tx: Transaction) -> None:
+    """Fills the gaps of a response to a creation or an update with what was sent."""
+    if tx.is_expected:
+        return
+    request, rules, response = tx.request, tx.request.rules, tx.response
+    if type(response) is Presumed:
+        tx.writer.is_certain = not rules.policy.marks_changes
+        return
+    body = request.args[-1] if rules.has_body and request.args else None
+    is_update = rules.method in ("PUT", "PATCH") and isinstance(rules.schema, EntitySchema)
+    is_creation = isinstance(rules.schema, Adder) and rules.schema.is_creation
+    if not (is_update or is_creation) or not is_mapping(response) or not is_mapping(body):
+        return
+    model = next((schema.model for _, schema in entities_of(item_schema_of(rules.schema))), None)
+    if model is None or rules.required_fields(model)[0] <= response.keys():
+        return
+    from ...schema.validation import fitting_members
+
+    fields = {field.in_json for field in model.fields.values()}
+    sent = {name: value for name, value in fitting_members(model, body).items() if name in fields}
+    if not sent.keys() <= response.keys():
+        tx.writer.is_certain = False
+        tx.response = {**sent, **response}
+
+
+def follow_change(tx: Transaction) -> None:
+    """What a response to a change means for lists, and for records that have another primary key now."""
+    if not tx.is_expected:
+        _rename(tx)
+        if not tx.writer.is_certain:
+            keep_whole(tx.change)
+            if tx.writer.write_set is not None:
+                tx.writer.write_set.keeps_whole = True
+    if tx.response is not None or deletes(tx.request):
+        update_lists(tx)
+
+
+def _rename(tx: Transaction) -> None:
+    """An update that returns another primary key than the one addressed removes the record under the old one."""
+    request, rules, result = tx.request, tx.request.rules, tx.result
+    if rules.method not in ("PUT", "PATCH") or not isinstance(rules.schema, EntitySchema) or type(result) is not str:
+        return
+    if rules.siblings is None or not rules.siblings.is_item(request.url):
+        return
+    for gone in addressed_entities(request, tx.writer):
+        if gone.pk != result and gone.schema.table_key == rules.schema.table_key:
+            tx.writer.write_invalid(gone.schema.table_key, gone.pk)
+            tx.renamed.append((gone.schema, gone.pk))
+
+
+def presumed_record(tx: Transaction, presumed: Presumed) -> dict[str, Any] | None:
+    """The record that an empty response counts as, with a primary key; None if none is known.
+
+    If the record is to be replaced, what was not sent and may be absent is gone: were it kept, a later response
+    without it would leave it there for good. Objects that the path identifies in part are kept whole.
+    """
+    request, writer = tx.request, tx.writer
+    for _, schema in entities_of(item_schema_of(request.rules.schema)):
+        model = schema.model
+        pk = usable_pk(model.pk(presumed, None, None, request.args))
+        pks = [gone.pk for gone in result_of_get(schema, request, writer)] if pk is None else [pk]
+        records = (writer.record_before(schema.table_key, pk) for pk in pks)
+        stored = next((record for record in records if record is not None), None)
+        if stored is not None:
+            stored = _without_lists(schema, stored)
+            kept = _never_absent(schema, stored) if request.rules.replace else {} if pk is not None else stored
+            part, named = model.pk_part(stored), params_of(request)
+            if request.rules.replace:  # objects that were sent are whole but for what the server gives
+                sent: Any = request.args[-1] if request.rules.has_body else None
+                named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
+                return completed(completed({**kept, **presumed}, part, part), stored, named)
+            return completed(completed({**kept, **presumed}, stored, part), stored, named)
+        if pk is not None:
+            return dict(presumed)
+    return None
+
+
+def _without_lists(schema: EntitySchema, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record without its nested collections: it has their keys, and a response has items there."""
+    nested = {relation.in_json for relation in schema.model.relations if isinstance(relation.node, CollectionNode)}
+    return {name: value for name, value in record.items() if name not in nested} if nested else record
+
+
+def _never_absent(schema: EntitySchema, record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record has of fields that are never absent."""
+    fields = schema.model.fields.values()
+    names = {field.in_json for field in fields if field.required or field.default_value() is not None}
+    return {name: value for name, value in record.items() if name in names}
+
+
+def expire_unknown(tx: Transaction) -> None:
+    """A mutation succeeded with an empty response and no known entity: what it may have changed turns stale."""
+    request, schema = tx.request, tx.request.rules.schema
+    logger.info(
+        "%s: the answer is empty, and no entity is known by it; what it may have changed turns stale", request.key
+    )
+    expire_self(tx)
+    found = addressed_entities(request, tx.writer)
+    expire_records(tx, found)
+    pks = {gone.pk for gone in found}
+
+    def holds(listing: ListBinding) -> bool:
+        stored = tx.underlying.get(*listing.cell)
+        entries = stored.values() if is_dict(stored) else stored if is_list(stored) else ()
+        return any((entry["id"] if is_dict(entry) else entry) in pks for entry in entries)
+
+    if not isinstance(schema, Adder):
+        expire_lists(tx, schema, holds if pks else lambda listing: True)
+        return
+    collection = schema.collection
+    accepts = (schema.create_filter or collection.create_collection_filter)(*request.args)
+
+    def may_hold(listing: ListBinding) -> bool:
+        table, pk = listing.cell
+        joins = accepts(identity_of_text(pk)) if table == collection.table_key else bool(listing.collection.follows)
+        return joins or holds(listing)
+
+    expire_lists(tx, collection.item, may_hold)

@@ -1,0 +1,92 @@
+"""The stage of freshness: what a response makes stale, by itself or because other requests overlapped with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..change_effects import changed
+from ..request_log import Answered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..change_effects import ChangeEffects
+    from ..normalize import Normalization
+    from ..tables import EntityPath
+    from ..transaction import Transaction
+
+
+def note_freshness(tx: Transaction) -> None:
+    """Collects what a response makes stale, and what it touched, for requests that overlap with it."""
+    if not tx.is_final:
+        return
+    if tx.request.rules.side_effect:
+        note_change(tx, changed(tx))
+    elif tx.fetch_id is not None:
+        _note_overlaps(tx, None)
+
+
+def note_change(tx: Transaction, made: ChangeEffects) -> None:
+    """Collects what a change makes stale, and what it touched, for requests that overlap with it."""
+    if tx.stale is None:
+        tx.stale = made.stale
+    else:  # a 412 has an event of its own
+        tx.stale.update(made.stale)
+    tx.stale.keys.update(_expired_in_flight(tx), tx.outdated)
+    tx.stale.tables |= tx.stale_tables
+    tx.stale.cells |= tx.stale_records
+    _note_overlaps(tx, made)
+
+
+def received_records(writer: Normalization) -> tuple[Mapping[str, frozenset[str]] | None, bool]:
+    """By table, the records and lists that a response contained, and whether it contained all that it refers to.
+
+    None and True if it does not matter: for changes, and for endpoints that are written by hand.
+    """
+    rules = writer.rules
+    if rules is None or not rules.policy.notes_overlaps or rules.side_effect:
+        return None, True
+    found = {table: frozenset(written) for table, written in writer.change.entities.items()}
+    return found, not writer.has_references
+
+
+def _expired_in_flight(tx: Transaction) -> set[str]:
+    """The keys of running reads that an endpoint's `expires` names: their responses may be older than the change."""
+    if not tx.expire_tests:
+        return set()
+    keys = {one.request.key for one in tx.store_state.in_flight.by_id.values()}
+    return {key for key in keys for test in tx.expire_tests if test(key)}
+
+
+def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
+    """Collects what is stale because another request overlapped with this one; `made` is what a change makes stale."""
+    state, number = tx.store_state, tx.writer.meta.fetched_at
+    others = state.request_log or any(one.fetched_at != number for one in state.in_flight.by_id.values())
+    if not (others and tx.request.rules.policy.notes_overlaps):
+        return
+    tx.touched = _touched(tx, made)
+    stale = state.request_log.overlaps(tx.touched, state.base)
+    if not tx.stale:
+        tx.stale = stale
+    else:
+        tx.stale.update(stale)
+
+
+def _touched(tx: Transaction, made: ChangeEffects | None) -> Answered:
+    """What a request touched: of a read what it received, of a change also what it named."""
+    request, change, reach = tx.request, tx.change, tx.request.rules.reach
+    collections: Mapping[str, tuple[str, ...]] = {} if reach is None else reach.collections
+    received: set[EntityPath] = set()
+    lists: dict[EntityPath, tuple[str, ...]] = {}
+    for path in change.cells():
+        if path[0] not in collections and path[0] not in change.collections:
+            received.add(path)
+        elif made is None or path in change.full_lists or path in change.pages:
+            lists[path] = collections.get(path[0], ())
+    plain = frozenset[str]() if reach is None else reach.plain_lists
+    named = () if made is None else made.records
+    tables = frozenset(() if made is None else made.tables)
+    records = frozenset([*named, *received])
+    return Answered(
+        tx.writer.meta.fetched_at, made is not None, request.label, records, tables, lists, plain, request.key
+    )

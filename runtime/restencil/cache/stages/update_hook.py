@@ -1,0 +1,46 @@
+"""The stage of an endpoint's `update` hook, which changes the results of other keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...base.logs import logger
+from ...base.values import UNDEFINED, Meta, read_only
+from ..tables import ResultMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..transaction import Transaction
+
+
+def run_update(tx: Transaction) -> None:
+    """Runs the endpoint's `update`: each of its functions makes a key's new result from the current one.
+
+    If the current result is unknown because it is in a storage that is far away, the function does not run: the key is
+    invalidated, here and in the storage, so that its next read asks the network.
+    """
+    request, change, persistence, result = tx.request, tx.change, tx.store_state.persistence, tx.result
+    update, key = request.rules.update, request.key
+    assert update is not None
+    try:
+        updaters: Mapping[str, Callable[[Any], Any]] = update(
+            None if result is UNDEFINED else read_only(result), *request.args
+        )
+        pairs = list(updaters.items())
+    except Exception:
+        logger.exception("%s: update failed; the response itself stays applied", key)
+        return
+    for other, updater in pairs:
+        current = change.result(other)
+        if persistence is not None and (current is UNDEFINED or persistence.is_unverified(other)):
+            if not persistence.finds(other, asks=tx.is_final):
+                if tx.is_final:
+                    times = Meta(change.times.fetched_at, change.times.date, 0)
+                    change.key_metas[other] = ResultMeta(times, invalidated=True)
+                continue
+            current = change.result(other)  # it may have been loaded
+        try:
+            change.results[other] = read_only(updater(None if current is UNDEFINED else read_only(current)))
+        except Exception:
+            logger.exception("%s: update of %s failed; the other updates still run", key, other)

@@ -1,0 +1,154 @@
+"""What a reducer decides, as data: how the store changes, and what the action returns.
+
+There is a class for each way in which a store changes. `StoreState.commit` carries them out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from ..schema.protocol import EntityNode
+    from .actions import Fetch
+    from .normalize import Normalization
+    from .request import Request
+    from .request_log import Answered
+    from .response_record import ResponseRecord
+    from .staleness import StaleSet
+    from .tables import ChangeSet, EntityPath, ResultMeta
+    from .validators import Validators
+    from .write_set import WriteSet
+
+# -- what the action returns -------------------------------------------------------------------------------------------
+
+
+class Value(NamedTuple):
+    """The action returns this value."""
+
+    value: Any = None
+
+
+class Echo(NamedTuple):
+    """The action returns its response, with the entities as a read gives them once the change is committed."""
+
+    request: Request
+    writer: Normalization
+    response: Any
+
+
+class ReadBack(NamedTuple):
+    """The action returns what a read of this request finds once the change is committed."""
+
+    request: Request
+
+
+class Failure(NamedTuple):
+    """The action raises this error once the change is committed."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Value | Echo | ReadBack | Failure
+
+NOTHING: Final = Value()
+
+# -- what the store knows of a response --------------------------------------------------------------------------------
+
+
+class NewRecord(NamedTuple):
+    """The digest of the body and the validators by which the same response is recognized later; None for neither."""
+
+    key: str
+    digest: bytes | None
+    validators: Validators | None
+
+
+class FreshRecord(NamedTuple):
+    """A response was the same as before; its validators may be newer."""
+
+    record: ResponseRecord
+    validators: Validators | None
+
+
+# -- how the store changes ---------------------------------------------------------------------------------------------
+
+
+class _Transition:
+    """What every transition has, whatever it writes."""
+
+    outcome: Outcome = NOTHING
+    ended: int | None = None
+    """The fetch whose optimistic update is removed."""
+    notifies: bool = True
+    """Whether listeners are called; if an optimistic update ended, they always are."""
+    touched: Answered | None = None
+    """What the answered request touched, if another one may overlap with it."""
+    stale: StaleSet | None = None
+    """What the action makes stale."""
+
+    def __init__(self, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True) -> None:
+        self.outcome = outcome
+        self.ended = ended
+        self.notifies = notifies
+
+
+class NoWrite(_Transition):
+    """Nothing is written to the tables."""
+
+
+class WriteChange(_Transition):
+    """A change set is written to the tables."""
+
+    write_set: WriteSet | None = None
+    """The operations that the change set was merged from, for a store with a storage."""
+    is_stored: bool = True
+    """Whether a storage, or a dump, may contain it."""
+    set_as: EntityNode | None = None
+    """The entity that a value was set as, without an endpoint."""
+    record: NewRecord | FreshRecord | None = None
+    """What the same response is recognized by later."""
+    tags: Mapping[EntityPath, tuple[str, float]] | None = None
+    """By entity: the ETag of the response, and when it was fetched."""
+    untagged: Collection[EntityPath] = ()
+    """Entities whose ETag turned out to be another."""
+
+    def __init__(
+        self, change: ChangeSet, outcome: Outcome = NOTHING, *, ended: int | None = None, notifies: bool = True
+    ) -> None:
+        super().__init__(outcome, ended=ended, notifies=notifies)
+        self.change = change
+
+
+class QueueOptimistic(_Transition):
+    """The optimistic update of a fetch is queued."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        super().__init__()
+        self.fetch = fetch
+
+
+class RecordKeys(_Transition):
+    """The metadata of results is replaced; with `drops_results`, the results are removed."""
+
+    def __init__(self, metas: Mapping[str, ResultMeta], *, drops_results: bool = False) -> None:
+        super().__init__()
+        self.metas = metas
+        self.drops_results = drops_results
+
+
+class RemoveEntries(_Transition):
+    """Entities and results are removed from the tables, without notification."""
+
+    def __init__(self, paths: Collection[EntityPath], keys: Collection[str]) -> None:
+        super().__init__(notifies=False)
+        self.paths = paths
+        self.keys = keys
+
+
+class StartOver(_Transition):
+    """Everything is removed."""
+
+
+Transition: TypeAlias = NoWrite | WriteChange | QueueOptimistic | RecordKeys | RemoveEntries | StartOver
