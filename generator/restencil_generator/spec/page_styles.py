@@ -6,9 +6,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, Final, Protocol, TypeAlias
+
+_LINK_HEADER: Final = re.compile(r"\blink\b[`'\"]?\s+header", re.IGNORECASE)
+_WORD: Final = re.compile(r"[a-z]+")
+_KEYS: Final = ("id", "ids", "key", "identifier")
+"""What descriptions call the primary key of an item."""
 
 Position: TypeAlias = str | int
 """What names a page: a number, a cursor."""
@@ -40,11 +46,19 @@ class Window(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an imported list by its JSON name; `starts_at_zero` where a document says that 0 is allowed."""
+    """A parameter of an imported list by its JSON name.
+
+    `start` is the first number that its document declares, as a default or as a minimum.
+    """
 
     name: str
     is_string: bool = False
-    starts_at_zero: bool = False
+    start: int | None = None
+    description: str = ""
+
+    def mentions(self, *words: str) -> bool:
+        """Whether its description has one of these words, whatever their case."""
+        return not set(words).isdisjoint(_WORD.findall(self.description.lower()))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,6 +74,11 @@ class Member:
     def name(self) -> str:
         """Its own name."""
         return self.path[-1]
+
+    @property
+    def is_url(self) -> bool:
+        """Whether it is declared to be a URL."""
+        return self.format in ("uri", "url", "uri-reference")
 
     @property
     def dotted(self) -> str:
@@ -135,6 +154,16 @@ class PageStyle(ABC):
     def position(self, index: int, window: Window) -> Position | None:
         """What the mock server calls the page that begins with the item of this index."""
 
+    def counted(self, field: Parameter) -> Guess:
+        """Pages that are numbered by a parameter, with something to check where no first number is declared."""
+        start = self.start if field.start is None and self.named_after_what_it_counts(field) else field.start
+        keys = {"start": start} if start not in (None, self.start) else dict[str, Position]()
+        return Guess(field, keys, f"check: {field.name} is taken to begin at {self.start}" if start is None else "")
+
+    def named_after_what_it_counts(self, field: Parameter) -> bool:
+        """Whether the name of a parameter says what its first number is."""
+        return False
+
     def number(self, index: int, window: Window) -> int:
         """The number of the page that begins with the item of this index, for members such as `page`."""
         return index // window.size + 1
@@ -175,9 +204,9 @@ class PageNumber(_Numbered):
     is_integer = True
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the name of the parameter; from 0 where the document says so."""
+        """By the name of the parameter, from the number that the document declares."""
         found = signs.parameter(self.parameters)
-        return None if found is None else Guess(found, {"start": 0} if found.starts_at_zero else {})
+        return None if found is None else self.counted(found)
 
 
 class Offset(PageStyle):
@@ -191,10 +220,14 @@ class Offset(PageStyle):
     is_integer = True
     start = 0
 
+    def named_after_what_it_counts(self, field: Parameter) -> bool:
+        """An `offset` counts the items before the page; a `start` may count from 1."""
+        return field.name.lower() in self.implied_by
+
     def guess(self, signs: Signs) -> Guess | None:
-        """By the name of the parameter."""
+        """By the name of the parameter; a string is no number of items."""
         found = signs.parameter(self.parameters)
-        return None if found is None else Guess(found)
+        return None if found is None or found.is_string else self.counted(found)
 
     def index(self, sent: str, window: Window) -> int:
         """Offsets count from `start`."""
@@ -232,14 +265,18 @@ class Cursor(PageStyle):
             if field is None or not field.is_string or signs.parameter(PageNumber.parameters) is not None:
                 return None
         name = next(name for name, parameter in signs.parameters.items() if parameter is field)
-        named = signs.member(
-            (f"next_{name}", name, "next", "next_cursor", "next_page_token", "next_token", "next_page")
-        )
+        sure = (f"next_{name}", "next_cursor", "next_page_token", "next_token")
+        named = signs.member((*sure, name, "next", "next_page"))
         named = named or next((member for member in signs.members if member.name.startswith("next")), None)
-        if named is None and not key:
+        if named is None:
+            if not key:
+                return None
+            comment = "the last item's key" if field.mentions(*_KEYS) else "check: the last item's key is taken for it"
+            return Guess(field, {"next": f"last.{key}"}, comment)
+        if named.is_url:
             return None
-        comment = "the last item's key" if named is None else named.json_name
-        return Guess(field, {"next": f"last.{key}" if named is None else named.dotted}, comment)
+        is_sure = named.name in sure or (named.name == name and any("next" in part for part in named.path))
+        return Guess(field, {"next": named.dotted}, f"{'' if is_sure else 'check: '}{named.json_name}")
 
     def index(self, sent: str, window: Window) -> int:
         """What a cursor means is the server's."""
@@ -262,10 +299,11 @@ class Link(_Numbered):
     response_headers = ("Link",)
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By the header of the response."""
-        if "link" not in signs.headers:
+        """By the header of the response, or by a parameter whose description refers to it."""
+        fields = positions(signs)
+        if "link" not in signs.headers and not any(_LINK_HEADER.search(field.description) for field in fields):
             return None
-        return Guess(next(iter(positions(signs)), None))
+        return Guess(next(iter(fields), None))
 
     def headers(self, pages: Mapping[str, Position | None], window: Window) -> Mapping[str, str]:
         """RFC 8288."""
@@ -293,13 +331,13 @@ class Url(_Numbered):
     )
 
     def guess(self, signs: Signs) -> Guess | None:
-        """By a member of the response, where no parameter names a page."""
-        if positions(signs):
-            return None
+        """By a member of the response; where a parameter names a page too, by one that is declared to be a URL."""
+        field = next(iter(positions(signs)), None)
         for member in signs.members:
-            is_url = member.name in self.members and member.type in ("string", "any", "one_of")
-            if is_url and (member.name != "next" or member.format in ("uri", "url", "")):
-                return Guess(None, {"next": member.dotted}, member.json_name)
+            if member.name not in self.members or member.type not in ("string", "any", "one_of"):
+                continue
+            if member.is_url or (field is None and (member.name != "next" or not member.format)):
+                return Guess(field, {"next": member.dotted}, member.json_name)
         return None
 
     def shown(self, position: Position, window: Window) -> Position:

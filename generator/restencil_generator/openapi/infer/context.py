@@ -10,6 +10,7 @@ from typing import Final
 from restencil_generator.openapi.document.model import Document, Operation
 from restencil_generator.openapi.document.pointer import has
 from restencil_generator.openapi.infer.auth_servers import Access
+from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.name_style import speller, style_of
 from restencil_generator.openapi.infer.names.inflection import pascal_case, singular, snake_case
 from restencil_generator.openapi.infer.names.types import TypeNames
@@ -17,7 +18,7 @@ from restencil_generator.openapi.infer.parameters import Parameters
 from restencil_generator.openapi.infer.previous_choices import PreviousChoices
 from restencil_generator.openapi.infer.primary_keys import KeyPart
 from restencil_generator.openapi.infer.records import Record, Shapes
-from restencil_generator.openapi.infer.resources import Call, Entity, Resource, find
+from restencil_generator.openapi.infer.resources import Entity, Resource, find
 from restencil_generator.openapi.infer.routes import owner_name, parameter_names, template
 from restencil_generator.openapi.infer.schema_types import Known, Types
 from restencil_generator.openapi.infer.schema_usage import survey
@@ -122,7 +123,7 @@ class ImportContext:
         return pascal_case(singular(resource.name)) + pascal_case(name)
 
     def scope(self, call: Call) -> frozenset[str]:
-        return frozenset(call.route.parameters)
+        return call.scope
 
     def query_names(self, calls: Iterable[Call]) -> set[str]:
         """The names of query parameters in URLs, which no parameter of the path may have."""

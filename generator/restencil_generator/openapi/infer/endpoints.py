@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final, get_args
 
 from restencil_generator.openapi.document.model import Answer, Operation, Part
 from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
+from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.list_endpoints import Lists
-from restencil_generator.openapi.infer.resources import Call, Entity, Own, Resource
+from restencil_generator.openapi.infer.resources import VERSION_CHECK, Entity, Own, Resource
 from restencil_generator.openapi.infer.response_layout import Many
-from restencil_generator.openapi.infer.routes import template
+from restencil_generator.openapi.infer.routes import is_nested_in, template
 from restencil_generator.openapi.spec_tree import Value
 from restencil_generator.spec import model as d
 from restencil_generator.spec.path_template import list_path
@@ -27,6 +29,9 @@ METHODS: Final = {
     "partial_update": "PATCH",
     "delete": "DELETE",
 }
+
+HISTORIES: Final = frozenset(("versions", "revisions", "history", "attempts", "snapshots", "drafts"))
+"""What lists of earlier states of a record are called."""
 
 _ERROR_STATUS: Final = re.compile(r"[45][0-9][0-9]|[45]XX|default")
 
@@ -68,6 +73,8 @@ class Endpoints:
             self.bodies.body_of_member(resource, endpoint)
             if resource.lists_objects:
                 values["expires"] = ["get_list"]
+        if name in resource.member_checks:
+            endpoint.comments[()] = resource.member_checks[name]
         if name in resource.ignored:
             endpoint.ignore = True
         elif name == "delete" and operation.result.content is None:
@@ -134,6 +141,7 @@ class Endpoints:
             if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
         self._answer(resource, endpoint, own, collection)
+        self._doubt_schema(resource, endpoint)
         self._expires(resource, own, endpoint)
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
@@ -194,6 +202,25 @@ class Endpoints:
             values["schema"] = value + ("?" if optional and value != "any" else "")
         else:
             values["schema"] = value
+
+    def _doubt_schema(self, resource: Resource, endpoint: Endpoint) -> None:
+        """Marks a response that may not hold the records that its component is taken for."""
+        call, found = endpoint.call, self.context.found
+        names = set(_names_in(endpoint.values.get("schema")))
+        route = resource.route
+        for entity in found.entities:
+            if entity.name not in names or entity.home is None:
+                continue
+            home = tuple(part for part in entity.home.list.split("/") if part)
+            if entity.scope and call.route.segments[: len(home)] != home:
+                scope = ", ".join(f"{{{part.parameter}}}" for part in entity.key.parts if part.parameter)
+                endpoint.comments[("schema",)] = f"check: taken for the {entity.name} of {scope}"
+            if entity is not resource.entity or call.method != "GET" or route is None:
+                continue
+            is_nested = resource.kind == "item" and is_nested_in(call.route.segments, route.segments)
+            is_list = endpoint.many is not None or "members" in endpoint.values
+            if is_nested and (not is_list or HISTORIES & set(call.route.segments[-1].split("-"))):
+                endpoint.comments.setdefault(("schema",), VERSION_CHECK)
 
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
         """The entity in an answer around it, where all else says something of the answer alone."""
@@ -286,3 +313,12 @@ class Endpoints:
             ):
                 return value
         return "any"
+
+
+def _names_in(written: Value) -> Iterator[str]:
+    """The names of types in what is written of a schema."""
+    if isinstance(written, str):
+        yield written.rstrip("?!")
+    elif isinstance(written, dict | list):
+        for each in written.values() if isinstance(written, dict) else written:
+            yield from _names_in(each)

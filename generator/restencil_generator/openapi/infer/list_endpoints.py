@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from restencil_generator.openapi.document.model import Part, Where
+from restencil_generator.openapi.document.model import Part, Schema, Where
+from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, pascal_case, snake_case
 from restencil_generator.openapi.infer.names.types import member_names
-from restencil_generator.openapi.infer.pagination import ORDERS, SIZES, pages_of
+from restencil_generator.openapi.infer.pagination import DIRECTIONS, ORDERS, SIZES, pages_of
 from restencil_generator.openapi.infer.parameters import Query
 from restencil_generator.openapi.infer.records import Member
-from restencil_generator.openapi.infer.resources import Call, Entity, Resource
+from restencil_generator.openapi.infer.resources import Entity, Resource
 from restencil_generator.openapi.infer.response_layout import Many
 from restencil_generator.openapi.infer.schema_types import Typed
 from restencil_generator.openapi.spec_tree import Value
@@ -36,10 +38,21 @@ CHANGES: Final = frozenset(
 VAGUE: Final = re.compile(
     r"contain|search|prefix|regex|regular expression|pattern|wildcard|fuzzy|partial|substring|begins? with|starts? with"
     r"|ends? with|\b(?:after|before|since|until|greater|less|at least|at most|minimum|maximum|min|max|between|newer"
-    r"|older|earlier|later|like|ranges?|case[- ]insensitive(?:ly)?)\b",
+    r"|older|earlier|later|like|ranges?|case[- ]insensitive(?:ly)?|includ\w*|also|exclud\w*|omit\w*|hid(?:e|es|den)"
+    r"|e-?mails?)\b|[\"'`]me[\"'`]",
     re.IGNORECASE,
 )
 """What descriptions of parameters say that do not select by equality."""
+
+EVERY: Final = frozenset(("all", "any", "both", "every", "none", "*"))
+"""Values of an enum that select by no field."""
+
+NARROWED: Final = re.compile(
+    r"\bby default\b|\bdefaults? (?:to|is|value)\b|\bif (?:none|omitted|unspecified|empty|not)\b"
+    r"|\b(?:not|isn't) (?:provided|specified|set|given|passed|present)\b|\bunless\b",
+    re.IGNORECASE,
+)
+"""What descriptions say of lists that have not all records if nothing selects them."""
 
 _DEEPEST: Final = 3
 """How deep entities are looked for in what an operation answers."""
@@ -62,11 +75,46 @@ class Lists:
         fields = set[str]() if listed is None else set(self.context.entities[listed].values())
         for query in queries:
             name = names[query.wire]
-            if name in fields and is_vague(query.description or self.context.shapes.of(query.part).description):
+            if name in fields and self._is_vague(query):
                 found[name] = _with(found[name], "filter", "unknown")
         if found:
             endpoint.values["search_params"] = found
         return names
+
+    def _is_vague(self, query: Query) -> bool:
+        """Whether a parameter that is called like a field selects otherwise than by equality."""
+        schema = self.context.shapes.of(query.part)
+        return is_vague(query.description or schema.description) or any(
+            isinstance(value, str) and value.lower() in EVERY for value in schema.enum
+        )
+
+    def _has_all_records(self, resource: Resource, endpoint: Endpoint, queries: list[Query], listed: Entity) -> bool:
+        """Whether a list has all records that its path names, if nothing else selects them.
+
+        Only then it is certain which records join and leave it. It is the one list of the records of a resource, and
+        its document does not say that something selects them by default.
+        """
+        names = self.context.entities[listed].values()
+        path = self.context.names_of(resource, endpoint.call, None if endpoint.member else listed).values()
+        if any(parameter not in names for parameter in path):
+            return True  # the path selects by no field, so nothing joins it or leaves it anyway
+        if not endpoint.member or (not path and self._lists_of_all[listed] > 1):
+            return False
+        if NARROWED.search(f"{endpoint.call.operation.summary} {endpoint.call.operation.description}"):
+            return False
+        for query in queries:
+            schema = self.context.shapes.of(query.part)
+            if snake_case(query.wire) in names and (
+                schema.default not in (None, "", *EVERY) or NARROWED.search(query.description or schema.description)
+            ):
+                return False
+        return True
+
+    @functools.cached_property
+    def _lists_of_all(self) -> Counter[Entity]:
+        """How many resources list the records of each entity below no parent."""
+        listing = [each for each in self.context.resources if each.summary is not None and not each.parents]
+        return Counter(each.entity for each in listing if each.entity is not None)
 
     def get_list(self, resource: Resource, endpoint: Endpoint) -> None:
         call, many, entity = endpoint.call, resource.listing, resource.entity
@@ -99,6 +147,8 @@ class Lists:
             endpoint.values["schema"] = self._around(resource, endpoint, many, held)
             endpoint.one = ""
         pk = self.context.key_fields(entity)
+        if not self._has_all_records(resource, endpoint, queries, entity):
+            endpoint.values["collection"] = {"follow": False}
         self.pages(resource, endpoint, queries, names, pk[0][0] if len(pk) == 1 and not entity.choices else "")
 
     def pages(
@@ -110,10 +160,12 @@ class Lists:
         apart = [
             names[wire]
             for wire in schemas
-            if snake_case(wire) in SIZES | ORDERS and (pages is None or wire != pages.field)
+            if self._only_arranges(wire, schemas) and (pages is None or wire != pages.field)
         ]
         if apart:
-            endpoint.values["collection"] = {"non_filter_arguments": list(apart)}
+            settings = endpoint.values.get("collection")
+            more = settings if isinstance(settings, dict) else {}
+            endpoint.values["collection"] = {"non_filter_arguments": list(apart), **more}
         if pages is None:
             return
         if pages.field:
@@ -134,6 +186,16 @@ class Lists:
         endpoint.values["pagination"] = dict(pages.pagination)
         if comment:
             endpoint.comments[("pagination",)] = comment
+
+    def _only_arranges(self, wire: str, schemas: Mapping[str, Schema]) -> bool:
+        """Whether a parameter says in which order items are, or how many; by its name, if that means nothing else."""
+        name, schema = snake_case(wire), schemas[wire]
+        if name in SIZES:
+            return schema.type != "string"
+        if name not in DIRECTIONS:
+            return name in ORDERS
+        values = {str(value).lower() for value in schema.enum}
+        return bool(values & {"asc", "desc", "ascending", "descending"}) or "sort" in map(snake_case, schemas)
 
     def pages_in_body(self, endpoint: Endpoint) -> bool:
         """Writes the pages of a list that is asked for them in its body; False where it is not."""
@@ -240,11 +302,13 @@ class Lists:
         """The list of entities that a reading call answers with."""
         if call.answer is None or not (call.method == "GET" or is_list_by_post(call)):
             return None
+        if self.context.found.finder.known_in(call.answer) is not None:
+            return None  # a record that holds a list
         answers = self.context.found.answers
 
         def fits(part: Part) -> bool:
             entity = self.context.found.by_schema.get(self.context.shapes.of(part).at)
-            return entity is not None and entity.scope <= set(call.route.parameters)
+            return entity is not None and entity.scope <= call.scope
 
         many = answers.many(call.answer, fits, resource.name)
         if many is None or not fits(many.items):
@@ -301,6 +365,10 @@ class Lists:
         # What a body selects is known to the server alone, so nothing but its own pages is added to such a list.
         has_members = endpoint.call.method == "GET" or "pagination" in endpoint.values
         held: Value = {"collection": inner} if has_members else inner
+        if isinstance(held, dict) and endpoint.call.method == "GET":
+            queries = self.context.parameters.of(endpoint.call.operation)
+            if not self._has_all_records(resource, endpoint, queries, entity):
+                held = {**held, "follow": False}
         if many.bare:
             endpoint.values["schema"] = held
             endpoint.many = ".".join(many.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -42,10 +43,15 @@ ORDERS: Final = frozenset(
         "dir",
     ]
 )
+DIRECTIONS: Final = frozenset(("order", "direction", "dir"))
+"""Those of them that mean something else in many APIs."""
 MORE: Final = ("has_more", "has_next", "more", "has_next_page")
 FILTERED: Final = ("filter_count", "filtered_count", "total_filtered", "records_filtered")
 """Totals of the items that are selected."""
 TOTAL: Final = (*FILTERED, "total_count", "total", "total_results", "total_items", "total_size", "count_total")
+_FEWER: Final = re.compile(r"\bfewer\b[^.]*\bthan\b", re.IGNORECASE)
+"""What descriptions say of pages that may have less items than requested."""
+
 AROUND: Final = frozenset(
     [
         "meta",
@@ -75,13 +81,13 @@ class Pages:
 def pages_of(
     operation: Operation, shapes: Shapes, answer: Part | None, parameters: dict[str, Schema], pk: str
 ) -> Pages | None:
-    """The pages of a list. `parameters` are those of its query, by wire name; `pk` is the field that is its key."""
+    """The pages of a list. `parameters` are those of its query, by JSON name; `pk` is the field that is its key."""
     members = tuple(_around(shapes, answer))
+    described = {each.name: each.description for each in operation.parameters if each.place == "query"}
+    described = {name: described.get(name) or schema.description for name, schema in parameters.items()}
     signs = Signs(
         {
-            snake_case(name): Parameter(
-                name, schema.type == "string", schema.default == 0 or schema.bounds.get("minimum") == 0
-            )
+            snake_case(name): Parameter(name, schema.type == "string", _start(schema), described.get(name, ""))
             for name, schema in reversed(parameters.items())
         },
         members,
@@ -100,7 +106,16 @@ def pages_of(
         written |= _ends(signs)
         comments += [f"check: {other.name} is a parameter too" for other in positions(signs) if other != guess.field]
         comments.append(_doubt(members))
+        if guess.field is not None and style.is_counted and _FEWER.search(operation.description):
+            comments.append("check: a page that is not full may not be the last one")
     return Pages("" if guess.field is None else guess.field.name, written, "; ".join(filter(None, comments)))
+
+
+def _start(schema: Schema) -> int | None:
+    """The first number that a parameter is declared to have: 0 or 1, as its default or its minimum."""
+    above = schema.bounds.get("exclusiveMinimum")
+    found = (schema.default, schema.bounds.get("minimum"), above + 1 if isinstance(above, int) else None)
+    return next((number for number in found if type(number) is int and number in (0, 1)), None)
 
 
 def _ends(signs: Signs) -> dict[str, Value]:

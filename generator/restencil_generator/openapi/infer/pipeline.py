@@ -16,6 +16,7 @@ from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Document, Finding, LeftOut, Operation, Where
 from restencil_generator.openapi.infer import hoist
 from restencil_generator.openapi.infer.auth_servers import servers_of
+from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.context import Endpoint, ImportContext
 from restencil_generator.openapi.infer.endpoints import Endpoints
 from restencil_generator.openapi.infer.entities import EntityTable
@@ -27,7 +28,7 @@ from restencil_generator.openapi.infer.names.types import member_names, type_nam
 from restencil_generator.openapi.infer.parameters import CLIENT_NAMES
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
 from restencil_generator.openapi.infer.records import Record
-from restencil_generator.openapi.infer.resources import Call, Entity, Found, Own, Resource
+from restencil_generator.openapi.infer.resources import Entity, Found, Own, Resource
 from restencil_generator.openapi.infer.schema_types import Known
 from restencil_generator.openapi.infer.schema_usage import plain_name
 from restencil_generator.openapi.options import Options
@@ -155,16 +156,17 @@ class _Writer:
                 )
 
     def _name_entities(self) -> None:
-        for resource in self.context.resources:
+        named_first = sorted(self.context.resources, key=lambda each: each.entity is None or not each.entity.wanted)
+        for resource in named_first:
             entity = resource.entity
             if entity is None:
                 continue
-            own = pascal_case(singular(resource.name))
+            literals = () if resource.route is None else resource.route.literals
+            own = [pascal_case(singular(resource.name)), pascal_case("_".join(map(singular, literals)))]
             for each in entity.choices or [entity]:
                 if not each.name:
-                    each.name = self.context.names.claim(
-                        each.identity, *(type_names(each.wanted) if each.wanted else [own])
-                    )
+                    names = type_names(each.wanted) if each.wanted else own
+                    each.name = self.context.names.claim(each.identity, *names)
         for entity in self.context.found.entities:
             known = Known(entity.name, entity.scope, _record_of(entity))
             for at, each in self.context.found.by_schema.items():
@@ -278,6 +280,8 @@ class _Writer:
         for each in sorted(endpoints, key=lambda each: (MEMBERS.index(each.name) if each.member else 100, each.name)):
             at = (*path, "endpoints", each.name)
             self._noted(at, each)
+            if not each.values and () in each.comments:  # it is not written, so its path says what is to be checked
+                self.context.tree.comments.setdefault((*path, "path"), f"{each.comments[()]} ({each.name})")
             if each.values:
                 table[each.name] = _ordered(each.values, ENDPOINT_KEYS)
         if table:

@@ -12,6 +12,7 @@ from typing import Final
 
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, KEY_WORDS, snake_case
 from restencil_generator.openapi.infer.records import Record, Shapes
+from restencil_generator.openapi.spec_tree import CHECK
 
 INSIDE: Final = ("metadata", "attributes", "info", "properties")
 """Members that may hold the key."""
@@ -46,6 +47,18 @@ class Place:
         return tuple(parent for parent in self.parents if snake_case(parent) not in NO_PARENTS)
 
     @property
+    def is_of_another_thing(self) -> bool:
+        """Whether the last parameter is called after something else than the things of the list.
+
+        `user_id` in `/channels/{channel_id}/members/{user_id}` tells users apart, and members only per channel.
+        """
+        last = self.name.split("_")[-1]
+        owner = self.name.removesuffix(last).rstrip("_")
+        if not owner or last not in GLOBAL:
+            return False
+        return self.thing not in owner and owner.split("_")[-1] != self.thing.split("_")[-1]
+
+    @property
     def looks_like_an_id(self) -> bool:
         """Whether the last parameter is called as ids are, or as the thing itself."""
         named = self.name.partition("_or_")[0]
@@ -72,6 +85,10 @@ class Key:
     def alone(self) -> str:
         """The one property that it is, by its name in JSON; empty where it is several, dotted or of the path."""
         return self.parts[0].wires[0] if len(self.parts) == 1 and len(self.parts[0].wires) == 1 else ""
+
+    def doubted(self, doubt: str) -> Key:
+        """Return the key with something to check, unless its comment has something already."""
+        return self if CHECK in self.comment else dataclasses.replace(self, comment=f"{self.comment}; {CHECK}{doubt}")
 
     @property
     def wires(self) -> frozenset[str]:
@@ -106,7 +123,15 @@ class Keys:
         def has(name: str) -> bool:
             return all(self.shapes.has_scalar(record, name) for record in records)
 
-        return _strong(has, lambda name: records[0].by_name[name], place)
+        key = _strong(has, lambda name: records[0].by_name[name], place)
+        if key is None or not has("id") or key.alone in ("", records[0].by_name["id"]):
+            return key
+        # An `id` that every record has goes before a member that some lack.
+        lacks, has_id = not self._is_required(records, key.alone), self._is_required(records, records[0].by_name["id"])
+        return Key(3, (KeyPart((records[0].by_name["id"],)),), "pk: the id") if lacks and has_id else key
+
+    def _is_required(self, records: list[Record], wire: str) -> bool:
+        return all(wire in each.members and each.members[wire].required for each in records)
 
     def _of_thing(self, records: list[Record], place: Place) -> Key | None:
         things = [place.thing, *(snake_case(record.name) for record in records if record.name)]
@@ -187,20 +212,22 @@ def thing_of(place: Place, thing: str) -> str:
 def _strong(has: Callable[[str], bool], wire: Callable[[str], str], place: Place) -> Key | None:
     name, last = place.name, place.name.split("_")[-1]
     is_nested = bool(place.owners)
-    if has(name) and (not is_nested or last in GLOBAL or name == place.thing):
-        return Key(1, (KeyPart((wire(name),)),), f"pk: named like {{{place.parameter}}}")
+    is_foreign = is_nested and place.is_of_another_thing
+    if has(name) and not is_foreign and (not is_nested or last in GLOBAL or name == place.thing):
+        doubt = f"; check: it may count per {_braced(place.owners)}" if is_nested and last not in GLOBAL else ""
+        return Key(1, (KeyPart((wire(name),)),), f"pk: named like {{{place.parameter}}}{doubt}")
     rest = "" if "_or_" in name else name.removesuffix(last).rstrip("_")
-    if rest and has(last) and (not is_nested or last in GLOBAL):
+    if rest and has(last) and not (is_foreign and has(name)) and (not is_nested or last in GLOBAL):
         return Key(2, (KeyPart((wire(last),)),), f"pk: {{{place.parameter}}} without '{rest}'")
     own = name if has(name) else last if rest and has(last) else ""
     by_parents = is_nested and bool(own)
-    if has("id") and not (by_parents and not place.looks_like_an_id):
+    if has("id") and not (by_parents and (is_foreign or not place.looks_like_an_id)):
         doubt = "" if place.looks_like_an_id else f"; check: {{{place.parameter}}} does not look like one"
         return Key(3, (KeyPart((wire("id"),)),), f"pk: the id{doubt}")
     if by_parents:
         by_name = {each: wire(each) for each in map(snake_case, place.owners) if has(each)}
         parts = (*_parents(has, by_name, place), KeyPart((wire(own),)))
-        doubt = "check: " if has("id") else ""
+        doubt = "check: " if has("id") or is_foreign else ""
         return Key(4, parts, f"{doubt}pk: counts per {_braced(place.owners)}")
     return None
 
@@ -209,7 +236,8 @@ def _parents(has: Callable[[str], bool], by_name: Mapping[str, str], place: Plac
     """The parts of a scoped key for the parents of an item: properties called like them, else the parameters."""
     for parent in place.owners:
         name = snake_case(parent)
-        yield KeyPart((by_name[name],)) if has(name) else KeyPart((), parent)
+        is_parent = has(name) and name not in GLOBAL  # an `id` of the record is its own
+        yield KeyPart((by_name[name],)) if is_parent else KeyPart((), parent)
 
 
 def _braced(names: Iterable[str]) -> str:

@@ -13,9 +13,12 @@ from typing import Final, Literal, TypeAlias
 
 from restencil_generator.diagnostics.model import quoted
 from restencil_generator.openapi.document.containment import contained
-from restencil_generator.openapi.document.model import Document, Operation, Part, Where
+from restencil_generator.openapi.document.model import Document, Part, Where
+from restencil_generator.openapi.infer.calls import MUTATIONS, Call
+from restencil_generator.openapi.infer.delete_verbs import effect_of
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case
 from restencil_generator.openapi.infer.primary_keys import Key, KeyPart, Keys, Place
+from restencil_generator.openapi.infer.query_selection import Selection
 from restencil_generator.openapi.infer.records import Record, Shapes, merged, overlap
 from restencil_generator.openapi.infer.response_layout import (
     ENVELOPES,
@@ -32,34 +35,7 @@ from restencil_generator.openapi.spec_tree import CHECK
 
 Kind: TypeAlias = Literal["item", "singleton", "group"]
 
-MUTATIONS: Final = ("PUT", "PATCH", "DELETE")
-
-READING: Final = ("GET", "HEAD", "OPTIONS", "QUERY")
-"""Methods that change nothing."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Call:
-    """An operation with its path taken apart."""
-
-    operation: Operation
-    route: Route
-
-    @property
-    def method(self) -> str:
-        """Its method."""
-        return self.operation.method
-
-    @property
-    def changes(self) -> bool:
-        """Whether its method says that it may change something."""
-        return self.method not in READING
-
-    @property
-    def answer(self) -> Part | None:
-        """The schema of its JSON response."""
-        result = self.operation.result
-        return result.schema if result.content is not None and result.content.kind == "json" else None
+VERSION_CHECK: Final = "check: it may be another version of the record"
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -72,6 +48,8 @@ class Entity:
     wanted: str
     """The name that it would have: that of its schema, or of its resource."""
     name: str = ""
+    home: Route | None = None
+    """The path of the resource that it was found at first."""
     choices: list[Entity] = dataclasses.field(default_factory=lambda: list[Entity]())
     """The entities that a record is one of; it is then none itself."""
     whole: Record | None = None
@@ -91,8 +69,12 @@ class Entity:
 
     @property
     def scope(self) -> frozenset[str]:
-        """The path parameters that its key has."""
-        return frozenset(part.parameter for part in self.key.parts if part.parameter)
+        """Where records are known to be it: the path parameters that its key has, and its path if that is all it has.
+
+        Without a member that tells records apart, the same component at another path is another record.
+        """
+        parameters = frozenset(part.parameter for part in self.key.parts if part.parameter)
+        return parameters if self.key.wires or self.home is None else parameters | {self.home.unnamed}
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -135,6 +117,8 @@ class Resource:
     own: list[Own] = dataclasses.field(default_factory=list[Own])
     name: str = ""
     check: str = ""
+    member_checks: dict[str, str] = dataclasses.field(default_factory=dict[str, str])
+    """What is to be checked of a member."""
 
     @property
     def parents(self) -> int:
@@ -259,6 +243,7 @@ class _Finder:
         self.keys = Keys(shapes)
         self.answers = Answers(shapes, self.keys)
         self.calls = [Call(operation, route(operation.path)) for operation in document.operations]
+        self.selection = Selection(self.calls, self.answers, shapes)
         self.paths: dict[str, dict[str, Call]] = {}
         self.free: list[Call] = []
         self.routes: dict[str, Route] = {}
@@ -289,6 +274,7 @@ class _Finder:
         for unnamed, found in self.routes.items():
             self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
         _separate_relations(self)
+        _doubt_versions(self.found.resources)
         self._rest()
         return self.found
 
@@ -320,6 +306,8 @@ class _Finder:
             one = One((), many.items, items, key) if key is not None else None
         if one is None or one.key is None:
             return
+        one = dataclasses.replace(one, key=self.selection.doubted(one.key, found, at))
+        assert one.key is not None
         if get is not None:
             self.found.rules[one.key.rule] = self.found.rules.get(one.key.rule, 0) + 1
             self.found.guessed += CHECK in one.key.comment
@@ -359,11 +347,11 @@ class _Finder:
         key = one.key
         schema = self.shapes.of(one.part)
         known = self.found.by_schema.get(schema.at)
-        if known is not None and _same_key(known.key, key):
+        if known is not None and _same_key(known.key, key) and _is_shared(known, resource):
             resource.entity = known
             resource.union = one.part if known.choices else None
             return
-        entity = Entity(key, [one.record], f"type:{resource.identity}", "")
+        entity = Entity(key, [one.record], f"type:{resource.identity}", "", home=resource.route)
         if schema.name and known is None:
             entity.wanted = schema.name
             entity.identity = f"type:{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}"
@@ -492,7 +480,8 @@ class _Finder:
             for path, part in pending:
                 schema = self.shapes.of(part)
                 record = self.shapes.record(schema)
-                if self.found.by_schema.get(schema.at) is entity and record is not None:
+                is_own = any(source.at == schema.at for source in entity.record.sources)
+                if record is not None and (is_own or self.found.by_schema.get(schema.at) is entity):
                     return One(path, part, record, entity.key)
                 if record is None:
                     continue
@@ -528,6 +517,8 @@ class _Finder:
         result = call.operation.result
         if name == "delete":
             self._use(resource, name, call)
+            if effect_of(call.operation) == "ends":
+                resource.member_checks[name] = "check: its words do not say that the record is deleted"
             if result.content is not None and not self._is_entity(resource, call) and self._misleads(resource, call):
                 resource.ignored.add(name)
             return
@@ -603,7 +594,7 @@ class _Finder:
         resource = Resource("singleton", found, found.path, place=place)
         if known is not None:
             entity, path = known
-            if entity.scope and not entity.scope <= set(found.parameters):
+            if not entity.scope <= get.scope:
                 if not mutates:
                     return
                 known = None
@@ -612,11 +603,17 @@ class _Finder:
         if known is None:
             resource.envelope, answer = self.answers.unwrapped(answer, place)
             record = self.shapes.record_of(answer)
-            if record is None or self.found.by_schema.get(self.shapes.of(answer).at) is not None:
+            taken = self.found.by_schema.get(self.shapes.of(answer).at)
+            if (
+                record is None
+                or (taken is not None and taken.key.wires)
+                or self.selection.is_one_of_many(get, answer, record)
+            ):
                 return
             key = Key(0, tuple(KeyPart((), parameter) for parameter in found.parameters), "")
             schema = self.shapes.of(answer)
-            entity = Entity(key, [record], f"type:{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}", schema.name)
+            identity = f"{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}" if taken is None else found.path
+            entity = Entity(key, [record], f"type:{identity}", schema.name if taken is None else "", home=found)
             resource.entity = entity
             self.found.entities.append(entity)
             self._claim(entity, answer)
@@ -663,6 +660,9 @@ class _Finder:
                 comment = lookup.own_key.comment
                 own.field = lookup.own_key.parts[-1]
                 own.field_check = comment.replace("pk", "field", 1) if CHECK in comment else ""
+                selecting = [each.name for each in call.operation.parameters if each.place == "query"]
+                if selecting and not own.field_check:
+                    own.field_check = f"check: {selecting[0]} may select the record too"
             resource.own.append(own)
 
     def _deepest(self, call: Call) -> tuple[Resource | None, _Candidate | None]:
@@ -708,7 +708,8 @@ def _separate_relations(finder: _Finder) -> None:
     """Takes the changes of items that only relate records of another path to a parent out of the members.
 
     `DELETE /teams/{team}/members/{login}` takes a user out of a team; as the `delete` of users it would take the
-    user out of all lists. If records are returned under fewer parents, that is no certain delete of the record.
+    user out of all lists. If records are returned under fewer parents, or a DELETE below a parent says that it removes
+    something from there, that is no certain delete of the record.
     """
     resources = [each for each in finder.found.resources if each.kind == "item" and each.route is not None]
     fewest = _fewest_parents(finder)
@@ -717,17 +718,40 @@ def _separate_relations(finder: _Finder) -> None:
         if "delete" in resource.members:
             parents_of_deletes.setdefault(resource.entity, []).append(resource.parents)
     for resource in resources:
-        if resource.entity is None or resource.parents <= fewest.get(resource.entity, resource.parents):
+        if resource.entity is None:
+            continue
+        delete = resource.members.get("delete")
+        detaches = delete is not None and resource.parents > 0 and effect_of(delete.operation) == "detaches"
+        if detaches and not resource.entity.scope:
+            _separate(resource, ["delete"])
+        if resource.parents <= fewest.get(resource.entity, resource.parents):
             continue
         related = ["delete"] if "get" in resource.members else ["update", "partial_update", "delete"]
         if "get" in resource.members and min(parents_of_deletes.get(resource.entity, [0])) >= resource.parents:
             continue
-        for name in related:
-            if name in resource.members:
-                expires = ("get_list",) if "get_list" in resource.members else ()
-                check = "check: taken for a change of the list" if expires else ""
-                resource.own.append(Own(resource.members.pop(name), expires, check))
-                resource.ignored.discard(name)
+        _separate(resource, related)
+
+
+def _separate(resource: Resource, names: Iterable[str]) -> None:
+    """Makes members of a resource endpoints of their own, which change its list."""
+    for name in names:
+        if name in resource.members:
+            expires = ("get_list",) if "get_list" in resource.members else ()
+            check = "check: taken for a change of the list" if expires else ""
+            resource.own.append(Own(resource.members.pop(name), expires, check))
+            resource.ignored.discard(name)
+            resource.member_checks.pop(name, None)
+
+
+def _doubt_versions(resources: Iterable[Resource]) -> None:
+    """Marks resources below an item that return its entity: `/runs/{id}/attempts/{n}` may be an older run."""
+    items = [each for each in resources if each.kind == "item" and each.route is not None and "get" in each.members]
+    for resource in resources:
+        for item in items:
+            assert item.route is not None
+            is_nested = resource.route is not None and is_nested_in(resource.route.segments, item.route.segments)
+            if is_nested and resource.entity is item.entity and not resource.check:
+                resource.check = VERSION_CHECK
 
 
 def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
@@ -752,6 +776,16 @@ def _place(found: Route) -> Place:
     literals = [part for part in found.list.split("/") if part and "{}" not in part]
     thing = literals[-1].partition(".")[0] if literals else ""
     return Place(found.parameters[-1], found.parameters[:-1], singular(snake_case(thing, "")))
+
+
+def _is_shared(entity: Entity, resource: Resource) -> bool:
+    """Whether records at the path of a resource are those of an entity with the same key.
+
+    Secrets of one component and one name below `/repos/{repo}/actions` and `/repos/{repo}/agents` are two.
+    """
+    if entity.home is None or resource.route is None or not any(part.parameter for part in entity.key.parts):
+        return True
+    return entity.home.list == resource.route.list
 
 
 def _same_key(one: Key, other: Key) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from restencil_generator.openapi.infer.names.inflection import singular, snake_case
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, singular, snake_case
 
 _PARAMETER: Final = re.compile(r"\{([^{}]*)\}")
 _UNSENT: Final = re.compile(r"[\x00-\x20\x7f]")
@@ -126,10 +126,13 @@ def parameter_names(found: Route, fixed: Mapping[int, str], apart: Iterable[str]
     """The names of a path's parameters by position, each once; `fixed` are given, others give way, also to `apart`."""
     taken = {*fixed.values(), *apart}
     names = dict(fixed)
+    last = len(found.parameters) - 1
     for index in reversed(range(len(found.parameters))):
         if index in names:
             continue
         name = snake_case(found.parameters[index])
+        if index < last and name in GLOBAL:  # the id of an owner is called after it
+            name = owner_name(found, index)
         while name in taken:
             longer = owner_name(found, index)
             name = longer if longer not in taken else f"parent_{name}"

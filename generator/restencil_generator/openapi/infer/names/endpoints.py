@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from restencil_generator.openapi.document.model import Finding, Where
+from restencil_generator.openapi.infer.calls import Call
 from restencil_generator.openapi.infer.names.inflection import plural, singular, snake_case, spelled, words
 from restencil_generator.openapi.infer.names.types import first_free
-from restencil_generator.openapi.infer.resources import Call, Resource, all_calls
+from restencil_generator.openapi.infer.resources import Resource, all_calls
 from restencil_generator.openapi.infer.routes import VERSION
 from restencil_generator.spec import names as python
 

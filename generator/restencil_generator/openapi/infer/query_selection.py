@@ -1,0 +1,73 @@
+"""Finds what selects the record of a path besides its parameters."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from restencil_generator.openapi.document.model import Part, Where
+from restencil_generator.openapi.infer.calls import MUTATIONS, Call
+from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
+from restencil_generator.openapi.infer.primary_keys import NO_PARENTS, Key
+from restencil_generator.openapi.infer.records import Record, Shapes
+from restencil_generator.openapi.infer.response_layout import Answers
+from restencil_generator.openapi.infer.routes import Route
+
+_ALIAS: Final = re.compile(r"[`'\"]me[`'\"]|\bor (?:just )?[`'\"]\w+[`'\"]")
+"""What descriptions say of parameters that have fixed values besides the keys of records."""
+
+
+class Selection:
+    """What the operations of a document declare that selects records."""
+
+    def __init__(self, calls: Sequence[Call], answers: Answers, shapes: Shapes) -> None:
+        self.calls = calls
+        self.answers = answers
+        self.shapes = shapes
+
+    def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
+        """A key with what of its operations makes it doubtful."""
+        get = at.get("GET")
+        if get is None:
+            return key
+        if query := self._selecting(get, [call for method, call in at.items() if method in MUTATIONS]):
+            return key.doubted(f"it may count per {{{query}}}")
+        parameter = next((each for each in get.operation.parameters if each.name == found.parameters[-1]), None)
+        if parameter is not None and _ALIAS.search(parameter.description):
+            return key.doubted(f"{{{parameter.name}}} may be another name of a record")
+        return key
+
+    def is_one_of_many(self, get: Call, answer: Part, record: Record) -> bool:
+        """Whether a query parameter says which record a path without its key returns, or lists hold such records."""
+        if self.shapes.of(answer).at in self._listed:
+            return True
+        queries = [each for each in get.operation.parameters if each.place == "query"]
+        return any(each.required or self.shapes.has_scalar(record, snake_case(each.name)) for each in queries)
+
+    @functools.cached_property
+    def _listed(self) -> frozenset[Where]:
+        """The schemas of the items of all lists."""
+        answers = [call.answer for call in self.calls if call.method == "GET" and call.answer is not None]
+        found = [self.answers.many(answer, lambda part: False) for answer in answers]
+        return frozenset(self.shapes.of(many.items).at for many in found if many is not None)
+
+    def _selecting(self, get: Call, mutations: list[Call]) -> str:
+        """The query parameter by which all operations of an item select its record too; "" for none."""
+        everywhere = [{each.name for each in call.operation.parameters} for call in mutations]
+        for each in get.operation.parameters:
+            name = snake_case(each.name)
+            if each.place != "query" or name in NO_PARENTS or self._frequency[each.name] * 2 >= len(self.calls):
+                continue
+            is_shared = bool(everywhere) and all(each.name in names for names in everywhere)
+            if each.required or (is_shared and name.split("_")[-1] in (*GLOBAL, "key", "name")):
+                return each.name
+        return ""
+
+    @functools.cached_property
+    def _frequency(self) -> Counter[str]:
+        """How many operations have a query parameter of each name."""
+        every = (call.operation.parameters for call in self.calls)
+        return Counter(each.name for parameters in every for each in parameters if each.place == "query")
