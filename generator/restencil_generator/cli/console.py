@@ -77,8 +77,11 @@ class Console:
         """Prints findings, `limit` of them where it is given; documents also where there are none."""
         self.say(self._rendered(problems, sources, sys.stdout, limit), end="")
 
-    def differences(self, found: Mapping[Path, Sequence[Difference]]) -> None:
-        """Prints every file that differs, with its cause; `found` are the differences by the folder of a package."""
+    def differences(self, found: Mapping[Path, Sequence[Difference]], arguments: str) -> None:
+        """Prints every file that differs, with its cause; `found` are the differences by the folder of a package.
+
+        `arguments` are those of the command line, which hints repeat.
+        """
         if self.form == "text":
             for directory, differences in found.items():
                 for one in differences:
@@ -86,7 +89,11 @@ class Console:
             return
         from restencil_generator.output.drift import findings
 
-        problems = [problem for directory, differences in found.items() for problem in findings(differences, directory)]
+        problems = [
+            problem
+            for directory, differences in found.items()
+            for problem in findings(differences, directory, arguments)
+        ]
         self.problems(problems, {}, max(len(problems), 1))
 
     def diffs(self, differences: Sequence[Difference], directory: Path) -> None:

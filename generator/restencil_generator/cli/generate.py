@@ -125,7 +125,7 @@ def _preview(console: Console, project: Project, *, diff: bool, force: bool) -> 
         made = make(project, _rendering(step))
         found = {one.directory: one.differences() for one in made}
     if not diff or console.prints_documents:
-        console.differences(found)
+        console.differences(found, project.arguments)
     for one in made:
         if diff:
             console.diffs(found[one.directory], one.directory)
@@ -157,7 +157,7 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
         made = make(selected, _rendering(step))
         left = orphans(selected, made)
         found = {one.directory: one.differences() for one in made} | left
-    console.differences(found)
+    console.differences(found, selected.arguments)
     if console.form == "text":
         for directory, differences in left.items():
             console.say(f"{directory}: {remedy(differences)}")
@@ -166,7 +166,7 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
         if console.form == "text" and differences:
             console.say(
                 f"{one.directory}: {len(differences)} of {files(one.count)} differ from {one.source}; "
-                f"{remedy(differences)}"
+                f"{remedy(differences, selected.arguments)}"
             )
         elif console.form == "text":
             console.up_to_date(one)

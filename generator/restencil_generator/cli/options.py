@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -114,7 +116,10 @@ def project_options(*options: _Option) -> _Option:
             def project() -> Project:
                 from restencil_generator.project.config import find_project
 
-                return find_project(specs, config=config, out=out, templates=templates)
+                found = find_project(specs, config=config, out=out, templates=templates)
+                options = {"--out": out, "--config": config, "--templates": templates}
+                words = [[option, str(value)] for option, value in options.items() if value is not None]
+                return dataclasses.replace(found, arguments=shlex.join(sum(words, [str(spec) for spec in specs])))
 
             return function(*arguments, project=project, **others)
 

@@ -21,6 +21,13 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
                 "remove it, or write {collection: [Entity]} in the list's schema",
             )
     for operation in operations(spec):
+        if operation.endpoint.pagination_field is not None and _lacks_pages(operation.endpoint):
+            yield Finding(
+                f"'pagination_field' of {operation} has no effect: 'members' leaves 'get_page' out, so it has none of "
+                "'get_page', 'iterate' and 'pages'",
+                operation.endpoint.place,
+                "add 'get_page' to 'members', or remove 'pagination_field'",
+            )
         pagination = operation.endpoint.pagination if operation.endpoint.name != "get_page" else None
         if pagination is not None and pagination.start is not None and not STYLES[pagination.style].is_counted:
             yield Finding(
@@ -29,6 +36,11 @@ def find_without_effect(spec: d.Spec) -> Iterator[Finding]:
                 operation.endpoint.place,
                 "remove it",
             )
+
+
+def _lacks_pages(endpoint: d.Endpoint) -> bool:
+    """Whether a list has no member for its pages, although it is a collection that can be paged."""
+    return endpoint.name not in d.EXTENDERS and endpoint.collection is not None and "get_page" not in endpoint.extenders
 
 
 def find_no_iterate(spec: d.Spec) -> Iterator[Finding]:

@@ -154,23 +154,27 @@ def refused(differences: Sequence[Difference], *, force: bool = False) -> list[D
     return [found for found in differences if not (found.owned or (force and found.cause is not Cause.FOREIGN))]
 
 
-def remedy(differences: Sequence[Difference], them: str = "them") -> str:
-    """How to resolve differences: `generate`, with `--force` if files were edited, or move files away."""
+def remedy(differences: Sequence[Difference], arguments: str = "", them: str = "them") -> str:
+    """How to resolve differences: `generate`, with `--force` if files were edited, or move files away.
+
+    `arguments` are those of the command that found them, which select the same specs and folder.
+    """
+    command = f"restencil generate {arguments}".rstrip()
     if any(found.cause is Cause.FOREIGN for found in differences):
-        return "move what is foreign away, then `restencil generate`"
+        return f"move what is foreign away, then `{command}`"
     if any(found.cause is Cause.ORPHAN_PACKAGE for found in differences):
         return "remove the folder, or bring its spec back (`specs` in [tool.restencil] names them)"
-    return f"`restencil generate{' --force' if refused(differences) else ''}` writes {them}"
+    return f"`{command}{' --force' if refused(differences) else ''}` writes {them}"
 
 
-def findings(differences: Sequence[Difference], directory: Path) -> list[Problem]:
-    """Differences as diagnostics of the files in a folder."""
+def findings(differences: Sequence[Difference], directory: Path, arguments: str = "") -> list[Problem]:
+    """Differences as diagnostics of the files in a folder; `arguments` are those of the command that found them."""
     return [
         Problem(
             found.cause.value.replace(" ", "-"),
             f"{found.cause.value}: {found.reason}",
             _place((directory / found.path).as_posix(), found.line),
-            remedy([found], "it"),
+            remedy([found], arguments, "it"),
         )
         for found in differences
     ]

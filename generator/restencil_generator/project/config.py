@@ -36,6 +36,7 @@ class Project:
 
     Paths are ready to use: relative to the working directory, or absolute. `file` is the configuration that they come
     from, None where nothing but the command line speaks; `whole` says that the specs are all that it names.
+    `arguments` are those of the command line that selected them, as a shell reads them.
     """
 
     specs: tuple[Path, ...]
@@ -43,6 +44,7 @@ class Project:
     templates: Path | None = None
     file: Path | None = None
     whole: bool = False
+    arguments: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

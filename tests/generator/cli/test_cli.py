@@ -239,12 +239,24 @@ def test_cli_check_says_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "specs/blog.yaml"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "blog/posts.py: edited by hand: not as it was generated",
-        "blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate --force` writes them",
+        "blog: 1 of 5 files differ from specs/blog.yaml; `restencil generate specs/blog.yaml --force` writes them",
     ]
     Path("blog/posts.py").write_text(original)
     Path("specs/blog.yaml").write_text(SPEC.replace("title", "headline"))
     assert run(["check", "specs/blog.yaml"]) == 1
     assert "blog/posts.py: spec changed: the spec changed since it was generated\n" in capsys.readouterr().out
+
+
+def test_cli_check_advises_the_command_that_writes_what_it_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    """Specs and `--out` of the command line stand in the advice, as a shell reads them, in every format."""
+    Path("my specs").mkdir()
+    Path("my specs/blog.yaml").write_text(SPEC)
+    selected = ["my specs/blog.yaml", "--out", "made"]
+    assert run(["check", *selected]) == 1
+    advice = "`restencil generate 'my specs/blog.yaml' --out made` writes"
+    assert f"; {advice} them\n" in capsys.readouterr().out
+    assert run(["check", *selected, "--format", "json"]) == 1
+    assert {one["hint"] for one in json.loads(capsys.readouterr().out)["problems"]} == {f"{advice} it"}
 
 
 def test_cli_renamed_spec_is_reported_as_such(capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,7 +270,7 @@ def test_cli_renamed_spec_is_reported_as_such(capsys: pytest.CaptureFixture[str]
         "blog/_client.py: spec file renamed: blog.yaml -> news.yaml\n"
         "blog/manifest.sha256: spec file renamed: blog.yaml -> news.yaml\n"
         "blog/posts.py: spec file renamed: blog.yaml -> news.yaml\n"
-        "blog: 4 of 5 files differ from specs/news.yaml; `restencil generate` writes them\n"
+        "blog: 4 of 5 files differ from specs/news.yaml; `restencil generate specs/news.yaml` writes them\n"
     )
     assert run(["generate", "specs/news.yaml"]) == 0
     assert run(["check", "specs/news.yaml"]) == 0
