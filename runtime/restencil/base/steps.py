@@ -33,26 +33,56 @@ class Step(Protocol):
 Steps: TypeAlias = "Generator[Step, Any, Any]"
 
 in_use: Final[ContextVar[Any]] = ContextVar("restencil_transport", default=None)
-"""The transport of the request whose steps are taken now, also of one that is sent without a driver."""
+"""The transport of the request whose steps are taken now."""
 
 
-class Receiver(Protocol):
-    """Who wants to know of the answers that a transport brings."""
+class CallContext:
+    """The call of an endpoint whose steps are taken now, and what came of it so far.
 
-    transport: Any
-    answer: Any
-    own_response: tuple[Any, Any] | None
-    """The response and its parsed body, where hooks of the endpoint make them."""
-    condition: tuple[str, str] | None
-    """A header that is sent unless the user set a condition: on it depends whether there is an answer at all."""
+    Whoever takes the steps may say what the request is sent for, and reads what is left here.
+    """
 
-    def recognizes(self, content: bytes, /) -> bool:
-        """Whether this body was answered before, and nothing of what it brought has changed since."""
-        ...
+    __slots__ = (
+        "condition",
+        "endpoint",
+        "is_identical",
+        "is_not_modified",
+        "options",
+        "owner",
+        "parsed",
+        "recognizes",
+        "response",
+        "transport",
+    )
+
+    def __init__(
+        self,
+        owner: object = None,
+        condition: tuple[str, str] | None = None,
+        recognizes: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        self.owner = owner
+        """The request in flight that the call is made for; None for a direct call."""
+        self.condition = condition
+        """A header that is sent unless the user set a condition: on it depends whether there is a response at all."""
+        self.recognizes = recognizes
+        """Tells the body of an earlier response of which nothing has changed since."""
+        self.endpoint: object = None
+        self.options: Any = None
+        self.transport: Any = None
+        """What sends the request: responses of other transports are none of this call."""
+        self.response: Any = None
+        """The HTTP response that came last; None as long as there is none, and without HTTP."""
+        self.parsed: tuple[Any, Any] | None = None
+        """The response and its parsed body, where hooks of the endpoint make them."""
+        self.is_not_modified = False
+        """The server says that the response before it is still valid (304); there is no value."""
+        self.is_identical = False
+        """The body is that of the response before it; its value is not made."""
 
 
-receiver: Final[ContextVar[Receiver | None]] = ContextVar("restencil_receiver", default=None)
-"""What receives the responses of its transport while the steps of its request are taken."""
+current_call: Final[ContextVar[CallContext | None]] = ContextVar("restencil_call", default=None)
+"""The call whose steps are taken now, for hooks and transports that are called with less than that."""
 
 
 def current_transport() -> AnyTransport | None:

@@ -42,9 +42,6 @@ UNDEFINED: Final = Sentinel("UNDEFINED")
 INVALID: Final = Sentinel("INVALID")
 """Known to be unusable: deleted, invalidated, or failed validation."""
 
-UNCHANGED: Final = Sentinel("UNCHANGED")
-"""Instead of a response: the server has answered 304, so the last response is still valid."""
-
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
     kind = "list" if isinstance(self, list) else "dict"
@@ -256,15 +253,6 @@ def _float_text(value: float) -> str:
 
 class Presumed(dict[str, Any]):
     """What was sent, instead of a response without content: the record is assumed to be like that now."""
-
-
-class Repeated:
-    """Instead of a response whose body has the same bytes as the last one, which the store has all of."""
-
-    __slots__ = ("content",)
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
 
 
 def with_article(noun: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import ThreadScheduler
-from ..base.steps import drive_async, receiver
+from ..base.steps import drive_async
 from ..cache.reading import Decision
 from ..http.cancellation import cancellable
 from ..http.transport import AsyncTransport
@@ -138,11 +138,7 @@ class AsyncCore(Core):
 
     async def _response_to(self, in_flight: InFlight, steps: Steps) -> Response[Any]:
         in_flight.cancellation = cancellable()
-        receiver.set(in_flight)
-        try:
-            return response_of(in_flight, await drive_async(steps, in_flight.transport))
-        finally:
-            receiver.set(None)  # its task would hold it, and it its task
+        return response_of(in_flight, (await drive_async(steps, in_flight.transport)).value)
 
     async def complete(self, in_flight: Any, /) -> Any:
         """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""

@@ -11,6 +11,7 @@ from ..base.errors import PreconditionFailedError, TimeoutExceededError
 from ..base.freshness import condition_of, freshness_headers_in, lifetime_of, may_be_stored
 from ..base.lazy_imports import asyncio
 from ..base.scheduler import block
+from ..base.steps import current_call
 from ..base.transport import public_url
 from ..cache.reading import INFINITE
 from ..cache.validators import Terms, Validators, source_at
@@ -47,14 +48,16 @@ def source_of(request: Request) -> Hashable:
 def _known(in_flight: InFlight) -> Validators | None:
     """The validators of the last response, if this request may be sent with them."""
     request = in_flight.request
-    witness = in_flight.store.witness(request.key)
+    witness = in_flight.store.witness(request.key, whole=False)
     validators = None if witness is None else witness.validators
-    return validators if validators is not None and validators.source == source_of(request) else None
+    if validators is None or validators.condition is None or validators.source != source_of(request):
+        return None
+    return None if in_flight.store.witness(request.key) is None else validators
 
 
 def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
     """The validators of a response; `before` are those of the response that a 304 confirms."""
-    request, answer = in_flight.request, in_flight.answer
+    request, answer = in_flight.request, in_flight.response
     is_whole = request.rules.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
     condition = condition_of(headers) if before is not None or is_whole else None
     return Validators(headers, source_of(request), place_of(answer), condition, may_be_stored(headers))
@@ -67,7 +70,7 @@ def place_of(answer: Any) -> str:
 
 def freshness_headers(in_flight: InFlight) -> dict[str, str] | None:
     """What the HTTP answer says of itself; None where it says nothing, and where there is none."""
-    answer = in_flight.answer
+    answer = in_flight.response
     return None if answer is None else freshness_headers_in(answer.headers.raw)
 
 
@@ -118,7 +121,7 @@ def is_ordered(request: Request) -> bool:
 class ConditionalRequests:
     """On what conditions the attempts of a request are sent, and after which others."""
 
-    __slots__ = ("_in_flight", "_is_lost", "_queue", "_reads", "asks_whole", "known")
+    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue", "_reads", "asks_whole", "known")
 
     def __init__(self, in_flight: InFlight) -> None:
         store, request = in_flight.store, in_flight.request
@@ -126,11 +129,15 @@ class ConditionalRequests:
         self._reads = request.rules.conditional and store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
         self._queue: list[InFlight] | None = None
         self._is_lost = False
+        self._outer: object = None
+        """The request in whose steps this one was called."""
         self.asks_whole = request.needs_body
         """Whether an answer is wanted in any case."""
         self.known: Validators | None = None
         """The validators that the request is sent with."""
         if is_ordered(request):
+            outer = current_call.get()
+            self._outer = None if outer is None else outer.owner
             with store.lock:
                 turns = store.in_flight.turns
                 for cell in [cell for cell, queue in turns.items() if all(other.done for other in queue)]:
@@ -157,7 +164,7 @@ class ConditionalRequests:
         while True:
             with store.lock:
                 earlier = reversed(queue[: queue.index(in_flight)])
-                before = next((other for other in earlier if not other.done and other is not in_flight.within), None)
+                before = next((other for other in earlier if not other.done and other is not self._outer), None)
             waited = store.now() - begun
             if before is None or (before.owned_here and in_flight.loop is None):
                 return waited
@@ -171,15 +178,15 @@ class ConditionalRequests:
                 )
             yield _End(before, left, in_flight.endpoint.signal)
 
-    def attempt(self) -> None:
-        """An attempt begins: it is sent on what is known now."""
+    def attempt(self) -> tuple[str, str] | None:
+        """An attempt begins: gives the header of the condition on which it is sent, by what is known now."""
         in_flight = self._in_flight
         if self._queue is not None:
             tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
-            in_flight.condition = None if tag is None else ("If-Match", tag)
-        elif self._reads:
+            return None if tag is None else ("If-Match", tag)
+        if self._reads:
             self.known = None if self.asks_whole else _known(in_flight)
-            in_flight.condition = None if self.known is None else self.known.condition
+        return None if self.known is None else self.known.condition
 
     def failed(self, error: NetworkError) -> None:
         """An attempt failed; where a change was made for something else than the server has, the error says more."""

@@ -109,13 +109,12 @@ class Core(ABC):
         for manager in reversed(self.managers):
             self.chain = _link(manager, self.chain)
         self.dispatch = self.chain
-        #: No manager but the library's own one sees fetches and responses pass, so they need not: of this,
-        #: "fetch through the cache" and its row for asyncio are made.
-        self.is_direct = (
+        self.sends_alone = (
             self.network is not None
             and [manager for manager in self.managers if _looks_at_requests(manager)] == [self.network]
             and type(self.network).handle is NetworkManager.handle
         )
+        """No manager but the library's own one sees fetches and responses pass."""
 
     # resources
 
@@ -153,7 +152,7 @@ class Core(ABC):
     def override_dispatch(self, dispatch: Callable[[Action], Any]) -> None:
         """Managers send their actions here, to a method of the user's own."""
         self.dispatch = dispatch
-        self.is_direct = False
+        self.sends_alone = False
         self.is_overridden = True
 
     # partitions
@@ -240,17 +239,15 @@ class Core(ABC):
         request.locator = self
         if request.rules.concurrency is not None:
             refuse_unseen(store, request)
-        network, fetch_id = self.network, store.next_id()
+        fetch_id = store.next_id()
         try:
-            if self.is_direct and network is not None and not request.rules.is_optimistic:
-                return network.start(request, fetch_id, store.next_number(), within)
             number, now = store.next_number(), store.clock()
             meta = Meta(number, now, now + self.lifetimes.data_length(request))
             in_flight = self.chain(Fetch(request, fetch_id, meta, store.resets, within))
         except BaseException:
             self.abandon_unsent(store.in_flight.by_id.get(fetch_id))
             raise
-        if in_flight is None and network is None:
+        if in_flight is None and self.network is None:
             raise RuntimeError("no manager took the fetch; put NetworkManager() into managers=[…]")
         return in_flight
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..base.errors import reason_of
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
+from ..base.steps import CallContext
 from .single_flight import SharedFuture
 
 if TYPE_CHECKING:
@@ -54,12 +55,11 @@ class InFlight(SharedFuture[Any]):
     __slots__ = (
         "__weakref__",
         "_has_thread",
-        "answer",
         "attempts",
+        "call",
         "callers",
         "cancellation",
         "claimed",
-        "condition",
         "detached",
         "endpoint",
         "fetch_id",
@@ -67,7 +67,6 @@ class InFlight(SharedFuture[Any]):
         "identity",
         "mark",
         "mutation",
-        "own_response",
         "request",
         "resets",
         "seen",
@@ -75,7 +74,6 @@ class InFlight(SharedFuture[Any]):
         "sharing",
         "task",
         "transport",
-        "within",
     )
 
     def __init__(
@@ -103,17 +101,11 @@ class InFlight(SharedFuture[Any]):
         self.cancellation: Cancellation | None = None
         self._has_thread = False
         self.transport: Any = None
-        self.answer: Any = None
-        """The HTTP answer that came last through the transport, for all who wait; None as long as there is none."""
-        self.own_response: tuple[Any, Any] | None = None
-        """The response and its parsed body, where hooks of the endpoint make them; for paging."""
+        self.call = CallContext()
+        """The last attempt to send it, with its response, for all who wait."""
         self.attempts = 1
         self.seen: str | None = None
         """The ETag of the entity that a change is of, as it was known when the change was called."""
-        self.within: Any = None
-        """The request in whose steps this one was called, where there is one."""
-        self.condition: tuple[str, str] | None = None
-        """The header that is sent unless the user set a condition."""
         self.sharing: Coalescing | None = None
         """What it takes from other processes; None: the server is asked."""
         self.mark: bytes | None = None
@@ -154,6 +146,11 @@ class InFlight(SharedFuture[Any]):
                 del store.in_flight.joinable[self.identity]
             store.in_flight.by_id.pop(self.fetch_id, None)
             store.in_flight.mutations.discard(self.fetch_id)
+
+    @property
+    def response(self) -> Any:
+        """The HTTP response that came last; None as long as there is none, and without HTTP."""
+        return self.call.response
 
     @property
     def alive(self) -> bool:
@@ -226,14 +223,14 @@ def response_of(in_flight: Any, value: Any) -> Response[Any]:
 
     if not isinstance(in_flight, InFlight):
         return Response(value=value)
-    return Response(value=value, attempts=in_flight.attempts, **members_of(in_flight.answer))
+    return Response(value=value, attempts=in_flight.attempts, **members_of(in_flight.response))
 
 
 def page_of(in_flight: Any, value: Any, items: Sequence[Any], position: Any, next_position: Any) -> Page[Any]:
     """What a fetch of one page was answered with."""
     from ..base.response import Page, members_of
 
-    members = members_of(in_flight.answer) if isinstance(in_flight, InFlight) else {}
+    members = members_of(in_flight.response) if isinstance(in_flight, InFlight) else {}
     attempts = in_flight.attempts if isinstance(in_flight, InFlight) else 1
     return Page(value=value, items=items, position=position, next_position=next_position, attempts=attempts, **members)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
@@ -14,8 +14,8 @@ from ..base.fork import reset_in_child
 from ..base.json_text import decode_json
 from ..base.lazy_imports import asyncio
 from ..base.logs import RETRY, STORE, debug, logger
-from ..base.steps import drive, drive_async, in_use, receiver
-from ..base.values import UNCHANGED, UNDEFINED, Repeated
+from ..base.steps import CallContext, drive, drive_async
+from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
 from ..endpoint.call import Call
 from ..http.cancellation import cancellable
@@ -23,7 +23,6 @@ from .coalescing import Coalescing
 from .conditional_requests import (
     ConditionalRequests,
     freshness_headers,
-    is_ordered,
     place_of,
     renewed,
     terms_of,
@@ -50,8 +49,17 @@ if TYPE_CHECKING:
 #: The `resets` of a response that must not reach the store: no store was ever reset so often.
 DROPPED: Final = -1
 
-#: In place of a response: while a retry waited, the fetch got its outcome from elsewhere, so nothing more is sent.
-_SETTLED: Final[Any] = object()
+
+class FetchOutcome(NamedTuple):
+    """What sending a request came to; its response is that of `InFlight.call`."""
+
+    value: Any
+    """The value of the response, not stored yet."""
+    is_settled: bool = False
+    """There is nothing to store: who waits has an outcome, from the store or from elsewhere."""
+
+
+SETTLED: Final = FetchOutcome(None, is_settled=True)
 
 
 class _Core(Protocol):
@@ -64,7 +72,7 @@ class _Core(Protocol):
     @property
     def retries(self) -> int | Retries | None: ...
     @property
-    def is_direct(self) -> bool: ...
+    def sends_alone(self) -> bool: ...
     def dispatch(self, action: Action, /) -> Any: ...
 
 
@@ -150,20 +158,10 @@ class NetworkManager(Manager):
     def send(self, in_flight: InFlight, transport: BlockingTransport, /) -> Any:
         """The request from its first byte until its response is in the store, blocking; the value of the fetch."""
         in_flight.transport = transport
-        outer, token = receiver.set(in_flight), in_use.set(transport)
         try:
-            if in_flight.sharing is not None or self._may_repeat(in_flight):
-                return drive(self._sending(in_flight), transport)
-            try:
-                response = Call.of(in_flight.request).perform(transport)
-            except BaseException as error:
-                if self._write_error(in_flight, error):
-                    raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or its twin
-                return in_flight.result()
-            return self._write(in_flight, response)
-        finally:
-            in_use.reset(token)
-            receiver.reset(outer)
+            return drive(self._sending(in_flight), transport)
+        except BaseException as error:
+            raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or a copy
 
     async def send_async(self, in_flight: InFlight, transport: AwaitingTransport, /) -> None:
         """The request until its response is in the store, as a task; no error is raised but those that end a task."""
@@ -171,31 +169,17 @@ class NetworkManager(Manager):
             in_flight.task = asyncio.current_task()
             in_flight.cancellation = cancellable()
             in_flight.transport = transport
-            in_flight.within = receiver.get()
-            receiver.set(in_flight)
-            if in_flight.sharing is not None or self._may_repeat(in_flight):
-                await drive_async(self._sending(in_flight), transport)
-                return
-            in_use.set(transport)
-            try:
-                response = await Call.of(in_flight.request).perform_async(transport)
-            except BaseException as error:
-                if self._write_error(in_flight, error):
-                    raise
-            else:
-                self._write(in_flight, response)
+            await drive_async(self._sending(in_flight), transport)
         except Exception as error:
             in_flight.fail(error)
         except BaseException:
             self.abandon(in_flight)
             raise
-        finally:
-            receiver.set(None)  # its task would hold it, and it its task
 
     @property
     def is_alone(self) -> bool:
         """Whether no other manager sees the responses pass."""
-        return self._attached().is_direct
+        return self._attached().sends_alone
 
     def abandon(self, in_flight: InFlight, /) -> None:
         """The request is not wanted any more: it fails as if it had been aborted at this moment."""
@@ -297,16 +281,16 @@ class NetworkManager(Manager):
         validators = None if headers is None else validators_of(in_flight, headers)
         meta, terms = self._times(in_flight, date, headers)
         settled = in_flight.done
-        request.answer = in_flight.answer  # for messages
+        request.answer = in_flight.response  # for messages
         try:
             value: Any = UNDEFINED
-            if type(response) is Repeated:
+            if in_flight.call.is_identical:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
                         Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
                     )
                 if value is UNDEFINED:
-                    response = decode_json(response.content)
+                    response = decode_json(in_flight.response.content)
             if value is UNDEFINED:
                 action = SetResponse(
                     request,
@@ -319,11 +303,9 @@ class NetworkManager(Manager):
                     validators=validators,
                     terms=terms,
                 )
-                if settled or not core.is_direct:
-                    value = core.dispatch(action)
-                    return in_flight.result() if settled else value
-                # As the action would go through the managers, as no other manager handles it.
-                value = store.apply(action)
+                value = core.dispatch(action)
+                if settled:
+                    return in_flight.result()
         except BaseException as error:
             if not isinstance(error, RestencilError):  # it may not have come to the store
                 self._dispatch_error(in_flight, AbortError("the request was cancelled"))
@@ -344,17 +326,18 @@ class NetworkManager(Manager):
         terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
-    def _renew(self, in_flight: InFlight, known: Validators, core: _Core) -> bool:
+    def _renew(self, in_flight: InFlight, known: Validators) -> bool:
         """The server would answer as the last time; False where not all of that is in the store any more."""
+        core = self._attached()
         request, store = in_flight.request, in_flight.store
         date = store.clock()
         headers = renewed(known, freshness_headers(in_flight))
-        if place_of(in_flight.answer) != known.place:
+        if place_of(in_flight.response) != known.place:
             return False
         meta, terms = self._times(in_flight, date, headers)
         validators = validators_of(in_flight, headers, known)
         action = Freshen(request, known.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
-        value = store.apply(action) if core.is_direct else core.dispatch(action)
+        value = core.dispatch(action)
         if value is UNDEFINED:
             return False
         debug(STORE, "%s: not modified", request.key)
@@ -377,25 +360,12 @@ class NetworkManager(Manager):
         key = in_flight.identity[0]
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s failed after %d ms: %s", key, date - in_flight.fetched_at, type(error).__name__)
-        was_sent = in_flight.answer is not None or isinstance(error, NetworkError | AbortError)
+        was_sent = in_flight.response is not None or isinstance(error, NetworkError | AbortError)
         self._attached().dispatch(
             SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent)
         )
 
     # sending more than once
-
-    def _may_repeat(self, in_flight: InFlight) -> bool:
-        """Whether a request may be sent more than once, or not at once.
-
-        That is after a pause, with another token, where it is sent on a condition, and where it waits for its turn.
-        """
-        endpoint, request = in_flight.endpoint, in_flight.request
-        if not (endpoint.retries is None and self._attached().retries is None and endpoint.refresh is None):
-            return True
-        if is_ordered(request):
-            return True
-        witness = in_flight.store.witness(request.key, whole=False) if request.rules.conditional else None
-        return witness is not None and witness.validators is not None
 
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
         sharing = in_flight.sharing
@@ -405,21 +375,21 @@ class NetworkManager(Manager):
                     yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)
                 ):
                     return in_flight.result()
-                response = yield from self.attempts(in_flight, self._attached())
+                outcome = yield from self.attempts(in_flight, self._attached())
             except BaseException as error:
                 if self._write_error(in_flight, error):
-                    raise in_flight.raised_to_caller(error)  # noqa: B904 - itself or its twin
+                    raise
                 return in_flight.result()
-            return in_flight.result() if response is _SETTLED else self._write(in_flight, response)
+            return in_flight.result() if outcome.is_settled else self._write(in_flight, outcome.value)
         finally:
             if sharing is not None:
                 in_flight.store.shared(in_flight.fetch_id)
 
-    def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, Any]:
-        """Steps: sends the request as often as its retries allow; the value of its response, not stored yet."""
-        store = in_flight.store
+    def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, FetchOutcome]:
+        """Steps: sends the request as often as its retries allow; its response is not stored yet."""
+        store, request = in_flight.store, in_flight.request
         endpoint: Endpoint[..., Any] = in_flight.endpoint
-        call = Call.of(in_flight.request)
+        call = Call.of(request)
         retries = self._retries(endpoint, core)
         if retries is not None:
             from .retry import repeatable
@@ -428,21 +398,21 @@ class NetworkManager(Manager):
                 call = call.with_header("Idempotency-Key", str(uuid.uuid4()))
             if retries.budget is not None:
                 retries.budget.earn()
-        args = in_flight.request.args
-        start = BodyStart(args[-1] if args else None)
-        attempt = 0
-        refreshed = refreshing.get()
+        start = BodyStart(request.args[-1]) if request.rules.has_body and request.args else None
+        attempt, started = 0, 0
+        refreshed = endpoint.refresh is None or refreshing.get()
         conditions = ConditionalRequests(in_flight)
         call = yield from conditions.begin(call)
         while True:
-            started = store.next_id()
+            if not refreshed:
+                started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                return (yield from self._attempt(in_flight, call, conditions, core))
+                return (yield from self._attempt(in_flight, call, conditions))
             except NetworkError as error:
                 error.attempts = in_flight.attempts
                 conditions.failed(error)
-                if error.status == 401 and endpoint.refresh is not None and not refreshed:
+                if error.status == 401 and not refreshed:
                     refreshed = True
                     renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
                     if renewed and in_flight.is_wanted() and _rewound(start, error):
@@ -457,23 +427,23 @@ class NetworkManager(Manager):
                 )
             yield Pause(store.scheduler, delay, endpoint.signal)
             if not in_flight.is_wanted():
-                return _SETTLED
+                return SETTLED
 
     def _attempt(
-        self, in_flight: InFlight, call: Call, conditions: ConditionalRequests, core: _Core
-    ) -> Generator[Step, Any, Any]:
+        self, in_flight: InFlight, call: Call, conditions: ConditionalRequests
+    ) -> Generator[Step, Any, FetchOutcome]:
         """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
-        conditions.attempt()
-        response = yield from call.steps()
-        if response is not UNCHANGED:
-            return response
-        if conditions.known is not None and self._renew(in_flight, conditions.known, core):
-            return _SETTLED
-        if not in_flight.is_wanted():
-            return _SETTLED  # it was reset or answered meanwhile: no one waits for the whole
-        conditions.asks_whole = True
-        conditions.attempt()
-        return (yield from call.steps())
+        while True:
+            condition = conditions.attempt()
+            in_flight.call = context = CallContext(in_flight, condition, in_flight.recognizes)
+            value = yield from call.steps(context)
+            if not context.is_not_modified:
+                return FetchOutcome(value)
+            if conditions.known is not None and self._renew(in_flight, conditions.known):
+                return SETTLED
+            if not in_flight.is_wanted():
+                return SETTLED  # it was reset or answered meanwhile: no one waits for the whole
+            conditions.asks_whole = True
 
     def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
         given: int | Retries | None = endpoint.retries
@@ -510,9 +480,9 @@ def _drop(in_flight: InFlight) -> None:
     in_flight.settle(error=error)
 
 
-def _rewound(start: BodyStart, error: NetworkError) -> bool:
+def _rewound(start: BodyStart | None, error: NetworkError) -> bool:
     """Puts the body of a request back to its start; if that is not possible, the error says that it is not repeated."""
-    obstacle = start.rewind()
+    obstacle = None if start is None else start.rewind()
     if obstacle is not None:
         say_not_repeated(error, obstacle)
     return obstacle is None

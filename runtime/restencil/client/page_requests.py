@@ -243,9 +243,8 @@ def _has_body(in_flight: Any) -> bool:
     """Whether a settled request has a response with a body, as far as anybody can know."""
     if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
         return True  # the next one would be the same
-    return in_flight.own_response is not None or (
-        in_flight.answer is not None and in_flight.answer.status_code != NOT_MODIFIED
-    )
+    call = in_flight.call
+    return call.parsed is not None or (call.response is not None and call.response.status_code != NOT_MODIFIED)
 
 
 def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
@@ -255,9 +254,9 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any
     """
     if not isinstance(in_flight, InFlight):
         return None, None
-    if in_flight.own_response is not None:
-        return in_flight.own_response
-    response = in_flight.answer
+    if in_flight.call.parsed is not None:
+        return in_flight.call.parsed
+    response = in_flight.response
     if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
         return response, None
     parse: Callable[[Any], Any] = getattr(endpoint, "parse_response")  # noqa: B009 - of REST endpoints only

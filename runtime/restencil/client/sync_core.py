@@ -8,7 +8,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 from ..base.scheduler import ThreadScheduler, WaitingScheduler
-from ..base.steps import drive, receiver
+from ..base.steps import drive
 from ..cache.reading import Decision
 from ..cache.store import Store
 from ..http.transport import SyncTransport
@@ -119,11 +119,7 @@ class SyncCore(Core):
     def ask(self, request: Request) -> Response[Any]:
         """The response to a request that is not shared and not stored."""
         in_flight, steps = self.ask_steps(request)
-        token = receiver.set(in_flight)
-        try:
-            return response_of(in_flight, drive(steps, in_flight.transport))
-        finally:
-            receiver.reset(token)
+        return response_of(in_flight, drive(steps, in_flight.transport).value)
 
     def complete(self, in_flight: Any, /) -> Any:
         """Sends the request, unless that was done; the value of the fetch, once it is in the store."""

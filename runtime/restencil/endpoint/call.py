@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Coroutine, Mapping
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from ..base.steps import Steps, drive, drive_async
+from ..base.steps import CallContext, Steps, current_call, current_transport
 from .call_options import NO_CALL_OPTIONS, NO_HEADERS, CallOptions
-from .lifecycle import exchange, exchange_async
+from .lifecycle import lifecycle
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
-    from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Request
     from .lifecycle import Lifecycle
     from .plan import Plan
@@ -58,36 +56,21 @@ class Call(NamedTuple):
         given = {**dict(init.get("headers") or {}), **own}
         return next((value for one, value in given.items() if one.lower() == name), None)
 
-    def perform(self, transport: BlockingTransport) -> Any:
-        """Sends the request and gives the value of its response; blocks while it waits."""
-        if self.endpoint.plan.is_standard:
-            return exchange(cast("Lifecycle", self.endpoint), self.args, self.options, transport, self.url)
-        return drive(self.steps(), transport)
-
-    def perform_async(self, transport: AwaitingTransport) -> Coroutine[Any, Any, Any]:
-        """Sends the request and gives the value of its response, to be awaited."""
-        if self.endpoint.plan.is_standard:
-            return exchange_async(cast("Lifecycle", self.endpoint), self.args, self.options, transport, self.url)
-        return drive_async(self.steps(), transport)
-
-    def steps(self) -> Steps:
-        """The steps from the arguments to the value, each through the hook that a user may override."""
-        return self.endpoint.steps(self.args) if self.options is None else self._with_options()
-
-    def _with_options(self) -> Steps:
-        token = _current.set(self)
+    def steps(self, context: CallContext | None = None) -> Steps:
+        """The steps from the arguments to the value of the response; `context` keeps what came of them."""
+        context = context or CallContext()
+        context.endpoint, context.options, context.transport = self.endpoint, self.options, current_transport()
+        token = current_call.set(context)
         try:
+            if self.endpoint.plan.is_standard:
+                return (yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url))
             return (yield from self.endpoint.steps(self.args))
         finally:
             with contextlib.suppress(ValueError):  # a coroutine that was given up is closed in another context
-                _current.reset(token)
-
-
-_current: Final[ContextVar[Call | None]] = ContextVar("restencil_call", default=None)
-"""The call whose steps are taken now, for hooks of its endpoint that the library calls with less than that."""
+                current_call.reset(token)
 
 
 def current_options(endpoint: object) -> CallOptions | None:
     """What the call that is under way says of a request of this endpoint."""
-    call = _current.get()
-    return None if call is None or call.endpoint is not endpoint else call.options
+    call = current_call.get()
+    return None if call is None or call.endpoint is not endpoint else cast("CallOptions | None", call.options)

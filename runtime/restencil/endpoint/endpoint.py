@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
 from ..base.package import check_reference, find
-from ..base.steps import Outcome, Steps, is_awaitable
+from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
 from ..cache.plan import BY_HAND, GENERATED
@@ -520,12 +520,12 @@ class Endpoint(Generic[P, R]):
             if client is not None:
                 self.__dict__["_direct"] = client, transport
         if isinstance(transport, AwaitingTransport):
-            return call.perform_async(transport)
+            return drive_async(call.steps(), transport)
         if client is not None:
-            return call.perform(transport)
+            return drive(call.steps(), transport)
         with contextlib.ExitStack() as stack:
             stack.callback(transport.close)
-            value = call.perform(transport)
+            value = drive(call.steps(), transport)
             if transport.closed_by_stream:
                 stack.pop_all()  # a streamed response closes it
         return value

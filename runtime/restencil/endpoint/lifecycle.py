@@ -1,8 +1,7 @@
 """The lifecycle of an HTTP request, as named steps: prepare, send, parse, process.
 
 Each step is a hook that users may override, and the hook of the library does nothing but take the step. `lifecycle`
-goes through the hooks and lets its driver await what they return; `exchange` and `exchange_async` take the same steps
-one after the other, for endpoints whose plan says that no hook is overridden.
+lets its driver await what they return.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from ..base.charset import charset_of, undecodable
 from ..base.errors import ParseError, UnexpectedContentError
 from ..base.json_text import decode_json
 from ..base.response_details import ERROR_TYPES, error_members, reported, without_secrets
-from ..base.steps import PLAIN, Outcome, Steps, current_transport, is_awaitable, receiver
+from ..base.steps import PLAIN, Outcome, Steps, current_call, current_transport, is_awaitable
 from ..base.transport import BlockingTransport, ImpliedHeader
-from ..base.values import UNCHANGED, Repeated, copy_in
+from ..base.values import copy_in
 from .bodies import check_no_null, is_json_body, json_text
 from .call_options import options_of, overlaid
 from .envelopes import enclosed, opened
@@ -30,7 +29,6 @@ from .styles import styled_form
 
 if TYPE_CHECKING:
     from ..base.durations import Timeout
-    from ..base.transport import AwaitingTransport
     from .call_options import CallOptions
     from .plan import Plan
 
@@ -100,57 +98,48 @@ class Lifecycle(Protocol):
 # --- the whole -------------------------------------------------------------------------------------------------------
 
 
-def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...]) -> Steps:
-    """From bound arguments to the result, each step through its hook."""
-    options = options_of(args)
-    url = endpoint.request_url(args) if options is None or options.url is None else options.url
-    init = yield from _outcome(endpoint, "get_request_init", endpoint.get_request_init(_body(endpoint, args)))
-    response = yield from _outcome(endpoint, "fetch_response", endpoint.fetch_response(url, init))
-    if not endpoint.plan.answers_itself and response.status_code == NOT_MODIFIED:
-        return UNCHANGED
-    value = yield from _outcome(endpoint, "parse_response", endpoint.parse_response(response))
-    if endpoint.plan.answers_itself:
-        recipient = receiver.get()
-        if recipient is not None:
-            recipient.own_response = response, copy_in(value) if endpoint.plan.decodes else value
+def lifecycle(endpoint: Lifecycle, args: tuple[Any, ...], url: str | None = None) -> Steps:
+    """From bound arguments to the value; each step goes through its hook where one is overridden.
+
+    `url` is where the request goes, if that is known.
+    """
+    plan, call = endpoint.plan, current_call.get()
+    options = options_of(args) if call is None or call.endpoint is not endpoint else call.options
+    if options is not None and options.url is not None:
+        url = options.url
+    if url is None:
+        url = endpoint.request_url(args)
+    if plan.is_standard and call is not None:
+        response = send(endpoint, call.transport, url, prepare_standard(endpoint, args, options), options)
+    else:
+        init = endpoint.get_request_init(_body(endpoint, args))
+        if type(init) not in PLAIN and is_awaitable(init):
+            init = yield Outcome(endpoint.name, "get_request_init", init)
+        response = endpoint.fetch_response(url, init)
+    if is_awaitable(response):
+        response = yield Outcome(endpoint.name, "fetch_response", response)
+    if call is not None and not plan.answers_itself and response.status_code == NOT_MODIFIED:
+        call.is_not_modified = True
+        return None
+    value = endpoint.parse_response(response)
+    if type(value) not in PLAIN and is_awaitable(value):
+        value = yield Outcome(endpoint.name, "parse_response", value)
+    return value if plan.is_standard else (yield from _processed(endpoint, args, response, value))
+
+
+def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value: Any) -> Steps:
+    """From the parsed value to that of the call, where an option or a hook makes something else of it."""
+    call = current_call.get()
+    if call is not None and endpoint.plan.answers_itself:
+        call.parsed = response, copy_in(value) if endpoint.plan.decodes else value
     if endpoint.unwrap is not None or endpoint.ignore:
         value = opened(endpoint, value, response)
-    value = yield from _outcome(endpoint, "process", endpoint.process(value, *args))
+    value = endpoint.process(value, *args)
+    if type(value) not in PLAIN and is_awaitable(value):
+        value = yield Outcome(endpoint.name, "process", value)
     if value is None and endpoint.empty == "merge" and endpoint.side_effect:
         return presumed(endpoint, args, response)
     return value
-
-
-def _outcome(endpoint: Lifecycle, hook: str, value: Any) -> Steps:
-    if type(value) not in PLAIN and is_awaitable(value):
-        value = yield Outcome(endpoint.name, hook, value)
-    return value
-
-
-def exchange(
-    endpoint: Lifecycle,
-    args: tuple[Any, ...],
-    options: CallOptions | None,
-    transport: BlockingTransport,
-    url: str | None,
-) -> Any:
-    """From bound arguments to the value where no hook is overridden. (Benchmark: direct call.)"""
-    if url is None:
-        url = endpoint.request_url(args)
-    return parse(endpoint, send(endpoint, transport, url, prepare_standard(endpoint, args, options), options))
-
-
-async def exchange_async(
-    endpoint: Lifecycle,
-    args: tuple[Any, ...],
-    options: CallOptions | None,
-    transport: AwaitingTransport,
-    url: str | None,
-) -> Any:
-    """From bound arguments to the awaited value where no hook is overridden. (Benchmark: direct call, async.)"""
-    if url is None:
-        url = endpoint.request_url(args)
-    return parse(endpoint, await send(endpoint, transport, url, prepare_standard(endpoint, args, options), options))
 
 
 def _body(endpoint: Lifecycle, args: tuple[Any, ...]) -> Any:
@@ -297,9 +286,10 @@ def _parsed(endpoint: Lifecycle, response: Any, content: bytes) -> Any:
     kind = str(response.headers.get("content-type", "")).lower()
     if wanted == "json" or (wanted is None and "json" in kind):
         if len(content) >= LONG and endpoint.plan.is_standard:
-            recipient = receiver.get()
-            if recipient is not None and recipient.recognizes(content):
-                return Repeated(content)
+            call = current_call.get()
+            if call is not None and call.recognizes is not None and call.recognizes(content):
+                call.is_identical = True
+                return None
         try:
             return decode_json(content)
         except ValueError as error:

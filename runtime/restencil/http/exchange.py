@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..base.errors import NetworkError
-from ..base.steps import drive, drive_async, receiver
+from ..base.steps import CallContext, current_call, drive, drive_async
 from .build import build_request
 from .cancellation import current_cancellation
 from .cookies import protect_jar
@@ -86,18 +86,13 @@ def _first_step(client: AnyClient, outgoing: OutgoingRequest) -> _Send:
 
 def _make_conditional(request: RawRequest, outgoing: OutgoingRequest) -> None:
     """Adds the condition under which the cache needs a response, unless the user set one or forbids a cached one."""
-    recipient = receiver.get()
-    if (
-        recipient is None
-        or recipient.condition is None
-        or recipient.transport is not outgoing.transport
-        or outgoing.is_bare
-    ):
+    call = _call_of(outgoing)
+    if call is None or call.condition is None:
         return
     headers = request.headers
     if not headers.keys().isdisjoint(_CONDITIONAL) or "no-cache" in headers.get("cache-control", "").lower():
         return
-    name, value = recipient.condition
+    name, value = call.condition
     headers[name] = value
     outgoing.is_conditional = name != "If-Match"
 
@@ -111,13 +106,19 @@ def _is_final(outgoing: OutgoingRequest, response: RawResponse) -> bool:
 
 
 def _finished(outgoing: OutgoingRequest, response: RawResponse) -> RawResponse:
-    """The final response as the user may see it; the receiver of a call gets it too."""
+    """The final response as the user may see it; its call keeps it too."""
     outgoing.end()
     redact_response(outgoing, response)
-    recipient = receiver.get()
-    if recipient is not None and recipient.transport is outgoing.transport:
-        recipient.answer = response
+    call = _call_of(outgoing)
+    if call is not None:
+        call.response = response
     return response
+
+
+def _call_of(outgoing: OutgoingRequest) -> CallContext | None:
+    """The call that a request is sent for; None for a request to someone else than its API."""
+    call = current_call.get()
+    return None if call is None or call.transport is not outgoing.transport or outgoing.is_bare else call
 
 
 def _redacted_failure(outgoing: OutgoingRequest, error: BaseException) -> NetworkError:

@@ -17,7 +17,6 @@ from urllib import parse as urls
 from ..base.durations import Timeout
 from ..base.errors import AuthError, NetworkError, StatusError
 from ..base.response_details import status_line
-from ..base.steps import receiver
 
 if TYPE_CHECKING:
     from .schemes import TokenServer
@@ -85,24 +84,18 @@ class TokenRequest:
 
     def take(self, transport: Any) -> Granted:
         """Blocks until the response is there."""
-        token = receiver.set(None)  # the receiver of the call wants the response of the API
         try:
             return self._granted(transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
-        finally:
-            receiver.reset(token)
         raise failure from None
 
     async def take_async(self, transport: Any) -> Granted:
         """Awaits the response."""
-        token = receiver.set(None)
         try:
             return self._granted(await transport.send_bare(self._server.url, self._init, _TIMEOUT))
         except NetworkError as error:
             failure = self._failure(error)
-        finally:
-            receiver.reset(token)
         raise failure from None
 
     def _granted(self, response: Any) -> Granted:
