@@ -146,13 +146,17 @@ class ConditionalRequests:
                 self._queue = [] if place is None else turns.setdefault(place, [])
                 self._queue.append(in_flight)
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the request waits for those before it."""
+        return self._queue is not None
+
     def begin(self, call: Call) -> Generator[Step, Any, Call]:
         """Steps: waits until all changes of the same entity before this one are answered.
 
         Gives the call with what is left of its timeout then. Raises TimeoutExceededError if nothing is.
         """
-        if self._queue is None:
-            return call
+        assert self._queue is not None
         timeout = _timeout_of(call.endpoint, self._in_flight.transport)
         waited = yield from self._turn(self._queue, None if timeout is None else whole_of(timeout))
         return _within(call, timeout, waited)

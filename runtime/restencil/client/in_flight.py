@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..base.errors import reason_of
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
-from ..base.steps import CallContext
 from .single_flight import SharedFuture
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..base.response import Page, Response
+    from ..base.steps import CallContext
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
@@ -101,8 +101,8 @@ class InFlight(SharedFuture[Any]):
         self.cancellation: Cancellation | None = None
         self._has_thread = False
         self.transport: Any = None
-        self.call = CallContext()
-        """The last attempt to send it, with its response, for all who wait."""
+        self.call: CallContext | None = None
+        """The last attempt to send it, with its response, for all who wait; None before the first one."""
         self.attempts = 1
         self.seen: str | None = None
         """The ETag of the entity that a change is of, as it was known when the change was called."""
@@ -150,7 +150,7 @@ class InFlight(SharedFuture[Any]):
     @property
     def response(self) -> Any:
         """The HTTP response that came last; None as long as there is none, and without HTTP."""
-        return self.call.response
+        return None if self.call is None else self.call.response
 
     @property
     def alive(self) -> bool:

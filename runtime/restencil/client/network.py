@@ -284,7 +284,7 @@ class NetworkManager(Manager):
         request.answer = in_flight.response  # for messages
         try:
             value: Any = UNDEFINED
-            if in_flight.call.is_identical:
+            if in_flight.call is not None and in_flight.call.is_identical:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
                         Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
@@ -389,7 +389,7 @@ class NetworkManager(Manager):
         """Steps: sends the request as often as its retries allow; its response is not stored yet."""
         store, request = in_flight.store, in_flight.request
         endpoint: Endpoint[..., Any] = in_flight.endpoint
-        call = Call.of(request)
+        call = Call.of(request, in_flight.identity[1])
         retries = self._retries(endpoint, core)
         if retries is not None:
             from .retry import repeatable
@@ -402,7 +402,8 @@ class NetworkManager(Manager):
         attempt, started = 0, 0
         refreshed = endpoint.refresh is None or refreshing.get()
         conditions = ConditionalRequests(in_flight)
-        call = yield from conditions.begin(call)
+        if conditions.is_ordered:
+            call = yield from conditions.begin(call)
         while True:
             if not refreshed:
                 started = store.next_id()

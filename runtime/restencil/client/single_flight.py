@@ -61,19 +61,19 @@ class SharedFuture(Generic[T]):
             self.value = value
             self.error = error
             self.done = True
-        try:
-            self._wake()
-        except BaseException:  # whatever comes between: who waits would wait for ever
-            self._wake()
-            raise
+            is_awaited = self._event is not None or self._futures or self._wakers
+        if is_awaited:
+            try:
+                self._wake()
+            except BaseException:  # whatever comes between: who waits would wait for ever
+                self._wake()
+                raise
         return True
 
     def _wake(self) -> None:
-        with self.store.lock:
-            event, futures = self._event, self._futures
-        if event is not None:
-            event.set()
-        for future in futures or ():
+        if self._event is not None:
+            self._event.set()
+        for future in self._futures or ():
             wake_future(future)
         for wake in self._wakers or ():
             wake()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -35,10 +34,11 @@ class Call(NamedTuple):
     """Where the request goes, if that is known."""
 
     @classmethod
-    def of(cls, request: Request) -> Call:
+    def of(cls, request: Request, url: str | None = None) -> Call:
         """The call that a request of a store is made by."""
-        options = cast("CallOptions | None", request.options)
-        return cls(cast("Callee", request.endpoint), request.args, options, request.identity[1])
+        endpoint: Any = request.endpoint
+        options: Any = request.options
+        return cls(endpoint, request.args, options, url)
 
     def with_header(self, name: str, value: str) -> Call:
         """This call with one more header."""
@@ -66,8 +66,10 @@ class Call(NamedTuple):
                 return (yield from lifecycle(cast("Lifecycle", self.endpoint), self.args, self.url))
             return (yield from self.endpoint.steps(self.args))
         finally:
-            with contextlib.suppress(ValueError):  # a coroutine that was given up is closed in another context
+            try:
                 current_call.reset(token)
+            except ValueError:
+                pass  # a coroutine that was given up is closed in another context, where there is nothing to restore
 
 
 def current_options(endpoint: object) -> CallOptions | None:

@@ -44,10 +44,16 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     request = client.build_request(
         outgoing.method,
         url,
-        headers=headers,
+        headers=headers if body.arguments else None,
         extensions=_extensions(client, outgoing.timeout),
         **body.arguments,
     )
+    if not body.arguments:  # the library makes nothing of them, and this is faster ("direct call")
+        for name, value in headers.items():
+            if isinstance(value, str):
+                request.headers[name] = value
+            else:
+                request.headers.update({name: value})
     outgoing.request = request
     if client.params:
         request.url = url if outgoing.is_bare else _with_client_params(client, url)

@@ -35,6 +35,7 @@ from .user_agent import NOBODY, Agent
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
+    from types import ModuleType
     from typing import Self
 
     from ..base.abort import AbortSignal
@@ -140,6 +141,13 @@ class _HttpTransport(Transport):
         found = library_named(self._http) if self._given is None else library_of(self._given)
         watch_loggers(found)
         return found
+
+    @cached_property
+    def _exchange(self) -> ModuleType:
+        """The module that sends requests. The first request imports it, as it needs the HTTP library."""
+        from . import exchange
+
+        return exchange
 
     def _placed(self, url: str, init: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         """The request at the place of the client's API, with what the client gives all its requests."""
@@ -308,7 +316,7 @@ class SyncTransport(_HttpTransport, BlockingTransport):
         Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
-        signal = cast("AbortSignal | None", init.get("signal"))
+        signal: AbortSignal | None = init.get("signal")
         if signal is not None:
             signal.raise_if_aborted()
         if self._prepare is None:
@@ -324,21 +332,19 @@ class SyncTransport(_HttpTransport, BlockingTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> RawResponse:
-        from .exchange import send
-
         outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
-        signal = cast("AbortSignal | None", init.get("signal"))
+        signal: AbortSignal | None = init.get("signal")
         if signal is None:
-            return send(self.client, outgoing)
-        response = AbortableRequest(lambda: send(self.client, outgoing), signal, self._scheduler).wait()
+            received: RawResponse = self._exchange.send(self.client, outgoing)
+            return received
+        response = AbortableRequest(lambda: self._exchange.send(self.client, outgoing), signal, self._scheduler).wait()
         response.extensions[SIGNAL_EXTENSION] = signal
         return response
 
     def send_bare(self, url: str, init: Mapping[str, Any], timeout: float | Timeout) -> RawResponse:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        from .exchange import send
-
-        return send(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
+        received: RawResponse = self._exchange.send(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
+        return received
 
     def close(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
@@ -411,7 +417,7 @@ class AsyncTransport(_HttpTransport, TracedTransport):
         Raises NetworkError for a final status outside 200–299 (`status` is it) and for any failed connection (500),
         AbortError where `init["signal"]` is aborted before or meanwhile, ValueError for a URL that cannot be requested.
         """
-        signal = cast("AbortSignal | None", init.get("signal"))
+        signal: AbortSignal | None = init.get("signal")
         if signal is not None:
             signal.raise_if_aborted()
         if self._prepare is None:
@@ -432,20 +438,18 @@ class AsyncTransport(_HttpTransport, TracedTransport):
     def _send(
         self, url: str, init: Mapping[str, Any], prepared: Ready | None, timeout: float | Timeout | None, stream: bool
     ) -> Coroutine[Any, Any, RawResponse]:
-        from .exchange import send_async
-
         outgoing = self._outgoing(url, init, prepared, self._limit(init, timeout), stream=stream)
-        sending = send_async(self.client, outgoing)
-        signal = cast("AbortSignal | None", init.get("signal"))
+        sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
+        signal: AbortSignal | None = init.get("signal")
         return sending if signal is None else _unless_aborted(sending, signal)
 
     def send_bare(
         self, url: str, init: Mapping[str, Any], timeout: float | Timeout
     ) -> Coroutine[Any, Any, RawResponse]:
         """The response to a request to someone else than the API, which takes nothing of the client along."""
-        from .exchange import send_async
-
-        return send_async(self.client, self._outgoing(url, init, None, timeout, is_bare=True))
+        outgoing = self._outgoing(url, init, None, timeout, is_bare=True)
+        sending: Coroutine[Any, Any, RawResponse] = self._exchange.send_async(self.client, outgoing)
+        return sending
 
     async def aclose(self) -> None:
         """Closes the client if it was opened here; the next request opens another one."""
