@@ -19,7 +19,6 @@ _OTHERWISE: Final = {
     "test_page_after_its_list_was_evicted_leaves_the_list_partial": "as in test_retention",
     "test_threads_tens_of_thousands_of_reads_and_writes_of_a_bounded_store_keep_no_memory": "the storage is memory",
     "test_store_remembers_where_relative_urls_lead": "a storage rejects another place in other words",
-    "test_store_second_read_of_a_key_is_one_lookup": "the first read looks closer already",
     "test_optimistic_change_computes_again_only_what_it_touches": "collected data comes back, and counts as a change",
 }
 """What is not so over a storage, and why."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.runtime.doubles import Desk
 
-from restencil import Entity, NetworkError, ProcessingError, RestEndpoint, schema
+from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.cache.compiling import PAYS
-from restencil.cache.reading import ExpiryStatus
 
 
 class Author(Entity):
@@ -84,37 +82,6 @@ def test_identity_after_a_change_exactly_what_depends_on_it_is_rebuilt(desk: Des
     assert before[1].title == "B"
 
 
-def test_identity_change_deep_inside_reaches_all_that_contain_it(desk: Desk) -> None:
-    """The author's new name shows in both articles and all lists."""
-    before = desk.data(listed)
-    desk.answer(author, {"id": "a1", "name": "Ada L."}, {"id": "a1"})
-    after = desk.data(listed)
-    assert [item.author.name for item in after] == ["Ada L."] * 2
-    assert all(new is not old for new, old in zip(after, before, strict=True))
-    assert [item.author.name for item in before] == ["Ada"] * 2
-
-
-def test_identity_missing_entity_is_a_dependency(desk: Desk) -> None:
-    """Its appearance triggers a rebuild of what refers to it, and of nothing else."""
-    desk.answer(plain, ["1", "9"])
-    desk.answer(get, {"id": "3", "author": "a9"}, {"id": "3"})
-    short, third = desk.data(plain), desk.data(get, {"id": "3"})
-    assert ([item.id for item in short], third.author) == (["1"], None)
-    desk.answer(get, {"id": "9"}, {"id": "9"})
-    assert [item.id for item in desk.data(plain)] == ["1", "9"]
-    assert desk.data(get, {"id": "3"}) is third
-    desk.answer(author, {"id": "a9"}, {"id": "a9"})
-    assert desk.data(get, {"id": "3"}).author.id == "a9"
-
-
-def test_identity_invalid_entity_is_a_dependency(desk: Desk) -> None:
-    """What was hidden by a deletion shows when the entity is back."""
-    desk.answer(gone, ["a1"])
-    assert desk.data(get, {"id": "1"}).author is None
-    desk.answer(author, {"id": "a1", "name": "again"}, {"id": "a1"})
-    assert desk.data(get, {"id": "1"}).author.name == "again"
-
-
 def test_identity_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk: Desk) -> None:
     """After the author of an article changed, the former author's changes leave it the same."""
     desk.answer(author, {"id": "a2", "name": "Bob"}, {"id": "a2"})
@@ -126,31 +93,6 @@ def test_identity_what_no_longer_refers_to_an_entity_does_not_depend_on_it(desk:
     assert desk.data(listed)[0] is not one
 
 
-def test_identity_expiry_error_and_meta_changes_change_no_identity(desk: Desk) -> None:
-    """Stale, failed and invalidated keys give the objects that they gave before."""
-    before = desk.data(listed)
-    desk.expire_all(listed)
-    assert desk.data(listed) is before
-    desk.fail(listed, NetworkError("no", status=503))
-    assert desk.data(listed) is before
-    desk.invalidate(listed)
-    assert desk.data(listed) is before
-
-
-def test_identity_equal_answer_keeps_every_object(desk: Desk) -> None:
-    """What an incoming response does not change is the object that it was."""
-    before = [desk.data(listed), desk.data(plain), desk.data(wrapped)]
-    desk.now = 2_000
-    desk.answer(listed, LIST)
-    desk.answer(plain, ["1", "2"])
-    desk.answer(wrapped, {"results": ["2"], "mapped": {"x": "1"}, "total": 2})
-    assert [desk.data(endpoint) is value for endpoint, value in zip((listed, plain, wrapped), before, strict=True)] == [
-        True,
-        True,
-        True,
-    ]
-
-
 def test_identity_true_and_one_are_different_answers() -> None:
     """A member that turns from a number to a boolean is shown as what it is now."""
     counts: Any = RestEndpoint(path="/counts", schema={"items": [Author], "n": 0})
@@ -159,41 +101,6 @@ def test_identity_true_and_one_are_different_answers() -> None:
     assert desk.data(counts)["n"] == 1
     desk.answer(counts, {"items": [], "n": True})
     assert desk.data(counts)["n"] is True
-
-
-def test_identity_value_of_a_fetch_is_made_of_the_objects_of_reads(desk: Desk) -> None:
-    """An identity map: the very object that a read of the same entity gives at that moment."""
-    value = desk.answer(listed, [{"id": "2", "title": "B3"}, "1", {"id": "7"}])
-    found = desk.data(listed)
-    assert [item is other for item, other in zip(value, found, strict=True)] == [True, True, True]
-    assert value[0].author is found[1].author
-
-
-# -- several classes on one table ------------------------------------------------------------------------------------
-
-
-class Summary(Entity, key="Page"):
-    id: str = ""
-    title: str = ""
-
-
-class Detail(Summary, schema={"author": Author}):
-    author: Author | None = None
-
-
-def test_identity_two_classes_on_one_table_are_rebuilt_apart() -> None:
-    """A change of the record rebuilds both; a change of the relation only what has the relation."""
-    summary: Any = RestEndpoint(path="/s/:id", schema=Summary)
-    detail: Any = RestEndpoint(path="/d/:id", schema=Detail)
-    desk = Desk()
-    desk.answer(detail, {"id": "1", "title": "A", "author": {"id": "a", "name": "x"}}, {"id": "1"})
-    one, two = desk.data(summary, {"id": "1"}), desk.data(detail, {"id": "1"})
-    desk.answer(author, {"id": "a", "name": "y"}, {"id": "a"})
-    assert desk.data(summary, {"id": "1"}) is one
-    assert desk.data(detail, {"id": "1"}) is not two
-    assert desk.data(detail, {"id": "1"}).author.name == "y"
-    desk.answer(summary, {"id": "1", "title": "B"}, {"id": "1"})
-    assert desk.data(summary, {"id": "1"}).title == desk.data(detail, {"id": "1"}).title == "B"
 
 
 # -- rings -----------------------------------------------------------------------------------------------------------
@@ -225,28 +132,6 @@ class Team(Entity, schema={"members": schema.Collection([Person]), "lead": Perso
 
 person: Any = RestEndpoint(path="/people/:id", schema=Person)
 people: Any = RestEndpoint(path="/people", schema=[Person])
-fire: Any = RestEndpoint(path="/fire", method="POST", schema=[schema.Invalidate(Person)])
-
-
-def test_identity_ring_resolves_to_the_same_object() -> None:
-    """Through fields, lists and collections."""
-    desk = Desk()
-    desk.answer(
-        person,
-        {
-            "id": "1",
-            "friend": {"id": "2", "friend": "1", "friends": ["1", "2"]},
-            "team": {"id": "t", "members": ["1", "2"], "lead": "2"},
-        },
-        {"id": "1"},
-    )
-    one = desk.data(person, {"id": "1"})
-    two = one.friend
-    assert two.friend is one
-    assert [item is other for item, other in zip(two.friends, (one, two), strict=True)] == [True, True]
-    assert one.team.members[0] is one
-    assert one.team.lead is two
-    assert desk.data(person, {"id": "2"}) is two
 
 
 def test_identity_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None:
@@ -262,38 +147,6 @@ def test_identity_change_in_a_ring_rebuilds_all_of_it_and_nothing_else() -> None
     assert after[0].friend is after[1]
     assert after[1].friend is after[2]
     assert after[2].friend is after[0]
-
-
-@pytest.mark.parametrize("order", [("1", "2", "3"), ("3", "2", "1"), ("2", "1", "3")])
-def test_identity_invalid_member_of_a_ring(order: tuple[str, ...]) -> None:
-    """It makes invalid who requires it, is None for who does not, and shows again when it is usable again."""
-    desk = Desk()
-    desk.answer(
-        people,
-        [{"id": "1", "friend": "2", "boss": "x"}, {"id": "2", "boss": "1"}, {"id": "3", "friend": "1"}, {"id": "x"}],
-    )
-    desk.answer(fire, ["x"])
-    for pk in order:
-        reading = desk.read(person, {"id": pk})
-        assert reading.found is (pk == "3")
-    assert desk.data(person, {"id": "3"}).friend is None
-    assert [item.id for item in desk.data(people)] == ["3"]
-    desk.answer(person, {"id": "x"}, {"id": "x"})
-    assert [item.id for item in desk.data(people)] == ["1", "2", "3", "x"]
-    one = desk.data(person, {"id": "1"})
-    assert one.friend.boss is one
-    assert desk.data(person, {"id": "3"}).friend is one
-
-
-def test_identity_value_of_a_fetch_with_an_invalid_member_of_a_ring() -> None:
-    """A response that refers to a ring with a deleted boss is answered like any other."""
-    desk = Desk()
-    desk.answer(people, [{"id": "x"}])
-    desk.answer(fire, ["x"])
-    value = desk.answer(people, [{"id": "2", "friend": "1"}, {"id": "1", "friend": "2", "boss": "x"}])
-    assert [(item.id, item.friend) for item in value[:1]] == [("2", None)]
-    assert value[1].id == "1"
-    assert [item.id for item in desk.data(people)] == ["2"]
 
 
 def test_identity_read_that_fails_leaves_nothing_half_built() -> None:
@@ -409,31 +262,6 @@ def test_identity_composed_results_are_bounded() -> None:
     assert again[0] is first[0]
 
 
-def test_identity_record_that_is_valid_again_is_seen() -> None:
-    """A read that found a record invalid depends on that record."""
-
-    class Named(Entity):
-        id: str = ""
-        name: str = ""
-
-        @classmethod
-        def validate(cls, record: Mapping[str, Any]) -> str | None:
-            return None if record.get("name") != "bad" else "bad"
-
-    class Loose(Entity, key="Named"):
-        id: str = ""
-
-    loose: Any = RestEndpoint(path="/loose/:id", schema=Loose)
-    named: Any = RestEndpoint(path="/named", schema=[Named])
-    desk = Desk()
-    desk.answer(named, [{"id": "1", "name": "a"}, {"id": "2", "name": "b"}])
-    desk.answer(loose, {"id": "1", "name": "bad"}, {"id": "1"})
-    assert [item.id for item in desk.data(named)] == ["2"]
-    assert desk.read(RestEndpoint(path="/n/:id", schema=Named), {"id": "1"}).expiry_status is ExpiryStatus.Invalid
-    desk.answer(loose, {"id": "1", "name": "good"}, {"id": "1"})
-    assert [item.name for item in desk.data(named)] == ["good", "b"]
-
-
 def test_identity_ring_that_was_unusable_is_seen_when_it_is_whole_again() -> None:
     """What spoils a member of a ring is a dependency of it, wherever the ring was entered."""
 
@@ -480,51 +308,6 @@ def test_identity_list_that_its_items_lead_back_to_is_one_list() -> None:
     assert [item.owner.todos is found for item in found] == [True, True, True]
 
 
-def test_identity_entity_with_hooks_is_followed_inside_compiled_ones() -> None:
-    """However often it was read: a list of entities that user code has a say in belongs to the entity around it."""
-
-    class Tag(Entity):
-        id: str = ""
-        label: str = ""
-
-        @classmethod
-        def validate(cls, record: Mapping[str, Any]) -> str | None:
-            return None
-
-    class Tagged(Entity, schema={"tags": [Tag]}):
-        id: str = ""
-        tags: list[Tag] = []
-
-    tagged: Any = RestEndpoint(path="/tagged", schema=[Tagged])
-    desk = Desk()
-    for label in ("one", "two", "three"):
-        desk.answer(tagged, [{"id": n, "tags": [{"id": n, "label": label}], "as": label} for n in range(2 * PAYS)])
-        assert desk.data(tagged)[5].tags[0].label == label
-    for label in ("four", "five"):
-        desk.set(Tag, {"id": 5, "label": label})
-        assert desk.data(tagged)[5].tags[0].label == label
-
-
-def test_identity_what_a_value_that_was_stored_raw_refers_to_is_followed() -> None:
-    """An un-normalized value is rebuilt when an entity that it names changes, also by compiled functions."""
-
-    class Page(Entity, schema={"links": [schema.Lazy(lambda: Page)]}):
-        id: str = ""
-        title: str = ""
-        links: list[Any] = []
-
-    pages: Any = RestEndpoint(path="/pages", schema=[Page])
-    raw: Any = RestEndpoint(path="/raw")
-    shaped = raw.extend(schema=[Page])
-    desk = Desk()
-    desk.answer(pages, [{"id": str(n), "links": []} for n in range(2 * PAYS)])
-    assert len(desk.data(pages)) == 2 * PAYS
-    desk.answer(raw, [{"id": "x", "links": ["1"]}])
-    for title in ("one", "two"):
-        desk.set(Page, {"id": "1", "title": title})
-        assert desk.data(shaped)[0].links[0].title == title
-
-
 def test_identity_what_a_table_held_so_far_does_not_speak_for_what_comes_later() -> None:
     """After many plain records, a list is still handed out read-only, and a name of a method still hides none."""
 
@@ -546,29 +329,3 @@ def test_identity_what_a_table_held_so_far_does_not_speak_for_what_comes_later()
     desk.answer(one, {"id": "2", "to_dict": "text"}, {"id": "2"})
     assert desk.data(one, {"id": "2"}).to_dict()["title"] == "turn 2"
     assert [note.title for note in desk.data(everything)] == ["turn 2"] * 2 * PAYS
-
-
-def test_identity_classes_that_share_a_table_each_hand_out_their_own() -> None:
-    """What is a relation for one of them is for the other a list of primary keys, read-only as any."""
-
-    class Whole(Entity, key="Work", schema={"authors": [Author]}):
-        id: str = ""
-        authors: list[Author] = []
-
-    class Brief(Entity, key="Work", schema={"first": Author}):
-        id: str = ""
-        first: Author | None = None
-
-    whole: Any = RestEndpoint(path="/whole", schema=[Whole])
-    brief: Any = RestEndpoint(path="/brief", schema=[Brief])
-    records = [{"id": str(number), "authors": [{"id": "a1", "name": "Ada"}]} for number in range(2 * PAYS)]
-    desk = Desk()
-    desk.answer(whole, records)
-    desk.answer(brief, [{"id": record["id"], "first": "a1"} for record in records])
-    for turn in range(3):
-        desk.answer(author, {"id": "a1", "name": f"turn {turn}"}, {"id": "a1"})
-        assert {work.authors[0].name for work in desk.data(whole)} == {f"turn {turn}"}
-        for work in desk.data(brief):
-            assert (work.first.name, work.authors) == (f"turn {turn}", ["a1"])
-            with pytest.raises(TypeError, match="read-only"):
-                work.authors.append("a2")

@@ -43,8 +43,6 @@ class Tasks(
 
 LISTED: Any = Tasks.get_list
 PATCHED: Any = Tasks.partial_update
-REPLACED: Any = Tasks.update
-DELETED: Any = Tasks.delete
 
 
 class Desk:
@@ -80,46 +78,6 @@ def desk() -> Iterator[Desk]:
     desk.controller.set_response(LISTED, {"items": [{"id": 1}, {"id": 2}], "total": 3}, {"sort": "title"})
     yield desk
     desk.clock.close()
-
-
-def test_list_membership_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
-    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
-    assert desk.shows() == ([1, 2, 3], 3) and not desk.is_stale()
-    assert desk.shows(done=True) == ([1], 1) and not desk.is_stale(done=True)
-    assert desk.shows(done=False, title="t1") == ([], 8) and not desk.is_stale(done=False, title="t1")
-
-
-def test_lists_that_cannot_be_decided_for_are_left_and_stale(desk: Desk) -> None:
-    """Arguments that are no fields, and those that order."""
-    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
-    for arguments, ids in (({"q": "1"}, [1]), ({"sort": "title"}, [1, 2])):
-        assert desk.shows(**arguments)[0] == ids and desk.is_stale(**arguments)
-
-
-def test_list_membership_nothing_follows_a_response_that_changes_nothing(desk: Desk) -> None:
-    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": False}, {"id": 1}, {})
-    assert not desk.is_stale(q="1") and not desk.is_stale(sort="title")
-
-
-def test_list_membership_what_is_created_and_deleted_counts(desk: Desk) -> None:
-    """Also in lists that an addition joins by itself, and in those that cannot be decided for."""
-    desk.controller.set_response(LISTED.push, {"id": 4, "title": "n", "done": True}, {}, {"done": True})
-    assert desk.shows() == ([1, 2, 3, 4], 4)
-    assert desk.shows(done=True) == ([4], 1)
-    assert desk.shows(sort="title") == ([1, 2, 4], 4) and desk.is_stale(sort="title") and desk.is_stale(q="1")
-    desk.controller.set_response(DELETED, {"id": 4}, {"id": 4})
-    assert desk.shows() == ([1, 2, 3], 3)
-    assert desk.shows(done=True) == ([], 0)
-
-
-def test_list_membership_pages_are_stale_once_their_list_has_other_members(desk: Desk) -> None:
-    page = LISTED.get_page
-    desk.controller.set_response(page, {"items": [{"id": 5}], "total": 4}, {"page": 2})
-    desk.controller.set_response(page, {"items": [{"id": 9}], "total": 1}, {"done": True, "page": 2})
-    assert not desk.controller.explain(page, {"page": 2}).expires_in < 0
-    desk.controller.set_response(DELETED, {"id": 2}, {"id": 2})
-    assert desk.controller.explain(page, {"page": 2}).expires_in < 0
-    assert not desk.controller.explain(page, {"done": True, "page": 2}).expires_in < 0
 
 
 def test_list_membership_what_was_expected_is_undone(desk: Desk) -> None:
@@ -257,15 +215,6 @@ def test_list_membership_maps_follow_their_members_and_are_expired_where_a_name_
     assert [*named] == ["b"]
     assert not controller.explain(by_name, {"done": False}).needs_fetch
     assert controller.explain(by_name, {"done": True}).needs_fetch
-
-
-def test_lists_follow_several_entities_that_one_mutation_answers(desk: Desk) -> None:
-    """Each of them, as if it had been changed alone."""
-    finished: Any = RestEndpoint(path="/finish", method="POST", schema=[Task])
-    desk.answered(1, 2, 3, total=3, done=False)
-    desk.controller.set_response(LISTED, {"items": [{"id": n} for n in (1, 2, 3)], "total": 3}, {"done": False})
-    desk.controller.set_response(finished, [{"id": n, "done": True} for n in (1, 3)], {})
-    assert desk.shows(done=False) == ([2], 1)
 
 
 class Owner(Entity, key="FollowingOwner"):

@@ -41,16 +41,6 @@ def _gone(get: AnyEndpoint) -> AnyEndpoint:
     return RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(get.schema))
 
 
-def test_normalize_worked_example_of_two_patches(get: AnyEndpoint) -> None:
-    """The later start wins each field; fields that only the older answer has are added."""
-    desk = Desk()
-    desk.now = 3_000
-    desk.answer(get, {"id": "1", "title": "second", "x": 2}, started=2_000)
-    desk.answer(get, {"id": "1", "title": "first", "y": 1}, started=1_000)
-    assert desk.table("Note")["1"] == {"id": "1", "title": "second", "y": 1, "x": 2}
-    assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
-
-
 def test_normalize_newer_response_wins_and_keeps_what_it_misses(get: AnyEndpoint) -> None:
     """The merge is shallow, and an explicit null overwrites."""
     desk = Desk()
@@ -69,24 +59,6 @@ def test_normalize_of_two_equal_starts_the_later_arrival_wins(get: AnyEndpoint) 
     assert desk.table("Note")["1"]["title"] == "b"
 
 
-def test_normalize_record_that_comes_twice_is_merged_in_order(get: AnyEndpoint) -> None:
-    """Within one response the later occurrence wins."""
-    several = _endpoint([get.schema], path="/several")
-    desk = Desk()
-    desk.answer(several, [{"id": "1", "title": "a", "x": 1}, {"id": 1, "title": "b", "y": 2}])
-    assert desk.table("Note")["1"] == {"id": 1, "title": "b", "x": 1, "y": 2}
-
-
-def test_normalize_record_that_comes_twice_in_an_old_response_overwrites_nothing_newer(get: AnyEndpoint) -> None:
-    """The pass's own value is accumulated and merged under what is stored."""
-    several = _endpoint([get.schema], path="/several")
-    desk = Desk()
-    desk.now = 3_000
-    desk.answer(get, {"id": "1", "title": "new"}, started=2_000)
-    desk.answer(several, [{"id": "1", "title": "old", "x": 1}, {"id": "1", "title": "older", "x": 2}], started=1_000)
-    assert desk.table("Note")["1"] == {"id": "1", "title": "new", "x": 2}
-
-
 def test_normalize_removed_record_stays_removed_for_what_was_requested_before(get: AnyEndpoint) -> None:
     """A response that started before the deletion does not bring it back; a later one does, alone."""
     desk = Desk()
@@ -98,18 +70,6 @@ def test_normalize_removed_record_stays_removed_for_what_was_requested_before(ge
     assert desk.store.entity_meta("Note", "1") == (2_000, 3_000, 63_000)
     desk.answer(get, {"id": "1", "title": "c"}, started=2_000)
     assert desk.table("Note")["1"] == {"id": "1", "title": "c"}
-
-
-def test_normalize_record_after_its_removal_in_one_response_is_a_new_one(get: AnyEndpoint) -> None:
-    """Neither what was stored nor what came before the removal is merged into it, however often it comes."""
-    both: AnyEndpoint = RestEndpoint(
-        path="/both", schema={"first": get.schema, "gone": schema.Invalidate(get.schema), "then": [get.schema]}
-    )
-    desk = Desk()
-    desk.answer(get, {"id": "1", "stored": 1})
-    desk.now = 2_000
-    desk.answer(both, {"first": {"id": "1", "a": 1}, "gone": "1", "then": [{"id": "1", "b": 1}, {"id": "1", "c": 1}]})
-    assert desk.table("Note")["1"] == {"id": "1", "b": 1, "c": 1}
 
 
 def test_normalize_merge_that_changes_nothing_keeps_the_record(get: AnyEndpoint) -> None:
@@ -156,34 +116,6 @@ def test_normalize_in_a_list_that_comes_again_what_is_equal_stays_and_a_boolean_
     assert [place for place, note in enumerate(again) if note is not first[place]] == [0, 1]
     assert [again[0].flag, again[1].flag] == [1, False]
     assert [type(again[0].flag), type(again[1].flag)] == [int, bool]
-
-
-def test_normalize_name_that_held_text_only_may_hold_a_boolean_later(notes: AnyEndpoint) -> None:
-    """What is known of the values of a table is known of those that came later, too."""
-    desk = Desk()
-    for flags in (("a", "b"), ("a", "b"), (True, 1)):
-        desk.answer(notes, _flags(*flags, *MORE))
-    before = desk.data(notes)
-    desk.answer(notes, _flags(1, True, *MORE))
-    after = desk.data(notes)
-    assert [place for place, note in enumerate(after) if note is not before[place]] == [0, 1]
-    assert [type(after[0].flag), type(after[1].flag)] == [int, bool]
-
-
-def test_normalize_records_that_come_twice_in_a_long_list_are_merged_in_order(notes: AnyEndpoint) -> None:
-    """Whether they are equal or not."""
-    desk = Desk()
-    desk.answer(notes, [*_flags("a", "b", "c"), *_flags("a", "b", "c", *MORE), *_flags("a", "z"), {"id": "0", "x": 1}])
-    stored = desk.table("Note")
-    assert list(stored)[:4] == ["0", "1", "2", "3"]
-    assert [stored[pk] for pk in ("0", "1", "2")] == [
-        {"id": "0", "title": "a", "flag": "a", "x": 1},
-        {"id": "1", "title": "a", "flag": "z"},
-        {"id": "2", "title": "a", "flag": "c"},
-    ]
-    desk.answer(notes, [*_flags("a", "b", "c"), *_flags("a", "b", "c", *MORE)])
-    assert list(desk.table("Note")) == list(stored)
-    assert desk.table("Note")["1"]["flag"] == "b"
 
 
 def test_normalize_response_is_not_changed_by_being_stored(get: AnyEndpoint) -> None:
@@ -238,28 +170,6 @@ def test_normalize_hook_cannot_edit_what_is_stored() -> None:
     with pytest.raises(ProcessingError):
         desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
     assert desk.table("Careless")["1"] == {"id": "1", "x": 1}
-
-
-def test_normalize_should_update_false_keeps_the_record_and_takes_the_times() -> None:
-    """A kept record may still get the newer times, which postpones its staleness."""
-
-    class Versioned(Entity):
-        id: str = ""
-        version: int = 0
-
-        @classmethod
-        def should_update(
-            cls, existing_meta: Meta, incoming_meta: Meta, existing: Mapping[str, Any], incoming: Mapping[str, Any]
-        ) -> bool:
-            return bool(existing["version"] <= incoming["version"])
-
-    endpoint = _endpoint(Versioned)
-    desk = Desk()
-    before = desk.answer(endpoint, {"id": "1", "version": 2}, {"id": 1})
-    desk.now = 2_000
-    desk.answer(endpoint, {"id": "1", "version": 1, "x": 1}, {"id": 1})
-    assert desk.data(endpoint, {"id": 1}) is before
-    assert desk.store.entity_meta("Versioned", "1") == (2_000, 2_000, 62_000)
 
 
 def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:

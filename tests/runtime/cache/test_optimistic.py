@@ -142,15 +142,6 @@ def test_optimistic_failure_rolls_the_view_back(desk: Desk, error: Exception) ->
     assert recorded is (None if isinstance(error, AbortError) else error)
 
 
-def test_optimistic_unprocessable_answer_ends_its_action(desk: Desk) -> None:
-    """The view rolls back and the error is recorded."""
-    fetch = desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    with pytest.raises(ProcessingError):
-        desk.answer(Todos.partial_update, {"name": "no id"}, ONE, {"name": "opt"}, fetch=fetch)
-    assert desk.data(Todos.get, ONE).name == "base"
-    assert desk.store.state["optimistic"] == []
-
-
 def test_optimistic_each_response_ends_its_own_action(desk: Desk) -> None:
     """Of two equal calls in one millisecond the one goes that was answered; a response by hand ends none."""
     patch = optimistic(params_and_body)
@@ -160,25 +151,6 @@ def test_optimistic_each_response_ends_its_own_action(desk: Desk) -> None:
     assert [action.fetch_id for action in desk.store.state["optimistic"]] == [first, second]
     desk.answer(patch, {"id": "1", "name": "a"}, ONE, {"name": "a"}, fetch=first)
     assert [action.fetch_id for action in desk.store.state["optimistic"]] == [second]
-
-
-def test_optimistic_reset_empties_the_queue(desk: Desk) -> None:
-    """Nothing optimistic is seen after it."""
-    desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    desk.data(Todos.get, ONE)
-    desk.reset()
-    assert desk.store.state["optimistic"] == []
-    assert desk.store.state["entities"] == {}
-
-
-def test_optimistic_action_of_before_a_reset_is_not_queued(desk: Desk) -> None:
-    """A fetch that was counted before it starts nothing after it."""
-    from restencil.cache.actions import Fetch, Meta
-
-    desk.reset()
-    args = (ONE, {"name": "x"})
-    desk.store.apply(Fetch(Todos.partial_update.request(args), 99, Meta(1, 1, 1), resets=0))
-    assert desk.store.state["optimistic"] == []
 
 
 def test_optimistic_only_mutations_with_an_optimistic_response_are_queued(desk: Desk) -> None:
@@ -212,25 +184,6 @@ def test_optimistic_worked_example_of_a_create() -> None:
     desk.answer(Todos.get_list.push, {"id": 12, "name": "new"}, {"name": "new"}, fetch=fetch)
     assert desk.table("[Todo]") == {"{}": ["1", "5", "12"]}
     assert placeholder not in desk.table("Todo")
-
-
-def test_optimistic_several_placeholders_of_one_action() -> None:
-    """Told apart by their position."""
-    desk = Desk()
-    desk.answer(Todos.get_list, [])
-    fetch = desk.start(Todos.get_list.push, [{"name": "a"}, {"name": "b"}])
-    assert desk.table("[Todo]") == {"{}": [f"MISS-{fetch}-0", f"MISS-{fetch}-1"]}
-
-
-def test_optimistic_delete_stays_whatever_is_fetched_meanwhile(desk: Desk) -> None:
-    """Lists drop the item at once; a refetch does not bring it back while the delete is pending; a failure does."""
-    fetch = desk.start(Todos.delete, ONE)
-    assert [item.id for item in desk.data(Todos.get_list)] == ["2"]
-    desk.now = 5_000
-    desk.answer(Todos.get_list, [{"id": "1", "name": "still here"}, {"id": "2"}])
-    assert [item.id for item in desk.data(Todos.get_list)] == ["2"]
-    desk.fail(Todos.delete, NetworkError("no", status=500), ONE, fetch=fetch)
-    assert [item.id for item in desk.data(Todos.get_list)] == ["1", "2"]
 
 
 # -- exceptions --------------------------------------------------------------------------------------------------------
@@ -398,15 +351,6 @@ def test_optimistic_equal_record_is_the_same_object_after_a_new_computation(desk
     assert desk.data(Todos.get_list) is whole
 
 
-def test_optimistic_what_no_update_touches_is_one_object_in_base_and_view(desk: Desk) -> None:
-    """Base reads share with the view what does not depend on the updates."""
-    desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    view = desk.data(Todos.get_list)
-    base = desk.store.read_base(Todos.get_list.request(())).data
-    assert [item is other for item, other in zip(base, view, strict=True)] == [False, True]
-    assert (base[0].name, view[0].name) == ("base", "opt")
-
-
 def test_optimistic_response_that_says_what_was_expected_keeps_the_objects(desk: Desk) -> None:
     """When the server confirms the optimistic record, readers see no change."""
     desk.now = 200
@@ -436,43 +380,7 @@ def test_optimistic_response_that_leaves_what_other_mutations_show_keeps_the_obj
     assert desk.data(Todos.get_list) is shown
 
 
-def test_optimistic_started_mutation_rebuilds_what_it_changes_and_nothing_else(desk: Desk) -> None:
-    """As every other change does."""
-    before = desk.data(Todos.get_list)
-    desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    after = desk.data(Todos.get_list)
-    assert [new is old for new, old in zip(after, before, strict=True)] == [False, True]
-
-
-def test_optimistic_lists_of_everything_follow_the_view(desk: Desk) -> None:
-    """An optimistic create shows in `All` at the end, and goes when it failed."""
-    everything = schema.All(Todo)
-    before = desk.get(everything)
-    fetch = desk.start(Todos.get_list.push, {"id": "9", "name": "new"})
-    assert [item.id for item in desk.get(everything)] == ["1", "2", "9"]
-    desk.fail(Todos.get_list.push, AbortError("x"), {"id": "9"}, fetch=fetch)
-    assert [item.id for item in desk.get(everything)] == ["1", "2"]
-    assert [item is other for item, other in zip(desk.get(everything), before, strict=True)] == [True, True]
-
-
 # -- other things that updates do --------------------------------------------------------------------------------------
-
-
-def test_optimistic_update_option_runs_on_optimistic_payloads(desk: Desk) -> None:
-    """Other keys' results change in the view, and roll back."""
-    plain: Any = RestEndpoint(path="/plain", schema=[Todo])
-    create = RestEndpoint(
-        path="/create",
-        method="POST",
-        schema=Todo,
-        get_optimistic_response=lambda snapshot, body: body,
-        update=lambda new, *args: {plain.key(): lambda ids: [new, *(ids or ())]},
-    )
-    desk.answer(plain, ["1"])
-    fetch = desk.start(create, {"id": "9"})
-    assert [item.id for item in desk.data(plain)] == ["9", "1"]
-    desk.fail(create, AbortError("x"), {"id": "9"}, fetch=fetch)
-    assert [item.id for item in desk.data(plain)] == ["1"]
 
 
 def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
@@ -483,14 +391,6 @@ def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
     assert desk.store.state["indexes"]["Todo"]["slug"] == {"new": "1"}
     desk.fail(Todos.partial_update, AbortError("x"), ONE, {"slug": "new"}, fetch=fetch)
     assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
-
-
-def test_optimistic_result_of_a_pending_mutation_can_be_read(desk: Desk) -> None:
-    """Its own key has the optimistic result with the action's times."""
-    desk.now = 200
-    desk.start(Todos.partial_update, ONE, {"name": "opt"})
-    reading = desk.read(Todos.partial_update, ONE, {"name": "opt"})
-    assert (reading.data.name, reading.expires_at) == ("opt", 60_200)
 
 
 def test_optimistic_payload_is_copied(desk: Desk) -> None:
@@ -539,17 +439,3 @@ def test_optimistic_invalid_entity_of_the_view_is_not_written_to_base(desk: Desk
     desk.start(Todos.delete, ONE)
     assert desk.store.state["entities"]["Todo"]["1"] is INVALID
     assert desk.store.read_base(Todos.get.request((ONE,))).data.name == "base"
-
-
-def test_optimistic_what_an_optimistic_response_reads_is_not_handed_out_afterwards(desk: Desk) -> None:
-    """It sees what was there before it; readers see what it brings."""
-    request = Todos.get.request((ONE,))
-    seen: list[str] = []
-
-    def respond(snapshot: Snapshot, params: Any, body: Any) -> Any:
-        seen.append(desk.store.cached(request).name)
-        return {**params, **body}
-
-    desk.start(optimistic(respond), ONE, {"name": "opt"})
-    assert desk.data(Todos.get, ONE).name == "opt"
-    assert (desk.store.cached(request).name, desk.store.fresh(request), seen) == ("opt", None, ["base"])

@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import Any
 
 import httpx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.runtime.worlds import BOTH, answered_by
@@ -121,43 +120,6 @@ def test_repeated_responses_same_response_counts_where_something_else_came_in_be
         value = clock.run(lambda: controller.fetch(Notes.get_list))
         assert [note.text for note in value] == ["note 1", "note 2", "note 3"]
         assert controller.cached(Notes.get_list)[1].text == "note 2"
-
-
-def test_repeated_responses_code_of_users_takes_part_in_each_response() -> None:
-    """An entity that judges or changes its records is taken apart anew each time."""
-    calls: list[str] = []
-
-    class Judged(Entity, key="Judged"):
-        id: str = ""
-        text: str = ""
-        more: str = ""
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> dict[str, Any]:
-            calls.append(input["id"])
-            return dict(input)
-
-    judged: Any = create_resource(url_prefix="http://mock", path="/notes/:id", schema=Judged)
-    _, controller = client(Server())
-    controller.fetch(judged.get_list)
-    controller.fetch(judged.get_list)
-    assert calls == ["1", "2", "3"] * 2
-
-
-@pytest.mark.parametrize("others", [(), ("watching",)], ids=["alone", "watched"])
-def test_repeated_responses_other_managers_see_each_response(others: tuple[str, ...]) -> None:
-    """Where a manager of the user's own is there, every answer passes it as a response."""
-    seen: list[str] = []
-
-    class Noting(Manager):
-        def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
-            seen.append(type(action).__name__)
-            return next(action)
-
-    _, controller = client(Server(), *([Noting()] if others else []))
-    controller.fetch(Notes.get_list)
-    controller.fetch(Notes.get_list)
-    assert seen.count("SetResponse") == (2 if others else 0)
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14))

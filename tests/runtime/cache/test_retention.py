@@ -117,15 +117,6 @@ def test_retention_is_enough_that_the_entity_comes_back() -> None:
     assert [item.id for item in desk.data(plain)] == ["1", "2"]
 
 
-def test_retention_list_that_was_evicted_is_fetched_again() -> None:
-    """A collection is let go of as an entity is; its items stay until their time has come."""
-    desk = Desk(max_entities=3)
-    desk.answer(Users.get_list, [user(1)])
-    fill(desk, 2, 1, 3)
-    assert (desk.pks("[User]"), desk.pks("User")) == ([], ["1", "2", "3"])
-    assert let_go(desk, Users.get_list)
-
-
 def test_retention_entity_that_was_evicted_is_missing_and_not_invalid() -> None:
     """Its own endpoint fetches again; a query of it gives nothing."""
     desk = Desk(max_entities=2)
@@ -133,14 +124,6 @@ def test_retention_entity_that_was_evicted_is_missing_and_not_invalid() -> None:
     assert let_go(desk, Users.get, {"id": 1})
     assert desk.get(User, "1") is None
     assert desk.get(User, {"slug": "s1"}) is None
-
-
-def test_retention_queries_give_no_shorter_list_either() -> None:
-    """A collection with a member that was let go of has no value."""
-    desk = Desk()
-    desk.answer(Users.get_list, [user(1), user(2)])
-    desk.collect(("User", "1"))
-    assert desk.get(Users.get_list.schema) is None
 
 
 def test_retention_everything_that_was_listed_must_be_fetched_again() -> None:
@@ -205,27 +188,6 @@ def test_retention_index_entries_go_with_their_entity() -> None:
     assert desk.store.state["indexes"]["User"]["slug"] == {"s3": "3", "s4": "4"}
 
 
-def test_retention_identity_holds_in_a_bounded_store() -> None:
-    """What stays is the object that it was."""
-    desk = Desk(max_entities=10)
-    desk.answer(plain, [user(1), user(2)])
-    before = desk.data(plain)
-    fill(desk, *range(3, 9))
-    assert desk.data(plain) is before
-
-
-def test_retention_reset_forgets_what_was_evicted() -> None:
-    """After it the store is as new, and as bounded."""
-    desk = Desk(max_entities=2)
-    desk.answer(plain, [user(1), user(2)])
-    fill(desk, 3)
-    desk.reset()
-    desk.answer(plain, ["1", user(3)])
-    assert [item.id for item in desk.data(plain)] == ["3"]
-    fill(desk, 4, 5)
-    assert len(desk.pks("User")) == 2
-
-
 # -- collection --------------------------------------------------------------------------------------------------------
 
 
@@ -286,17 +248,6 @@ def test_retention_results_and_times_of_keys_are_bounded() -> None:
     assert len(state["endpoints"]) <= len(state["meta"]) <= 100
     assert desk.data(bare, {"q": 1996})["n"] == 1996
     assert desk.read(bare, {"q": 0}).expiry_status is ExpiryStatus.Invalid
-
-
-def test_retention_held_key_stays() -> None:
-    """As a held entity does."""
-    desk = Desk(max_entities=1)
-    desk.answer(bare, 1, {"q": "held"})
-    release = desk.store.hold(bare.key({"q": "held"}), ())
-    for number in range(500):
-        desk.answer(bare, number, {"q": number})
-    assert desk.data(bare, {"q": "held"}) == 1
-    release()
 
 
 def _busy(desk: Desk, numbers: range) -> None:

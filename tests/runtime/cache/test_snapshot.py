@@ -163,15 +163,6 @@ def test_snapshot_is_requested_nothing_as_the_store_is(desk: Desk) -> None:
     assert (found.data, found.expires_at, found.needs_fetch) == (None, float("inf"), False)
 
 
-def test_snapshots_of_different_datetimes_differ(desk: Desk) -> None:
-    """Each keeps its own state."""
-    snapshots = [desk.snapshot()]
-    for number in range(3):
-        desk.answer(Users.get, {"id": "u", "name": str(number)}, {"id": "u"})
-        snapshots.append(desk.snapshot())
-    assert [snapshot.get(User, "u").name for snapshot in snapshots] == ["Uma", "0", "1", "2"]
-
-
 def test_snapshot_that_is_evicted_costs_nothing(desk: Desk) -> None:
     """What was kept aside for it goes with it."""
     snapshot = desk.snapshot()

@@ -24,7 +24,7 @@ from restencil import (
     create_resource,
     schema,
 )
-from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse, Subscribe, Unsubscribe
+from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Set, SetResponse
 from restencil.cache.reading import ExpiryStatus
 
 Valid, InvalidIfStale, Invalid = ExpiryStatus.Valid, ExpiryStatus.InvalidIfStale, ExpiryStatus.Invalid
@@ -53,13 +53,6 @@ ONE = {"id": "1"}
 BROKEN = NetworkError("no", status=503)
 
 
-def status(desk: Desk, endpoint: AnyEndpoint, *args: Any) -> tuple[bool, ExpiryStatus, float]:
-    """Whether there is data, its status, and when it expires."""
-    reading = desk.read(endpoint, *args)
-    assert (reading.data is not None) is reading.found
-    return reading.found, reading.expiry_status, reading.expires_at
-
-
 @pytest.fixture
 def desk() -> Desk:
     """An empty store at 1000."""
@@ -73,94 +66,50 @@ def fetched(desk: Desk) -> None:
 
 # -- the table of situations -------------------------------------------------------------------------------------------
 
-
-def test_store_never_fetched_and_nothing_known(desk: Desk) -> None:
-    """No data, InvalidIfStale, expired at 1."""
-    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
-
-
-def test_store_never_fetched_but_known_from_a_list(desk: Desk) -> None:
-    """The entity, Valid, as old as its oldest part."""
-    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
-    desk.now = 3_000
-    desk.answer(Articles.get_list, [{"id": "1", "author": "u"}])
-    assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
-
-
-def test_store_fetched(desk: Desk) -> None:
-    """The data, Valid, its own age whatever its parts'."""
-    fetched(desk)
-    desk.now = 5_000
-    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
-    assert status(desk, Articles.get, ONE) == (True, Valid, 61_000)
+EVENTS: dict[str, Callable[[Desk], object]] = {
+    "fetched": fetched,
+    "author fetched": lambda desk: desk.answer(Users.get, {"id": "u"}, {"id": "u"}),
+    "author deleted": lambda desk: desk.answer(Users.delete, "u", {"id": "u"}),
+    "list fetched": lambda desk: desk.answer(Articles.get_list, [{"id": "1", "author": "u"}]),
+    "failed": lambda desk: desk.fail(Articles.get, BROKEN, ONE),
+    "plain failed": lambda desk: desk.fail(bare, BROKEN, ONE),
+    "invalidated": lambda desk: desk.invalidate(Articles.get, ONE),
+    "all expired": lambda desk: desk.expire_all(Articles.get),
+    "all users expired": lambda desk: desk.expire_all(Users.get),
+}
+"""What happens at 1000, 2000 and so on."""
 
 
-def test_store_fetched_with_invalid_if_stale(desk: Desk) -> None:
-    """The data, InvalidIfStale, its own age."""
-    fetched(desk)
-    assert status(desk, strict, ONE) == (True, InvalidIfStale, 61_000)
-
-
-def test_store_after_expire_all(desk: Desk) -> None:
-    """The data, Valid, expired at 1; other endpoints' keys are not touched."""
-    fetched(desk)
-    desk.answer(Users.get, {"id": "u"}, {"id": "u"})
-    desk.expire_all(Articles.get)
-    assert status(desk, Articles.get, ONE) == (True, Valid, 1)
-    assert status(desk, Users.get, {"id": "u"}) == (True, Valid, 61_000)
-
-
-def test_store_after_invalidate_with_the_entity_in_the_table(desk: Desk) -> None:
-    """The entity, Invalid, the entity's age."""
-    fetched(desk)
-    desk.now = 4_000
-    desk.invalidate(Articles.get, ONE)
-    assert status(desk, Articles.get, ONE) == (True, Invalid, 61_000)
-
-
-def test_store_after_invalidate_with_nothing_in_the_table(desk: Desk) -> None:
-    """No data, Invalid, expired at 1; also for a key that never was."""
-    plain: Any = RestEndpoint(path="/plain", schema=[Article])
-    desk.answer(plain, [])
-    desk.invalidate(plain)
-    assert status(desk, plain) == (False, Invalid, 1)
-    desk.invalidate(Articles.get, ONE)
-    assert status(desk, Articles.get, ONE) == (False, Invalid, 1)
-
-
-def test_store_after_a_required_entity_was_deleted(desk: Desk) -> None:
-    """No data, Invalid, its own age; with an error after it InvalidIfStale and the error's."""
-    fetched(desk)
-    desk.answer(Users.delete, "u", {"id": "u"})
-    assert status(desk, Articles.get, ONE) == (False, Invalid, 61_000)
-    desk.now = 2_000
-    desk.fail(Articles.get, BROKEN, ONE)
-    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 3_000)
-
-
-def test_store_error_without_data(desk: Desk) -> None:
-    """No data, InvalidIfStale, the error's age."""
-    desk.fail(Articles.get, BROKEN, ONE)
-    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 2_000)
-
-
-def test_store_error_with_data(desk: Desk) -> None:
-    """The data, Valid, the error's age."""
-    fetched(desk)
-    desk.fail(Articles.get, BROKEN, ONE)
-    assert status(desk, Articles.get, ONE) == (True, Valid, 2_000)
-
-
-def test_store_without_schema_never_fetched(desk: Desk) -> None:
-    """No data, Invalid, expired at 0; after an error InvalidIfStale."""
-    assert status(desk, bare, {}) == (False, Invalid, 0)
-    desk.fail(bare, BROKEN, {})
-    assert status(desk, bare, {}) == (False, InvalidIfStale, 2_000)
-
-
-def test_store_all_without_a_table(desk: Desk) -> None:
-    """No data, Invalid, never expires."""
-    assert status(desk, everyone) == (False, Invalid, INFINITE)
+@pytest.mark.parametrize(
+    ("events", "endpoint", "found", "status", "expires_at"),
+    [
+        ("", Articles.get, False, InvalidIfStale, 1),
+        ("", bare, False, Invalid, 0),
+        ("", everyone, False, Invalid, INFINITE),
+        ("author fetched, list fetched", Articles.get, True, Valid, 61_000),
+        ("fetched, author fetched", Articles.get, True, Valid, 61_000),
+        ("fetched", strict, True, InvalidIfStale, 61_000),
+        ("fetched, all expired", Articles.get, True, Valid, 1),
+        ("fetched, all users expired", Articles.get, True, Valid, 61_000),
+        ("fetched, invalidated", Articles.get, True, Invalid, 61_000),
+        ("invalidated", Articles.get, False, Invalid, 1),
+        ("fetched, author deleted", Articles.get, False, Invalid, 61_000),
+        ("fetched, author deleted, failed", Articles.get, False, InvalidIfStale, 4_000),
+        ("failed", Articles.get, False, InvalidIfStale, 2_000),
+        ("plain failed", bare, False, InvalidIfStale, 2_000),
+        ("fetched, failed", Articles.get, True, Valid, 3_000),
+    ],
+)
+def test_store_status_of_a_read(
+    desk: Desk, events: str, endpoint: AnyEndpoint, found: bool, status: ExpiryStatus, expires_at: float
+) -> None:
+    """Whether there is data, its status and when it expires, after what happened."""
+    for event in filter(None, events.split(", ")):
+        EVENTS[event](desk)
+        desk.now += 1_000
+    reading = desk.read(endpoint, ONE)
+    assert (reading.data is not None) is reading.found
+    assert (reading.found, reading.expiry_status, reading.expires_at) == (found, status, expires_at)
 
 
 def test_store_json_null_is_data_of_an_endpoint_without_schema(desk: Desk) -> None:
@@ -198,28 +147,6 @@ def test_store_invalid_always_waits(desk: Desk) -> None:
     desk.invalidate(Articles.get, ONE)
     reading = desk.read(Articles.get, ONE)
     assert (reading.needs_fetch, reading.suspends) == (True, True)
-
-
-def test_store_worked_example_of_expiry() -> None:
-    """Fresh up to and including its moment; a soft error keeps stale data for its own length; a hard one is raised."""
-
-    def looks(desk: Desk, endpoint: AnyEndpoint, now: float) -> tuple[Any, bool, bool]:
-        desk.now = now
-        reading = desk.read(endpoint, ONE)
-        assert reading.found
-        return reading.error, reading.needs_fetch, reading.suspends
-
-    for endpoint, error in ((soft, None), (Articles.get, BROKEN)):
-        desk = Desk(1_000)
-        desk.answer(endpoint, {"id": "1"}, ONE, length=5_000)
-        assert looks(desk, endpoint, 3_000) == (None, False, False)
-        assert looks(desk, endpoint, 6_000) == (None, False, False)
-        assert looks(desk, endpoint, 6_001) == (None, True, False)
-        desk.now = 6_050
-        desk.fail(endpoint, BROKEN, ONE)
-        assert desk.read(endpoint, ONE).expires_at == 7_050
-        assert looks(desk, endpoint, 6_500) == (error, False, False)
-        assert looks(desk, endpoint, 7_100) == (error, True, False)
 
 
 # -- get_error ---------------------------------------------------------------------------------------------------------
@@ -270,17 +197,6 @@ def test_store_response_clears_error_policy_and_invalidation(desk: Desk) -> None
         "expires_at": 62_000,
         "prev_expires_at": 0,
     }
-
-
-def test_store_result_and_meta_of_a_key_are_those_of_the_last_arrival(desk: Desk) -> None:
-    """Also when its request started earlier; entities are protected by their own times."""
-    plain: Any = RestEndpoint(path="/plain", schema=[User])
-    desk.now = 3_000
-    desk.answer(plain, [{"id": "1", "name": "new"}], started=2_000)
-    desk.answer(plain, [{"id": "2"}, {"id": "1", "name": "old"}], started=1_000)
-    assert desk.result(plain) == ["2", "1"]
-    assert desk.data(plain)[1].name == "new"
-    assert desk.store.endpoint_meta("GET /plain").fetched_at == 1_000  # type: ignore[union-attr]
 
 
 def test_store_error_keeps_result_and_tables(desk: Desk) -> None:
@@ -344,16 +260,6 @@ def test_store_hook_that_fails_is_a_processing_error(desk: Desk) -> None:
     with pytest.raises(ProcessingError, match="odd") as caught:
         desk.answer(RestEndpoint(path="/odd", schema=Odd), {"id": "1"})
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-
-
-def test_store_set_writes_tables_alone(desk: Desk) -> None:
-    """The value goes through the schema; no key gets a result or times."""
-    desk.set(Article, {"id": "1", "author": {"id": "u"}})
-    desk.set(schema.Collection([User]), [{"id": "v"}], {"g": 1})
-    assert desk.pks("Article") == ["1"]
-    assert desk.table("[User]") == {'{"g":"1"}': ["v"]}
-    assert (desk.store.state["endpoints"], desk.store.state["meta"]) == ({}, {})
-    assert desk.store.entity_meta("Article", "1") == (1_000, 1_000, 61_000)
 
 
 def test_store_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
@@ -428,7 +334,7 @@ def test_store_reset_starts_over(desk: Desk) -> None:
     state = desk.store.state
     assert {name: part for name, part in state.items() if part} == {"last_reset": 5_000}
     assert (desk.store.resets, desk.store.last_reset) == (1, 5_000)
-    assert status(desk, Articles.get, ONE) == (False, InvalidIfStale, 1)
+    assert desk.read(Articles.get, ONE).expiry_status is InvalidIfStale
 
 
 def test_store_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) -> None:
@@ -444,37 +350,7 @@ def test_store_answers_to_what_started_before_a_reset_are_dropped(desk: Desk) ->
     assert desk.pks("Article") == ["1"]
 
 
-def test_store_subscriptions_are_no_matter_of_the_state(desk: Desk) -> None:
-    """They are the managers' business."""
-    before = desk.store.state
-    desk.store.apply(Subscribe(Articles.get.request((ONE,))))
-    desk.store.apply(Unsubscribe(Articles.get.request((ONE,))))
-    assert desk.store.state == before
-
-
 # -- the value of a fetch ----------------------------------------------------------------------------------------------
-
-
-def test_store_without_schema_the_value_is_the_response(desk: Desk) -> None:
-    """Read-only, like what a later read gives."""
-    value = desk.answer(bare, {"a": [1]}, {})
-    assert value == {"a": [1]} == desk.data(bare, {})
-    with pytest.raises(TypeError, match="read-only"):
-        value["a"].append(2)
-
-
-def test_store_fields_that_the_response_lacked_come_from_the_store(desk: Desk) -> None:
-    """And a nested bare pk gives the stored entity."""
-    desk.answer(Articles.get, {"id": "1", "title": "A", "author": {"id": "u", "name": "Uma"}}, ONE)
-    value = desk.answer(Articles.get, {"id": "1", "author": "u"}, ONE)
-    assert (value.title, value.author.name) == ("A", "Uma")
-
-
-def test_store_newer_record_shows_in_the_value_of_an_older_fetch(desk: Desk) -> None:
-    """The value is what the store holds, not what the response said."""
-    desk.now = 3_000
-    desk.answer(Users.get, {"id": "1", "name": "new"}, ONE, started=2_000)
-    assert desk.answer(Users.get, {"id": "1", "name": "old"}, ONE, started=1_000).name == "new"
 
 
 def test_store_entity_that_the_store_does_not_hold_is_built_from_the_response(desk: Desk) -> None:
@@ -524,15 +400,6 @@ def updating(update: Any) -> AnyEndpoint:
     return RestEndpoint(path="/todos", method="POST", schema=User, update=update)
 
 
-def test_store_worked_example_of_update(desk: Desk) -> None:
-    """The new primary key is put in front of a list that is stored as primary keys."""
-    create = updating(lambda new, *args: {plain_list.key(): lambda ids: [new, *(ids or ())]})
-    desk.answer(plain_list, [{"id": "1"}])
-    desk.answer(create, {"id": 2}, {})
-    assert desk.result(plain_list) == ["2", "1"]
-    assert [user.id for user in desk.data(plain_list)] == [2, "1"]
-
-
 def test_store_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
     """The function gets None, what it returns is stored, and the key's meta stays what it was."""
     seen: list[Any] = []
@@ -546,19 +413,6 @@ def test_store_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) 
     assert seen == [None]
     assert desk.store.state["endpoints"] == {"POST /todos": "2", "K": ["2"]}
     assert list(desk.store.state["meta"]) == ["POST /todos"]
-
-
-def test_store_update_gets_the_normalized_response_and_the_arguments(desk: Desk) -> None:
-    """In the form in which it is stored: primary keys."""
-    seen: list[Any] = []
-
-    def note(*found: Any) -> dict[str, Any]:
-        seen.append(found)
-        return {}
-
-    endpoint: Any = RestEndpoint(path="/x", method="POST", schema={"users": [User]}, update=note)
-    desk.answer(endpoint, {"users": [{"id": 1}]}, {"p": 1}, {"b": 2})
-    assert seen == [({"users": ["1"]}, {"p": 1}, {"b": 2})]
 
 
 def test_store_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
@@ -784,23 +638,6 @@ def test_store_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: De
         assert desk.store.cached(plain.request(({"id": "1"},))).name == name
         assert after[-1].name == name
     assert [user and user.name for user in before] == [None, "name 1", "name 2"]
-
-
-def test_store_second_read_of_a_key_is_one_lookup(desk: Desk) -> None:
-    """When an entity turns stale that holds others is known after its first read."""
-
-    class Team(Entity, schema={"lead": User}):
-        id: str = ""
-        lead: User | None = None
-
-    teams: Any = RestEndpoint(path="/teams", schema=[Team])
-    team: Any = RestEndpoint(path="/teams/:id", schema=Team)
-    args = ({"id": "1"},)
-    desk.answer(teams, [{"id": "1", "lead": {"id": "7", "name": "Ann"}}])
-    assert desk.store.cached(team.request(args)).lead.name == "Ann"
-    assert desk.store.fresh(team.request(args)) is None
-    assert desk.store.read(team.request(args)).data is desk.store.cached(team.request(args))
-    assert desk.store.fresh(team.request(args)) is desk.store.cached(team.request(args))
 
 
 def test_store_arguments_that_cannot_be_compared_are_read_again_each_time(desk: Desk) -> None:

@@ -8,7 +8,6 @@ import datetime
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import attrs
@@ -21,7 +20,6 @@ from pydantic import ConfigDict
 from tests.runtime.servers import Arrived, Reply, Server
 
 import restencil
-import restencil_generator
 from restencil import AsyncController, Controller, Entity, ProcessingError, create_resource, field, foreign_key, schema
 from restencil.schema.record import to_wire
 
@@ -202,25 +200,6 @@ def test_declared_classes_list_detail_patch_and_delete(kind: Pair, server: tuple
         assert controller.get(kind.article, id=2) is None
 
 
-def test_declared_classes_list_detail_patch_and_delete_awaited(kind: Pair, server: tuple[Articles, str]) -> None:
-    """The same in asyncio."""
-    articles, url = server
-    resource = resource_of(kind.article, url)
-
-    async def run() -> None:
-        async with AsyncController() as controller:
-            found = await controller.read(resource.get_list)
-            assert found == [expected(kind, number) for number in articles.records]
-            assert await controller.read(resource.get, id=1) is found[0]
-            changed = await controller.fetch(resource.partial_update, {"id": 1}, {"title": "New"})
-            assert (await controller.read(resource.get_list))[0] is changed
-            assert changed == expected(kind, 1, "New")
-            await controller.fetch(resource.delete, id=2)
-            assert [one.id for one in await controller.read(resource.get_list)] == list(articles.records)
-
-    asyncio.run(run())
-
-
 def test_declared_classes_instance_is_a_body(kind: Pair, server: tuple[Articles, str]) -> None:
     """Under JSON names, whatever the class calls its fields."""
     articles, url = server
@@ -283,13 +262,6 @@ def stored(cls: Any, value: Mapping[str, Any], controller: Controller | None = N
     return controller.get(cls, id=value["id"])
 
 
-def test_declared_classes_class_stays_the_class_that_it_was(kind: Pair) -> None:
-    """No metaclass, no base, no attribute; instances of one's own are made as before."""
-    assert not [name for name in vars(kind.article) if "restencil" in name or name == "__model__"]
-    assert "restencil" not in " ".join(base.__module__ for base in kind.article.__mro__)
-    assert kind.author(id=1) == kind.author(id=1, name="")
-
-
 def test_declared_classes_class_of_a_third_party_is_declared_by_a_call() -> None:
     """The function gives the class back."""
 
@@ -313,14 +285,6 @@ def test_declared_classes_record_that_misses_a_required_field_is_invalid(kind: P
         kind.article(id=1, title="T"),
         kind.article(id=6, title="U"),
     ]
-
-
-def test_declared_classes_read_of_an_incomplete_record_fetches(kind: Pair, server: tuple[Articles, str]) -> None:
-    """What is missing comes with the answer."""
-    _, url = server
-    with Controller() as controller:
-        controller.set(kind.article, {"id": 1}, id=1)
-        assert controller.read(resource_of(kind.article, url).get, id=1) == expected(kind, 1)
 
 
 def test_declared_classes_response_that_misses_a_required_field_is_an_error_to_who_requested_it(kind: Pair) -> None:
@@ -598,21 +562,6 @@ def test_declared_classes_hooks_see_records_in_wire_form() -> None:
         stored(Hooked, {"id": 1, "title": "bad"}, controller)
 
 
-def test_declared_classes_indexes_and_keys_of_several_fields() -> None:
-    """As of every entity."""
-
-    @restencil.entity(pk=["row", "place"], indexes=["code"])
-    @attrs.frozen
-    class Seat:
-        row: int
-        place: int
-        code: str = ""
-
-    controller = Controller()
-    controller.set(Seat, {"row": 1, "place": 2, "code": "A"}, row=1, place=2)
-    assert controller.get(Seat, row=1, place=2) == Seat(1, 2, "A") == controller.get(Seat, code="A")
-
-
 def test_declared_classes_two_classes_can_share_a_table() -> None:
     """Each reads what both wrote, as an instance of its own."""
 
@@ -705,12 +654,6 @@ def test_declared_classes_instances_are_values_to_write(kind: Pair) -> None:
     assert controller.get(kind.article, id=2) == expected(kind, 2)
 
 
-def test_declared_classes_circle_in_the_classes_whose_data_ends_is_none() -> None:
-    """A tree of comments is read like anything else."""
-    found = stored(Comment, {"id": 1, "parent": {"id": 2, "parent": {"id": 3}}})
-    assert found == Comment(1, Comment(2, Comment(3)))
-
-
 def test_declared_classes_model_can_refer_to_one_that_is_declared_later() -> None:
     """Its annotations are looked up when they are first needed."""
     found = stored(Early, {"id": 1, "late": {"id": 2, "early": {"id": 3}}})
@@ -755,14 +698,6 @@ def test_declared_classes_circle_in_the_data_says_what_to_do() -> None:
             controller.get(Comment, id=1)
     controller.set(Comment, {"id": 2, "parent": None}, id=2)
     assert controller.get(Comment, id=1) == Comment(1, Comment(2))
-
-
-def test_declared_classes_circle_through_an_entity_of_the_library_is_none_either() -> None:
-    """The entity could close it, the frozen class cannot."""
-    controller = Controller()
-    controller.set(Note, {"id": 1, "book": {"id": 2, "notes": [1]}}, id=1)
-    with pytest.raises(ProcessingError, match="Note '1' leads back to itself"):
-        controller.get(Note, id=1)
 
 
 def test_declared_classes_circle_needs_one_side_without_relation() -> None:
@@ -983,42 +918,3 @@ def test_declared_classes_relation_that_cannot_be_read_has_to_be_said() -> None:
 
     with pytest.raises(ProcessingError, match=r"the field 'either' of Several refers to one of several entities"):
         stored(Several, {"id": 1})
-
-
-# -- not done --------------------------------------------------------------------------------------------------------
-
-
-def test_declared_classes_there_is_no_mixin() -> None:
-    """Metaclasses would clash; a decorator does not."""
-    assert not hasattr(restencil, "EntityMixin")
-
-
-def test_declared_classes_models_of_databases_are_no_entities() -> None:
-    """They change, and they belong to a session: SQLAlchemy and Django models are of no known kind."""
-
-    class Model:  # as they look: a class with descriptors, made by a metaclass or not
-        __tablename__ = "articles"
-        id: Any = property(lambda self: 1)
-
-    with pytest.raises(TypeError, match="is no dataclass, attrs class, pydantic model or msgspec struct"):
-        restencil.entity(Model)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        (
-            "entities: {Article: 'python:models:Article'}\nresources: {posts: {path: /posts/:id, schema: Article}}",
-            "entity 'Article' is a mapping, this is the string 'python:models:Article'",
-        ),
-        (
-            "resources: {posts: {path: /posts/:id, schema: 'python:models:Article'}}",
-            "unknown type 'python:models:Article' for resource 'posts'",
-        ),
-    ],
-)
-def test_declared_classes_such_classes_stand_in_python_alone(spec: str, message: str, tmp_path: Path) -> None:
-    """In a spec an entity is what the spec says of it."""
-    (tmp_path / "blog.yaml").write_text(f"restencil: 1\npackage: blog\nurl_prefix: https://blog.example\n{spec}\n")
-    with pytest.raises(restencil_generator.SpecError, match=message):
-        restencil_generator.load(str(tmp_path / "blog.yaml"))

@@ -7,13 +7,12 @@ import datetime
 import pickle
 import uuid
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from tests.runtime.doubles import Desk
 
 from restencil import Entity, MissingFieldError, ProcessingError, Record, RestEndpoint, field, schema
-from restencil.base.values import ReadOnlyList
 from restencil.schema import validate_required
 from restencil.schema.record import to_wire
 
@@ -78,25 +77,6 @@ def test_entity_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
 
     assert NamedChild.__model__.key == "N"
     assert BareChild.__model__.key == "BareChild"
-
-
-@pytest.mark.parametrize(
-    ("record", "pk"),
-    [
-        ({"id": "5"}, "5"),
-        ({"id": 5}, "5"),
-        ({"id": 5.0}, "5"),
-        ({"id": 0}, "0"),
-        ({"id": ""}, None),
-        ({"id": None}, None),
-        ({}, None),
-        ({"id": "None"}, None),
-        ({"id": "undefined"}, None),
-    ],
-)
-def test_entity_default_pk_is_the_field_id(record: dict[str, Any], pk: str | None) -> None:
-    """Texts and numbers are primary keys; nothing, empty text, "None" and "undefined" are not."""
-    assert Author.__model__.pk(record, None, None, ()) == pk
 
 
 def test_entity_default_is_no_primary_key() -> None:
@@ -189,21 +169,6 @@ def test_abstract_entity_builds_no_instance() -> None:
         with pytest.raises(TypeError, match="is abstract"):
             cls.from_js({"id": "1"})
     assert hash(Concrete.from_js({"id": "1"})) == hash(Concrete(id="1"))
-
-
-def test_entity_subclass_may_fix_a_discriminator() -> None:
-    """A field over a text may be a literal in a subclass; each subclass without a key has its own table."""
-
-    class Post(Entity, abstract=True):
-        id: str = ""
-        type: str = ""
-
-    class Link(Post):
-        type: Literal["link"] = "link"
-        url: str = ""
-
-    assert Link.from_js({"id": "1"}).type == "link"
-    assert (Post.__model__.key, Link.__model__.key) == ("Post", "Link")
 
 
 def test_entity_schema_of_a_subclass_replaces_the_parents() -> None:
@@ -305,24 +270,6 @@ def test_entity_instances_of_the_store_are_read_only() -> None:
             setattr(value, "id", "2")  # noqa: B010  # type checkers refuse it as well
 
 
-def test_entity_changing_what_to_dict_gave_changes_no_entity() -> None:
-    """`to_dict()` gives a dict of one's own."""
-    value = read({"id": "1"})
-    mine = value.to_dict()
-    mine["title"] = "x"
-    assert value.title == ""
-
-
-def test_entity_replace_keeps_the_instance_that_the_store_has() -> None:
-    """A changed copy is a value of one's own; the store goes on with its instance."""
-    desk = Desk()
-    before = desk.answer(get, {"id": "1", "title": "A", "author": {"id": "a"}}, {"id": "1"})
-    after = before.replace(title="B")
-    assert (after.title, after.author, after.pk()) == ("B", before.author, "1")
-    assert desk.data(get, {"id": "1"}) is before
-    assert before.title == "A"
-
-
 def test_entity_field_that_does_not_exist_names_the_nearest() -> None:
     """The message names entity and nearest field, undeclared members included."""
     value = read({"id": "1", "subtitle": "x"})
@@ -330,27 +277,6 @@ def test_entity_field_that_does_not_exist_names_the_nearest() -> None:
         getattr(value, "titel")  # noqa: B009  # type checkers would object
     with pytest.raises(AttributeError, match="did you mean 'subtitle'"):
         getattr(value, "subtitel")  # noqa: B009
-
-
-def test_entity_cached_property_is_no_member() -> None:
-    """What it computed shows neither in `to_dict()` nor in the text, and does not change equality."""
-    from functools import cached_property
-
-    class Named(Entity):
-        id: str = ""
-        name: str = ""
-
-        @cached_property
-        def upper(self) -> str:
-            return self.name.upper()
-
-    endpoint: Any = RestEndpoint(path="/named/:id", schema=Named)
-    one, two = (Desk().answer(endpoint, {"id": "1", "name": "a"}, {"id": "1"}) for _ in range(2))
-    assert one.upper == "A"
-    assert one == two
-    assert one.to_dict() == {"id": "1", "name": "a"}
-    assert repr(one) == "Named(id='1', name='a')"
-    assert to_wire(one) == {"id": "1", "name": "a"}
 
 
 # -- equality and hash -----------------------------------------------------------------------------------------------
@@ -396,46 +322,6 @@ def test_entity_entities_hash_by_class_and_pk() -> None:
     assert hash(Author(id="1")) != hash(Article(id="1"))
     with pytest.raises(TypeError, match="unhashable: this Author has no primary key"):
         hash(Author())
-
-
-def test_entity_number_and_its_text_are_one_primary_key() -> None:
-    """The hash follows the primary key, not the JSON type of the field."""
-    assert hash(Author.from_js({"id": 1})) == hash(Author.from_js({"id": "1"}))
-
-
-# -- copies ----------------------------------------------------------------------------------------------------------
-
-
-def test_entity_ring_pickles() -> None:
-    """A ring of entities is a ring of the same shape afterwards."""
-    one = read({"id": "1", "tags": ["x"], "friend": {"id": "2", "friend": "1"}, "author": {"id": "a", "name": "Ada"}})
-    again = pickle.loads(pickle.dumps(one))
-    assert again == one
-    assert again is not one
-    assert again.friend.friend is again
-    assert again.author == one.author
-    assert isinstance(again.tags, ReadOnlyList)
-    assert hash(again) == hash(one)
-
-
-def test_entity_deep_copy_of_a_result_is_a_list_of_the_same_entities() -> None:
-    """Entities cannot change, so a deep copy shares them; the list around them is one's own."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": "1"}, {"id": "2"}])
-    found = desk.data(get_list)
-    mine = copy.deepcopy(found)
-    mine.append(None)
-    assert [item is other for item, other in zip(mine, found, strict=False)] == [True, True]
-    assert len(found) == 2
-
-
-def test_entity_match_statements_see_fields_of_entities() -> None:
-    """Keyword patterns match by attribute, nested ones too."""
-    match read({"id": "1", "title": "A", "author": {"id": "a", "name": "Ada"}}):
-        case Article(title="A", author=Author(name=name)):
-            assert name == "Ada"
-        case _:
-            pytest.fail("no match")
 
 
 # -- required fields -------------------------------------------------------------------------------------------------
@@ -683,17 +569,6 @@ def test_entity_what_does_not_decode_is_left_out_of_lists(uses: int, caplog: pyt
     assert logged[0].startswith("Slot 0 is left out: field 'at' of Slot '0' does not decode: ''")
     desk.answer(slots, [{"id": 0, "at": "2026-11-22"}])
     assert desk.data(slot, {"id": 0}).at == datetime.date(2026, 11, 22)
-
-
-def test_entity_local_class_converts_what_its_module_names() -> None:
-    """A class made in a function finds the types of its module."""
-
-    class Local(Entity):
-        id: str = ""
-        day: datetime.date | None = None
-
-    endpoint: Any = RestEndpoint(path="/local/:id", schema=Local)
-    assert Desk().answer(endpoint, {"id": "1", "day": "2026-11-21"}, {"id": "1"}).day == datetime.date(2026, 11, 21)
 
 
 # -- validate_required -----------------------------------------------------------------------------------------------

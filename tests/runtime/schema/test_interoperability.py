@@ -24,7 +24,7 @@ from rich.console import Console
 
 from blog import Article as BlogArticle
 from blog import User as BlogUser
-from restencil import Controller, Entity, MissingFieldError, Record, field, foreign_key, schema
+from restencil import Controller, Entity, Record, field, foreign_key, schema
 
 MORNING = datetime.datetime(2026, 11, 22, 7, 30, tzinfo=datetime.UTC)
 
@@ -398,13 +398,6 @@ def test_interoperability_nothing_looks_like_a_pydantic_model_where_pydantic_is_
     assert done.stdout.strip() == "False False"
 
 
-def test_interoperability_undeclared_member_called_like_a_method_is_written() -> None:
-    """It can be reached by `to_dict` and JSON alone."""
-    found = stored({"id": 1, "replace": [1]}, Leaf)
-    assert found.to_dict()["replace"] == [1]
-    assert json.loads(found.to_json()) == {"id": 1, "leafSize": 0, "replace": [1]}
-
-
 def test_interoperability_cached_property_is_not_written() -> None:
     """It is no member of the record."""
 
@@ -598,9 +591,3 @@ def test_interoperability_fastapi_takes_an_entity_as_body_where_it_is_reported_s
     refused = client.post("/users", json={"id": "x"})
     assert refused.status_code == 422
     assert {tuple(error["loc"]) for error in refused.json()["detail"]} == {("body", "id"), ("body", "joinedAt")}
-
-
-def test_interoperability_required_field_that_is_missing_still_raises_when_it_is_read() -> None:
-    """Leaving it out is for output alone."""
-    with pytest.raises(MissingFieldError):
-        _ = stored({"id": 1}).body

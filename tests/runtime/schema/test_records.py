@@ -494,15 +494,6 @@ def test_records_pickle() -> None:
     assert isinstance(again.plain, ReadOnlyList)
 
 
-def test_records_match_statements_see_fields() -> None:
-    """A class pattern with keywords matches by attribute."""
-    match Money.from_js({"amount": 5}):
-        case Money(currency="EUR", amount=amount):
-            assert amount == 5
-        case _:
-            pytest.fail("no match")
-
-
 def test_records_dir_lists_the_fields() -> None:
     """Completion in an interpreter finds fields that have no value on the class."""
 

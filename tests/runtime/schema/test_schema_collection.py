@@ -15,7 +15,6 @@ import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
-from restencil.cache.reading import ExpiryStatus
 
 
 class Shade(enum.Enum):
@@ -97,43 +96,6 @@ def test_collection_table_is_named_after_what_is_collected() -> None:
     assert tables == ["[Todo]", "{Todo}", "[Link;Post]", "[Link;Post]", "{Post;Link}"]
 
 
-def test_collections_over_one_entity_share_their_lists() -> None:
-    """Two Collection objects give the identical list for the same primary key."""
-    other = listed(schema.Collection([Todo]), "/others")
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}], {"group": "x"})
-    assert desk.data(other, {"group": "x"}) is desk.data(get_list, {"group": "x"})
-
-
-def test_collection_args_key_may_be_given() -> None:
-    """It gets all arguments; what it returns is the identity."""
-    collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
-    desk = Desk()
-    desk.answer(listed(collection), [{"id": 1}], {"group": "x", "page": 3})
-    assert desk.pks("[Todo]") == ['{"g":"x"}']
-
-
-class User(Entity):
-    id: str = ""
-    todos: list[Todo] = []
-    schema = {"todos": schema.Collection([Todo], nest_key=lambda parent, key: {"user": parent["id"]})}
-
-
-users: Any = RestEndpoint(path="/users", schema=[User])
-
-
-def test_nested_collection_is_the_list_of_its_endpoint() -> None:
-    """When `nest_key` and the arguments give equal identities, it is one list, identical on reading."""
-    desk = Desk()
-    desk.answer(users, [{"id": 7, "todos": [{"id": 1}]}, {"id": 8, "todos": []}])
-    assert desk.table("[Todo]") == {'{"user":"7"}': ["1"], '{"user":"8"}': []}
-    assert desk.table("User")["7"]["todos"] == '{"user":"7"}'
-    assert desk.data(get_list, {"user": 7}) is desk.data(users)[0].todos
-    desk.answer(push, {"id": 2}, {"user": 7}, {"title": "x"})
-    assert ids(desk.data(users)[0].todos) == [1, 2]
-    assert ids(desk.data(users)[1].todos) == []
-
-
 def test_collection_nest_key_gets_the_processed_record_of_the_enclosing_entity() -> None:
     """Also from inside an object of that entity, with the entity's field as key."""
     seen: list[tuple[Any, str | None]] = []
@@ -204,25 +166,6 @@ def test_collection_older_list_does_not_replace_a_newer_one() -> None:
     assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
 
 
-def test_collection_list_gets_a_response_from_tables_by_its_arguments() -> None:
-    """A list that came nested, or through another endpoint, needs no request."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}], {"group": "x"})
-    reading = desk.read(listed(path="/other"), {"group": "x"})
-    assert (ids(reading.data), reading.expiry_status, reading.expires_at) == ([1], ExpiryStatus.Valid, 61_000)
-    assert desk.read(listed(path="/other"), {"group": "y"}).expiry_status is ExpiryStatus.InvalidIfStale
-
-
-def test_collection_missing_invalid_and_null_items() -> None:
-    """Null items are not stored; missing and deleted ones are not shown."""
-    desk = Desk()
-    value = desk.answer(get_list, [{"id": 1}, None, "nobody", {"id": 2}])
-    assert desk.table("[Todo]") == {"{}": ["1", "nobody", "2"]}
-    assert [item and item.id for item in value] == [1, None, 2]
-    desk.answer(gone, "1", {"id": 1})
-    assert ids(desk.data(get_list)) == [2]
-
-
 @pytest.mark.parametrize("answer", ["x", 5])
 def test_collection_what_is_no_list_is_an_error(answer: Any) -> None:
     """A wrapper that holds something else than a list where a Collection stands stays what it is."""
@@ -254,35 +197,12 @@ def test_collection_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
     assert value is desk.get(Todo, "9")
 
 
-def test_collection_assign_adds_entries_and_new_ones_win() -> None:
-    """The stored map is merged with the answer's, which is also the result."""
-    todo_map = listed(MAP)
-    assign = adding(MAP.assign)
-    desk = Desk()
-    desk.answer(todo_map, {"a": {"id": 1}})
-    value = desk.answer(assign, {"b": {"id": 2}}, {})
-    assert desk.table("{Todo}") == {"{}": {"a": "1", "b": "2"}}
-    assert value == {"b": desk.get(Todo, "2")}
-    desk.answer(assign, {"a": {"id": 3}}, {})
-    assert desk.table("{Todo}") == {"{}": {"a": "3", "b": "2"}}
-    assert {name: todo.id for name, todo in desk.data(todo_map).items()} == {"a": 3, "b": 2}
-
-
 def test_collection_entry_may_be_called_like_a_part_of_a_reference() -> None:
     """The keys of a map are free."""
     assign = adding(MAP.assign)
     desk = Desk()
     desk.answer(assign, {"schema": {"id": 1}, "id": {"id": 2}}, {})
     assert {name: todo.id for name, todo in desk.data(assign, {}).items()} == {"schema": 1, "id": 2}
-
-
-def test_collection_several_items_at_once() -> None:
-    """A list as answer adds all of it in its order, and gives a list."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}])
-    value = desk.answer(push, [{"id": 2}, {"id": 3}, {"id": 2}], [{}, {}])
-    assert ids(value) == [2, 3, 2]
-    assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
 
 
 def test_collection_item_that_is_there_is_not_added_twice() -> None:
@@ -312,7 +232,6 @@ def test_collection_item_that_is_there_is_not_added_twice() -> None:
 
 unshift = adding(TODOS.unshift)
 broken = adding({"added": TODOS.push, "other": Todo})
-twice = adding({"last": TODOS.push, "first": TODOS.unshift})
 
 
 def grown(*more: int) -> Desk:
@@ -353,15 +272,6 @@ def test_collection_response_that_fails_adds_nothing() -> None:
     assert desk.table("[Todo]") == {"{}": ["1", "2", "3"]}
 
 
-def test_collection_one_response_may_add_at_both_ends() -> None:
-    """Whatever comes first; what both add is added once."""
-    desk = grown()
-    desk.answer(twice, {"last": [{"id": 3}, {"id": 4}], "first": [{"id": 0}, {"id": 3}]}, {})
-    assert desk.table("[Todo]") == {"{}": ["0", "1", "2", "3", "4"]}
-    desk.answer(push, [{"id": 0}, {"id": 5}], [{}, {}])
-    assert desk.table("[Todo]") == {"{}": ["0", "1", "2", "3", "4", "5"]}
-
-
 def test_collection_list_grows_under_an_optimistic_update_that_adds_nothing() -> None:
     """The view shows what another answer adds meanwhile, and after each of the two has ended."""
     desk = grown()
@@ -377,28 +287,6 @@ def test_collection_list_grows_under_an_optimistic_update_that_adds_nothing() ->
     assert ids(desk.data(get_list)) == [1, 2, 3, 4, 5]
 
 
-def test_collection_list_can_be_replaced_and_taken_from_between_additions() -> None:
-    """What it holds is known anew each time."""
-    desk = grown(3)
-    desk.answer(adding(TODOS.remove), {"id": 2}, {})
-    desk.answer(push, {"id": 2}, {})
-    assert desk.table("[Todo]") == {"{}": ["1", "3", "2"]}
-    desk.answer(get_list, [{"id": 3}, {"id": 4}])
-    desk.answer(push, [{"id": 4}, {"id": 1}], [{}, {}])
-    desk.answer(push, {"id": 1}, {})
-    assert desk.table("[Todo]") == {"{}": ["3", "4", "1"]}
-
-
-def test_collection_end_and_start_do_not_depend_on_time() -> None:
-    """An item pushed before the list was fetched, and answered after it, goes to the end."""
-    desk = Desk()
-    desk.now = 2_000
-    desk.answer(get_list, [{"id": 1}])
-    desk.answer(push, {"id": 2}, {}, started=1_000)
-    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
-    assert desk.store.entity_meta("[Todo]", "{}") == (2_000, 2_000, 62_000)
-
-
 def test_collection_adding_refreshes_the_collection_and_not_the_list_endpoint() -> None:
     """The collection's times are the addition's; the endpoint's own result keeps its age."""
     desk = Desk()
@@ -407,32 +295,6 @@ def test_collection_adding_refreshes_the_collection_and_not_the_list_endpoint() 
     desk.answer(push, {"id": 2}, {})
     assert desk.store.entity_meta("[Todo]", "{}") == (5_000, 5_000, 65_000)
     assert desk.read(get_list).expires_at == 61_000
-
-
-def test_collections_that_are_not_stored_are_not_made() -> None:
-    """A push before any list was fetched stores the entity and its own result."""
-    desk = Desk()
-    desk.answer(push, {"id": 1}, {})
-    assert desk.table("[Todo]") == {}
-    assert desk.pks("Todo") == ["1"]
-    assert ids(desk.data(push, {})) == [1]
-
-
-def test_collection_response_without_a_primary_key_is_an_error() -> None:
-    """In an adder as well: a placeholder stands for what is only expected."""
-    desk = Desk()
-    desk.answer(get_list, [])
-    for endpoint, answer in ((push, {"title": "x"}), (get_list, [{"title": "x"}])):
-        with pytest.raises(ProcessingError, match="no usable primary key"):
-            desk.answer(endpoint, answer, {})
-    assert desk.table("[Todo]") == {"{}": []}
-
-
-def test_collection_adder_is_never_answered_from_tables() -> None:
-    """Its endpoint has no data before it was answered."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}], {})
-    assert not desk.read(push, {}).found
 
 
 def test_collection_merge_of_your_own_gets_copies() -> None:
@@ -484,28 +346,6 @@ def _stored(desk: Desk) -> dict[str, list[str]]:
     return desk.table("[Todo]")
 
 
-def test_collection_worked_example_of_the_filter() -> None:
-    """Members given in parameters or body match, ordering names do not count, what is given nowhere does not match."""
-    desk = Desk()
-    _stored(desk)
-    desk.answer(push, {"id": "9"}, {"group": "x"}, {"author": "bob", "title": "n"})
-    assert desk.table("[Todo]") == {
-        '{"group":"x"}': ["1", "9"],
-        '{"author":"bob","group":"x"}': ["1", "9"],
-        '{"group":"x","orderBy":"title"}': ["1", "9"],
-        '{"group":"y"}': ["2"],
-        '{"done":"true","group":"x"}': [],
-    }
-
-
-def test_collection_values_are_compared_by_their_text() -> None:
-    """A number or boolean in a body matches the text in a collection's identity."""
-    desk = Desk()
-    desk.answer(get_list, [], {"n": 5, "done": True})
-    desk.answer(push, {"id": 1}, {"n": "5"}, {"done": True})
-    assert desk.table("[Todo]") == {'{"done":"true","n":"5"}': ["1"]}
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -525,14 +365,6 @@ def test_collection_values_of_other_types_match_by_what_they_are_in_json(value: 
     desk.answer(lists.push, {"id": 2}, {"s": value}, {})
     desk.answer(lists.push, {"id": 3}, {"s": text}, {})
     assert len(desk.data(lists, {"s": text})) == 3
-
-
-def test_collection_single_argument_is_the_body() -> None:
-    """Without parameters the body alone decides."""
-    desk = Desk()
-    _stored(desk)
-    desk.answer(push, {"id": "9"}, {"group": "y"})
-    assert [pk for pk, items in desk.table("[Todo]").items() if "9" in items] == ['{"group":"y"}']
 
 
 class Unpaged(schema.Collection):
@@ -647,27 +479,6 @@ wrapped = listed({"results": TODOS, "next": ""})
 page = wrapped.paginated("cursor")
 
 
-def test_collection_worked_example_of_pages() -> None:
-    """Items that are new go to the end; other members of the wrapper are replaced; the key is the list's."""
-    desk = Desk()
-    desk.answer(wrapped, {"results": [{"id": 1}], "next": "p2"}, {})
-    desk.now = 5_000
-    value = desk.answer(page, {"results": [{"id": 2}, {"id": 1}], "next": "p3"}, {"cursor": "p2"})
-    assert page.key({"cursor": "p2"}) == wrapped.key({})
-    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
-    assert desk.result(wrapped, {}) == {"results": "{}", "next": "p3"}
-    assert desk.read(wrapped, {}).expires_at == 65_000
-    assert ids(value["results"]) == [2, 1]
-    assert ids(desk.data(wrapped, {})["results"]) == [1, 2]
-
-
-def test_collection_page_without_a_list_becomes_the_list() -> None:
-    """The first page that comes is the list so far."""
-    desk = Desk()
-    desk.answer(page, {"results": [{"id": 2}], "next": "p3"}, {"cursor": "p2", "group": "x"})
-    assert desk.table("[Todo]") == {'{"group":"x"}': ["2"]}
-
-
 def test_collection_pages_go_to_the_end_in_order_of_arrival() -> None:
     """Whatever their times: a page that was overtaken by the next one comes after it."""
     desk = Desk()
@@ -695,32 +506,3 @@ def test_collection_page_that_adds_nothing_changes_no_identity() -> None:
     before = desk.data(get_list, {})
     desk.answer(get_list.paginated("cursor"), [{"id": 2}], {"cursor": "p2"})
     assert desk.data(get_list, {}) is before
-
-
-def test_collection_polymorphic_items_and_maps_have_pages_too() -> None:
-    """Polymorphic items are compared by value; the entries of a page of a map win."""
-    feed = listed(FEED, "/feed")
-    desk = Desk()
-    desk.answer(feed, [{"id": 1, "type": "link"}], {})
-    desk.answer(feed.paginated("cursor"), [{"id": 1, "type": "link"}, {"id": 1, "type": "post"}], {"cursor": "2"})
-    assert desk.table("[Link;Post]")["{}"] == [{"id": "1", "schema": "link"}, {"id": "1", "schema": "post"}]
-    todo_map = listed(MAP, "/map")
-    desk.answer(todo_map, {"a": {"id": 1}, "b": {"id": 2}}, {})
-    desk.answer(todo_map.paginated("cursor"), {"b": {"id": 3}, "c": {"id": 4}}, {"cursor": "2"})
-    assert desk.table("{Todo}")["{}"] == {"a": "1", "b": "3", "c": "4"}
-
-
-def test_collection_pages_of_a_list_with_keys_of_its_own() -> None:
-    """`args_key` and the function form of `paginated` decide which list a page belongs to."""
-    collection = schema.Collection([Todo], args_key=lambda *args: {"g": args[0]["group"]})
-    paged = listed(collection).paginated(lambda params: [{"group": params["group"]}])
-    desk = Desk()
-    desk.answer(listed(collection), [{"id": 1}], {"group": "x", "size": 2})
-    desk.answer(paged, [{"id": 2}], {"group": "x", "size": 2, "cursor": "c"})
-    assert desk.table("[Todo]") == {'{"g":"x"}': ["1", "2"]}
-
-
-def test_collection_pages_need_a_collection() -> None:
-    """A list that is not stored as one cannot be appended to."""
-    with pytest.raises(ValueError, match="Missing Collection"):
-        listed([Todo]).paginated("cursor")

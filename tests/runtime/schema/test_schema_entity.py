@@ -11,7 +11,6 @@ from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, schema
 from restencil.cache.reading import ExpiryStatus
-from restencil.schema import validate_required
 
 
 class User(Entity):
@@ -29,41 +28,11 @@ class Article(Entity, schema={"author": User, "editor": User}, indexes=("slug",)
 
 get: Any = RestEndpoint(path="/articles/:id", schema=Article)
 get_list: Any = RestEndpoint(path="/articles", schema=[Article])
-by_slug: Any = RestEndpoint(path="/articles/by/:slug", schema=Article)
 users: Any = RestEndpoint(path="/users", schema=[User])
 purge: Any = RestEndpoint(path="/users/:id", method="DELETE", schema=schema.Invalidate(User))
 
 
 # -- into tables -----------------------------------------------------------------------------------------------------
-
-
-def test_entity_worked_example_of_the_whole_loop() -> None:
-    """Nested entities are stored once, later occurrences merged over earlier ones, JSON types stay in records."""
-    author = RestEndpoint(path="/articles", schema=schema.Collection([Article]))
-    desk = Desk()
-    desk.now = 1_040
-    desk.answer(
-        author,
-        [
-            {"id": 1, "title": "A", "slug": "a", "author": {"id": "a1", "name": "Ada"}},
-            {"id": 2, "title": "B", "slug": "b", "author": {"id": "a1", "name": "Ada L."}},
-        ],
-        {"tag": "x"},
-        started=1_000,
-    )
-    state = desk.store.state
-    times = {"fetched_at": 1_000, "date": 1_040, "expires_at": 61_040}
-    assert state["entities"] == {
-        "Article": {
-            "1": {"id": 1, "title": "A", "slug": "a", "author": "a1"},
-            "2": {"id": 2, "title": "B", "slug": "b", "author": "a1"},
-        },
-        "User": {"a1": {"id": "a1", "name": "Ada L."}},
-        "[Article]": {'{"tag":"x"}': ["1", "2"]},
-    }
-    assert state["endpoints"] == {"GET /articles?tag=x": '{"tag":"x"}'}
-    assert state["meta"] == {"GET /articles?tag=x": times}
-    assert [meta for table in state["entities_meta"].values() for meta in table.values()] == [times] * 4
 
 
 @pytest.mark.parametrize(
@@ -87,13 +56,6 @@ def test_entity_unusable_response_is_a_processing_error(response: Any, text: str
     assert caught.value.status == 400
     assert caught.value.response == response
     assert desk.table("Article") == {}
-
-
-def test_entity_value_of_a_scalar_is_a_reference() -> None:
-    """A text or number where an entity stands is a primary key; falsy ones stay as they are."""
-    desk = Desk()
-    desk.answer(get, {"id": "1", "slug": "a", "author": 7, "editor": 0}, {"id": "1"})
-    assert desk.table("Article")["1"] == {"id": "1", "slug": "a", "author": "7", "editor": 0}
 
 
 def test_entity_process_makes_the_record() -> None:
@@ -198,13 +160,6 @@ def test_entity_object_that_is_met_again_is_not_followed_again() -> None:
     assert value.friend.friend is value
 
 
-def test_entity_only_fields_that_are_there_are_normalized() -> None:
-    """A relation that the response lacks is not written."""
-    desk = Desk()
-    desk.answer(get, {"id": "1", "slug": "a"}, {"id": "1"})
-    assert desk.table("Article")["1"] == {"id": "1", "slug": "a"}
-
-
 def test_entity_nothing_is_stored_as_an_abstract_entity() -> None:
     """A response for a schema that was declared abstract is refused with the way out."""
 
@@ -227,19 +182,6 @@ def test_entity_missing_relation_is_none_and_the_entity_usable() -> None:
     """Whatever the default, a reference to an entity that is not there is None."""
     value = _article(Desk(), author="nobody", editor="nobody")
     assert (value.author, value.editor) == (None, None)
-
-
-def test_entity_null_relation_is_none() -> None:
-    """An explicit null is None, whatever the default."""
-    value = _article(Desk(), author=None, editor=None)
-    assert (value.author, value.editor) == (None, None)
-
-
-def test_entity_absent_relation_has_its_default() -> None:
-    """What the record lacks is not touched."""
-    value = _article(Desk())
-    assert isinstance(value.author, User)
-    assert value.editor is None
 
 
 def test_entity_invalid_relation_counts_by_its_default() -> None:
@@ -278,20 +220,6 @@ def test_entity_which_defaults_make_a_relation_required(default: Any, needed: bo
     desk.answer(endpoint, {"id": "1", "it": {"id": "u"}}, {"id": "1"})
     desk.answer(purge, {"id": "u"}, {"id": "u"})
     assert desk.read(endpoint, {"id": "1"}).found is not needed
-
-
-def test_entity_relation_without_a_field_is_optional() -> None:
-    """A relation of an undeclared member is followed and never makes its entity invalid."""
-
-    class Loose(Entity, schema={"owner": User}):
-        id: str = ""
-
-    endpoint: Any = RestEndpoint(path="/loose/:id", schema=Loose)
-    desk = Desk()
-    value = desk.answer(endpoint, {"id": "1", "owner": {"id": "u", "name": "Uma"}}, {"id": "1"})
-    assert value.owner.name == "Uma"
-    desk.answer(purge, {"id": "u"}, {"id": "u"})
-    assert desk.data(endpoint, {"id": "1"}).owner is None
 
 
 def test_entity_conversions_are_not_called_on_defaults_or_null() -> None:
@@ -351,42 +279,6 @@ def test_entity_overridden_from_js_builds_what_is_handed_out() -> None:
 # -- by arguments ----------------------------------------------------------------------------------------------------
 
 
-def test_entity_that_came_in_a_list_answers_its_own_endpoint() -> None:
-    """The primary key of the arguments is looked up in the table; the age is the entity's."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": "1", "slug": "a"}])
-    reading = desk.read(get, {"id": "1"})
-    assert reading.data is desk.data(get_list)[0]
-    assert (reading.expiry_status, reading.expires_at) == (ExpiryStatus.Valid, 61_000)
-
-
-@pytest.mark.parametrize(
-    ("args", "found"),
-    [
-        ((), False),
-        ((None,), False),
-        ((0,), False),
-        (("",), False),
-        (({},), False),
-        (("1",), True),
-        ((1,), True),
-        (({"id": 1},), True),
-        (({"id": "2"},), False),
-        (({"slug": "a"},), True),
-        (({"slug": "b"},), False),
-        (({"slug": None},), False),
-        (({"title": "x"},), False),
-        (({"id": "2", "slug": "a"},), False),
-        (([1],), False),
-    ],
-)
-def test_entity_how_arguments_lead_to_an_entity(args: tuple[Any, ...], found: bool) -> None:
-    """A text or number, the primary key of a mapping, or else its first indexed member."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": "1", "slug": "a", "title": "x"}])
-    assert (desk.get(Article, *args) is not None) is found
-
-
 def test_entity_pk_that_needs_no_member_answers_an_empty_mapping() -> None:
     """A single entity of its kind is found by `{}`, not by nothing."""
 
@@ -420,50 +312,7 @@ def test_entity_pk_that_raises_finds_nothing(error: type[Exception]) -> None:
     assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.InvalidIfStale)
 
 
-def test_invalid_entity_is_found_and_unusable() -> None:
-    """An invalidated entity is a candidate: the read is invalid, not missing."""
-    desk = Desk()
-    desk.answer(users, [{"id": "1"}])
-    desk.answer(purge, {"id": "1"}, {"id": "1"})
-    one: Any = RestEndpoint(path="/users/:id", schema=User)
-    assert desk.read(one, {"id": "1"}).expiry_status is ExpiryStatus.Invalid
-
-
 # -- partial entities on one table -----------------------------------------------------------------------------------
-
-
-class ArticleSummary(Entity):
-    id: str = ""
-    title: str = ""
-    key = "Page"
-
-
-class FullArticle(ArticleSummary):
-    body: str = ""
-
-    @classmethod
-    def validate(cls, record: Mapping[str, Any]) -> str | None:
-        return validate_required(record, {"body": ""})
-
-
-summaries: Any = RestEndpoint(path="/pages", schema=[ArticleSummary])
-full: Any = RestEndpoint(path="/pages/:id", schema=FullArticle)
-
-
-def test_entity_worked_example_of_partial_entities() -> None:
-    """The detail read is invalid until the detail came; then both classes see the same merged record."""
-    desk = Desk()
-    desk.answer(summaries, [{"id": "5", "title": "T"}])
-    before = desk.data(summaries)[0]
-    reading = desk.read(full, {"id": "5"})
-    assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
-    desk.answer(full, {"id": "5", "title": "T2", "body": "..."}, {"id": "5"})
-    summary, detail = desk.data(summaries)[0], desk.data(full, {"id": "5"})
-    assert (type(before), type(summary), type(detail)) == (ArticleSummary, ArticleSummary, FullArticle)
-    assert (before.title, summary.title, detail.title) == ("T", "T2", "T2")
-    assert summary.to_dict() == {"id": "5", "title": "T2", "body": "..."}
-    with pytest.raises(ProcessingError, match="FullArticle '5' is not valid"):
-        desk.answer(full, {"id": "5", "title": "T3"}, {"id": "5"})
 
 
 def test_entity_each_class_of_a_table_has_instances_of_its_own() -> None:
@@ -498,69 +347,6 @@ def _index(desk: Desk) -> dict[str, str]:
     return found
 
 
-def test_entity_index_follows_the_value_of_its_record() -> None:
-    """The entry of the former value goes, the new one comes, and entries of other records stay."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1, "slug": "x"}, {"id": 2, "slug": "a"}])
-    desk.answer(get, {"id": 2, "slug": "b"}, {"id": 2})
-    assert _index(desk) == {"x": "1", "b": "2"}
-    assert desk.data(by_slug, {"slug": "b"}) is desk.data(get, {"id": 2})
-    assert desk.data(by_slug, {"slug": "a"}) is None
-
-
-def test_entity_index_entry_goes_where_a_deleted_record_comes_back_without_the_field() -> None:
-    """A deleted record keeps its entries; one that is written again has those of its own fields alone."""
-
-    class Person(Entity, indexes=("mail",)):
-        id: str = ""
-        mail: str = ""
-
-    person: Any = RestEndpoint(path="/persons", schema=Person)
-    gone: Any = RestEndpoint(path="/gone", method="DELETE", schema=schema.Invalidate(Person))
-    desk = Desk()
-    desk.answer(person, {"id": "1", "mail": "a"})
-    desk.answer(gone, "1")
-    assert desk.store.state["indexes"]["Person"]["mail"] == {"a": "1"}
-    desk.now += 1
-    desk.answer(person, {"id": "1"})
-    assert desk.store.state["indexes"]["Person"]["mail"] == {}
-    assert not desk.read(person, {"mail": "a"}).found
-
-
-def test_entity_index_follows_a_record_that_comes_twice_in_a_response() -> None:
-    """Only the last value of the pass leads to the record."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 1, "slug": "b"}])
-    assert _index(desk) == {"b": "1"}
-
-
-def test_entity_entry_that_another_record_took_stays_with_it() -> None:
-    """When two records swap their values, each is found under its new one."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1, "slug": "a"}, {"id": 2, "slug": "b"}])
-    desk.answer(get_list, [{"id": 1, "slug": "b"}, {"id": 2, "slug": "a"}])
-    assert _index(desk) == {"a": "2", "b": "1"}
-
-
-def test_deleted_entity_keeps_its_entries() -> None:
-    """A lookup leads to its primary key, and so to an invalid result."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1, "slug": "a"}])
-    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Article)), "1")
-    reading = desk.read(by_slug, {"slug": "a"})
-    assert (reading.data, reading.expiry_status) == (None, ExpiryStatus.Invalid)
-
-
-def test_entity_record_that_came_back_under_another_value_is_not_found_by_the_old_one() -> None:
-    """The entry that a deleted entity kept does not lead to a record that says otherwise."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1, "slug": "a"}])
-    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Article)), "1")
-    desk.answer(get_list, [{"id": 1, "slug": "b"}])
-    assert desk.data(by_slug, {"slug": "a"}) is None
-    assert desk.data(by_slug, {"slug": "b"}).id == 1
-
-
 def test_entity_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Such a record gets no entry."""
     with caplog.at_level(logging.WARNING, "restencil"):
@@ -568,19 +354,3 @@ def test_entity_indexed_field_that_is_absent_is_logged(caplog: pytest.LogCapture
         desk.answer(get_list, [{"id": 1}])
     assert caplog.messages == ["Article 1 lacks the indexed field 'slug'; it cannot be found by it"]
     assert _index(desk) == {}
-
-
-def test_entity_numbers_and_their_strings_are_one_index_entry() -> None:
-    """Values are indexed and looked up by the text that they have in a URL."""
-
-    class Coded(Entity, indexes=("code",)):
-        id: str = ""
-        code: Any = None
-
-    endpoint: Any = RestEndpoint(path="/coded/:id", schema=Coded)
-    desk = Desk()
-    value = desk.answer(endpoint, {"id": "1", "code": 7}, {"id": "1"})
-    assert desk.get(Coded, {"code": "7"}) is value
-    assert desk.get(Coded, {"code": 7.0}) is value
-    value = desk.answer(endpoint, {"id": "2", "code": True}, {"id": "2"})
-    assert desk.get(Coded, {"code": True}) is value

@@ -6,10 +6,9 @@ import datetime
 from typing import Any
 
 import pytest
-from tests.runtime.doubles import Desk, same_error
+from tests.runtime.doubles import Desk
 
 from restencil import Entity, ProcessingError, RestEndpoint, create_resource, schema
-from restencil.cache.reading import ExpiryStatus
 
 
 class Todo(Entity):
@@ -49,45 +48,6 @@ def test_query_function_sees_value_and_args(desk: Desk) -> None:
     assert [todo.id for todo in found] == [2]
     with pytest.raises(TypeError, match="read-only"):
         found.append(1)
-
-
-def test_query_same_arguments_give_the_identical_result(desk: Desk) -> None:
-    """Without a change the function does not run again; other arguments have a result of their own."""
-    one = desk.get(SORTED, {"limit": 1})
-    other = desk.get(SORTED, {"limit": 2})
-    assert desk.get(SORTED, {"limit": 1}) is one
-    assert desk.get(SORTED, {"limit": 2}) is other
-    assert len(calls) == 2
-
-
-def test_query_change_computes_it_again(desk: Desk) -> None:
-    """What it depends on changed; what it does not depend on did not."""
-    first = desk.get(SORTED)
-    desk.answer(RestEndpoint(path="/x"), {"other": 1})
-    desk.answer(Todos.get, {"id": 1, "title": "b"}, {"id": 1})
-    assert desk.get(SORTED) is first
-    desk.answer(Todos.get, {"id": 1, "title": "0"}, {"id": 1})
-    assert [todo.id for todo in desk.get(SORTED)] == [1, 2]
-
-
-def test_query_missing_and_invalid_pass_through(desk: Desk) -> None:
-    """The function does not run where there is nothing to run on."""
-    empty = Desk()
-    assert empty.get(SORTED) is None
-    titles = schema.Query(Todo, lambda todo, *args: todo.title)
-    assert desk.get(titles, {"id": 9}) is None
-    assert desk.get(titles, {"id": 2}) == "a"
-    assert calls == []
-
-
-def test_query_as_the_schema_of_an_endpoint(desk: Desk) -> None:
-    """A client-side filter over a collection: normalized as the collection, read through the function."""
-    open_todos = schema.Query(schema.Collection([Todo]), lambda found, *args: [todo for todo in found if not todo.done])
-    endpoint: Any = RestEndpoint(path="/todos", schema=open_todos)
-    value = desk.answer(endpoint, [{"id": 1, "done": True}, {"id": 2}])
-    assert [todo.id for todo in value] == [todo.id for todo in desk.data(endpoint)] == [2]
-    assert desk.table("[Todo]") == {"{}": ["1", "2"]}
-    assert desk.data(endpoint) is desk.data(endpoint)
 
 
 def test_query_arguments_count_also_where_the_key_does_not_report_them_apart(desk: Desk) -> None:
@@ -148,17 +108,6 @@ def test_query_conversion_that_fails_is_a_processing_error() -> None:
     with pytest.raises(ProcessingError, match="'soon' does not convert by fromisoformat"):
         desk.answer(loose, {"at": "soon"})
     assert desk.data(loose) is None and desk.read(loose).suspends
-
-
-def test_query_conversion_counts_as_something_to_denormalize() -> None:
-    """An object with nothing but conversions is read through them, in reads and fetches alike."""
-    loose: Any = RestEndpoint(path="/loose", schema={"at": datetime.date.fromisoformat})
-    desk = Desk()
-    assert desk.read(loose).suspends
-    assert desk.answer(loose, {"at": "2026-11-21", "x": 1}) == {"at": datetime.date(2026, 11, 21), "x": 1}
-    assert desk.data(loose) == {"at": datetime.date(2026, 11, 21), "x": 1}
-    desk.answer(loose, {"at": None})
-    assert desk.data(loose) == {"at": None}
 
 
 def test_query_codec_makes_a_schema_of_a_type() -> None:
@@ -263,31 +212,3 @@ def test_query_pages_of_a_schema_that_leads_back_to_itself() -> None:
     desk.answer(endpoint, {"todos": [{"id": 1}]}, {})
     desk.answer(endpoint.paginated("cursor"), {"todos": [{"id": 2}]}, {"cursor": "2"})
     assert desk.table("[Todo]") == {"{}": ["1", "2"]}
-
-
-# -- the top level ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("response", [None, "x", 5, True, 0.5])
-def test_query_response_with_a_schema_is_an_object_or_a_list(response: Any) -> None:
-    """Anything else is a processing error with status 400, recorded under the key for as long as errors live."""
-    desk = Desk()
-    with pytest.raises(ProcessingError, match="expected an object or a list, found") as caught:
-        desk.answer(Todos.get, response, {"id": 1})
-    assert caught.value.status == 400
-    reading = desk.read(Todos.get, {"id": 1})
-    assert same_error(reading.error, caught.value)
-    assert (reading.expires_at, reading.expiry_status) == (2_000, ExpiryStatus.InvalidIfStale)
-
-
-@pytest.mark.parametrize("response", [None, "x", 5, True, [1], {"a": [1]}, b"\x00"])
-def test_query_without_a_schema_everything_is_a_response(response: Any) -> None:
-    """What came is stored, handed out as it is and read-only."""
-    endpoint: Any = RestEndpoint(path="/any")
-    desk = Desk()
-    assert desk.answer(endpoint, response) == response
-    reading = desk.read(endpoint)
-    assert (reading.data, reading.found) == (response, True)
-    if isinstance(response, list):
-        with pytest.raises(TypeError, match="read-only"):
-            reading.data.append(1)
