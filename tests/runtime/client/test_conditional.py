@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
-from email.utils import formatdate
 from typing import Any
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import (
-    AsyncController,
     Controller,
     Entity,
     LogoutManager,
@@ -24,7 +21,6 @@ from restencil import (
     NetworkManager,
     ResetError,
     RestEndpoint,
-    StatusError,
     Store,
     SubscriptionManager,
     create_resource,
@@ -239,15 +235,6 @@ def test_conditional_where_a_304_could_not_do_what_a_200_does_all_is_requested(e
     assert any(origin.conditions) is asks
 
 
-def test_conditional_pages_are_requested_whole() -> None:
-    """A page shares the key of its list, so it has no validator of its own, and takes none from the list."""
-    origin = Origin()
-    _, controller = client(origin)
-    for page in ("2", "2"):
-        controller.fetch(Notes.get_list.get_page, {"page": page})
-    assert origin.conditions == [None, None]
-
-
 @pytest.mark.parametrize("header", ["If-None-Match", "If-Modified-Since", "Cache-Control", "If-Match"])
 def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str) -> None:
     """What the user sends is sent, and nothing beside it."""
@@ -260,14 +247,6 @@ def test_conditional_header_of_the_user_switches_it_off_for_the_call(header: str
     assert origin.asked[1].headers[header] == values.get(header, '"mine"')
     assert origin.asked[1].headers.get("if-none-match") in (None, '"mine"')
     assert origin.answered == [200, 200]
-
-
-def test_conditional_304_that_was_not_requested_is_a_refusal() -> None:
-    """Where no validator was sent, or it was the user's own, a 304 is a StatusError."""
-    _, controller = client(lambda request: httpx.Response(304, headers={"ETag": '"a"'}))
-    with pytest.raises(StatusError) as raised:
-        controller.fetch(Notes.get, {"id": "1"})
-    assert raised.value.status == 304
 
 
 # --- the witness ------------------------------------------------------------------------------------------------------
@@ -325,19 +304,6 @@ def test_conditional_is_requested_so_if_and_only_if_all_of_the_response_is_there
     assert bool(origin.conditions[-1]) is holds
     shown: Any = controller.cached(Notes.get_list)
     assert [note.text for note in shown] == [n["text"] for n in origin.notes.values()]
-
-
-def test_conditional_what_was_evicted_is_requested_whole() -> None:
-    """A bounded store that evicted an entity of the list has no validator of it."""
-    origin = Origin()
-    clock = FakeClock()
-    store = clock.store(max_entities=4)
-    controller = Controller(store, client=httpx.Client(transport=httpx.MockTransport(origin)))
-    controller.fetch(Notes.get_list)
-    for name in ("7", "8"):
-        controller.set(Note, {"id": name})
-    controller.fetch(Notes.get_list)
-    assert origin.conditions == [None, None]
 
 
 @pytest.mark.parametrize("tells", [True, False])
@@ -475,47 +441,6 @@ def test_conditional_managers_see_that_it_was_renewed() -> None:
     assert renew.meta.fetched_at == fetch.meta.fetched_at
 
 
-def test_conditional_live_reads_yield_nothing_for_a_304() -> None:
-    """Those who watch a list get each change of it, and nothing for a renewal."""
-    origin = Origin()
-    _, controller = client(origin)
-    with controller.live(Notes.get, {"id": "1"}) as live:
-        shown: list[Any] = [next(live)]
-        controller.fetch(Notes.get, {"id": "1"})
-        assert origin.answered == [200, 304] and live.data is shown[0]
-        controller.set(Note, {"id": "1", "text": "changed"})
-        shown.append(next(live))
-        assert [note.text for note in shown] == ["note 1", "changed"]
-
-
-def test_conditional_polls_ask_so() -> None:
-    """A polled read asks for what changed only."""
-    origin = Origin()
-    clock, controller = client(origin)
-    polled = Notes.get.extend(poll_frequency=1_000)
-    with closing(clock), controller.live(polled, {"id": "1"}):
-        clock.advance(3_500)
-    assert origin.answered == [200, 304, 304, 304]
-
-
-def test_conditional_callers_who_join_get_the_same_value() -> None:
-    """A 304 answers all who wait for it."""
-    origin = Origin()
-    clock = FakeClock()
-    controller = AsyncController(clock.store(), client=httpx.AsyncClient(transport=httpx.MockTransport(origin)))
-
-    async def both() -> list[Any]:
-        import asyncio
-
-        await controller.fetch(Notes.get, {"id": "1"})
-        return await asyncio.gather(*(controller.fetch(Notes.get, {"id": "1"}) for _ in range(3)))
-
-    with closing(clock):
-        values = clock.run(both)
-    assert origin.answered == [200, 304]
-    assert values[0] is values[1] is values[2]
-
-
 def test_conditional_language_is_requested_by_the_validator_of_its_own() -> None:
     """A call with another header that may change the answer does not send what another one was answered with."""
     origin = Origin()
@@ -525,43 +450,6 @@ def test_conditional_language_is_requested_by_the_validator_of_its_own() -> None
     german.fetch(Notes.get, {"id": "1"})
     german.fetch(Notes.get, {"id": "1"})
     assert [bool(condition) for condition in origin.conditions] == [False, False, True]
-
-
-def test_conditional_requests_that_no_endpoint_describes_are_never_asked_so() -> None:
-    """What is stored nowhere has no validator, also where it has the address of something that is."""
-    origin = Origin()
-    _, controller = client(origin)
-    controller.fetch(Notes.get, {"id": "1"})
-    assert controller.request("GET", "http://mock/notes/1").value["text"] == "note 1"
-    assert origin.conditions == [None, None]
-
-
-@BOTH
-def test_conditional_over_real_http_a_304_is_a_success(asynchronous: bool) -> None:
-    """Over a connection: the second request carries the ETag, and its empty answer gives the whole list."""
-    content = json.dumps([{"id": str(number), "text": "x" * 200} for number in range(100)]).encode()
-
-    def serve(request: Arrived) -> Reply:
-        headers = {"ETag": '"one"', "Date": formatdate(usegmt=True), "Content-Type": "application/json"}
-        if request.headers.get("if-none-match") == '"one"':
-            return Reply(raw=b'HTTP/1.1 304 Not Modified\r\nETag: "one"\r\n\r\n')
-        return Reply(200, content, headers)
-
-    with Server(serve) as server:
-        notes: Any = create_resource(url_prefix=server.url, path="/notes/:id", schema=Note)
-        if asynchronous:
-            import asyncio
-
-            async def run() -> list[Any]:
-                async with AsyncController() as client:
-                    return [await client.fetch(notes.get_list) for _ in range(2)]
-
-            values = asyncio.run(run())
-        else:
-            with Controller() as blocking:
-                values = [blocking.fetch(notes.get_list) for _ in range(2)]
-        assert len(values[1]) == 100 and all(a is b for a, b in zip(*values, strict=True))
-        assert [request.headers.get("if-none-match") for request in server.arrived] == [None, '"one"']
 
 
 # --- as if nothing of it were there ----------------------------------------------------------------------------------

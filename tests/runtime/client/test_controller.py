@@ -20,7 +20,6 @@ from restencil import (
     ExpiryStatus,
     InvalidDataError,
     LogoutManager,
-    MissingParameterError,
     NetworkError,
     NetworkManager,
     ProcessingError,
@@ -31,7 +30,6 @@ from restencil import (
     create_resource,
     soft_on_server_error,
 )
-from restencil.schema import Collection
 from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown, Task, fill
 
 
@@ -101,37 +99,6 @@ def world(make: Callable[..., World]) -> World:
 # reading
 
 
-def test_controller_read_of_nothing_fetches_and_waits_and_the_next_one_does_not(world: World) -> None:
-    world.server.on(Users.get, response=ANN, delay=150, id="1")
-    reading = world.begin("read", Users.get, id="1")
-    assert reading.state == "pending"
-    world.clock.advance(150)
-    user = reading.result()
-    assert user.name == "Ann"
-    assert world.do("read", Users.get, id="1") is user
-    assert world.urls() == ["/users/1"]
-
-
-def test_controller_fresh_data_needs_no_request_and_stale_data_comes_at_once_while_it_is_fetched_again(
-    world: World,
-) -> None:
-    """Fresh, stale and expired, in the course of one example, up to the failure."""
-    get = Users.get.extend(data_expiry_length=5000)
-    world.server.on(get, response=ANN, id="1")
-    world.server.on(get, response=BOB, delay=40, id="1")
-    first = world.do("read", get, id="1")
-    world.clock.advance(5000)
-    assert world.do("read", get, id="1") is first
-    assert len(world.urls()) == 1
-    world.clock.advance(1)
-    assert world.do("read", get, id="1") is first
-    world.clock.settle()
-    assert len(world.urls()) == 2
-    world.clock.advance(40)
-    assert world.do("read", get, id="1").name == "Bob"
-    assert len(world.urls()) == 2
-
-
 def test_controller_soft_error_leaves_stale_data_readable_and_is_retried_when_it_expires(world: World) -> None:
     get = Users.get.extend(data_expiry_length=5000, error_policy=soft_on_server_error)
     world.server.on(get, response=ANN, id="1")
@@ -181,18 +148,6 @@ def test_controller_cached_error_raised_many_times_does_not_grow_a_traceback(wor
     assert max(depths) <= 2 * min(depths)
 
 
-def test_controller_invalid_if_stale_makes_a_read_wait_although_there_is_data(world: World) -> None:
-    get = Users.get.extend(data_expiry_length=100, invalid_if_stale=True)
-    world.server.on(get, response=ANN, id="1")
-    world.server.on(get, response=BOB, delay=50, id="1")
-    world.do("read", get, id="1")
-    world.clock.advance(101)
-    reading = world.begin("read", get, id="1")
-    assert reading.state == "pending"
-    world.clock.advance(50)
-    assert reading.result().name == "Bob"
-
-
 def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
     world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
     needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
@@ -237,26 +192,7 @@ def test_controller_none_as_the_only_argument_is_inactive(world: World) -> None:
     assert world.urls() == []
 
 
-def test_controller_fetch_if_stale_asks_only_when_stored_data_is_stale_or_invalid(world: World) -> None:
-    world.server.on(Users.get, response=ANN, id="1")
-    user = world.do("fetch_if_stale", Users.get, id="1")
-    assert world.do("fetch_if_stale", Users.get, id="1") is user
-    world.controller.expire(Users.get, id="1")
-    assert world.do("fetch_if_stale", Users.get, id="1") is user
-    world.controller.invalidate(Users.get, id="1")
-    world.do("fetch_if_stale", Users.get, id="1")
-    assert len(world.urls()) == 3
-
-
 # fetching
-
-
-def test_controller_missing_parameter_is_raised_at_once_and_nothing_is_recorded(world: World) -> None:
-    with pytest.raises(MissingParameterError, match="'id'"):
-        world.do("fetch", Users.get, {})
-    with pytest.raises(ValueError, match="id"):
-        world.do("fetch", Users.delete, id="")
-    assert world.store.state["meta"] == {} and world.store.in_flight.by_id == {}
 
 
 @pytest.mark.parametrize("operation", ["cached", "state", "invalidate", "expire", "get_error"])
@@ -277,14 +213,6 @@ def test_controller_failed_fetch_records_its_error_and_raises_it_whatever_the_po
     assert world.controller.get_error(get, id="1") is None
     assert same_error(world.controller.get_response(get, id="1").raw_error, caught.value)
     assert world.controller.cached(get, id="1").name == "Ann"
-
-
-def test_controller_response_that_does_not_fit_raises_a_processing_error_with_the_response(world: World) -> None:
-    world.server.on(Users.get, response={"name": "no id"}, id="1")
-    with pytest.raises(ProcessingError, match="GET http://mock/users/1") as caught:
-        world.do("fetch", Users.get, id="1")
-    assert caught.value.status == 400 and caught.value.response == {"name": "no id"}
-    assert world.store.in_flight.by_id == {} and world.store.in_flight.joinable == {}
 
 
 class Dated(Entity, key="Dated"):
@@ -356,15 +284,6 @@ def test_controller_reset_rejects_reads_in_flight_and_drops_their_answers(world:
     assert world.store.state["entities"] == {}
 
 
-def test_controller_mutation_answered_after_a_reset_gets_its_value_and_leaves_no_trace(world: World) -> None:
-    world.server.respond = lambda request: Answer(json=ANN, delay=50)
-    task = world.begin("fetch", Users.update, id="1", body={})
-    world.controller.reset_entire_store()
-    world.clock.advance(50)
-    assert task.result().name == "Ann"
-    assert world.store.state["entities"] == {}
-
-
 def test_controller_read_after_a_reset_does_not_join_the_request_from_before(world: World) -> None:
     world.server.respond = lambda request: Answer(json=ANN, delay=50)
     world.begin("fetch", Users.get, id="1")
@@ -373,29 +292,6 @@ def test_controller_read_after_a_reset_does_not_join_the_request_from_before(wor
     assert len(world.urls()) == 2
     world.clock.advance(50)
     assert later.result() is world.controller.cached(Users.get, id="1")
-
-
-def test_controller_response_from_elsewhere_completes_the_waiting_fetch_and_the_network_s_is_merged_later(
-    world: World,
-) -> None:
-    world.server.on(Users.get, response={"id": "1", "name": "network", "age": 3}, delay=50, id="1")
-    task = world.begin("fetch", Users.get, id="1")
-    world.clock.advance(10)
-    world.controller.set_response(Users.get, {"id": "1", "name": "by hand"}, id="1")
-    world.clock.settle()
-    assert task.result().name == "by hand"
-    world.clock.advance(40)
-    record = world.store.state["entities"]["User"]["1"]
-    assert record["name"] == "by hand" and record["age"] == 3
-
-
-def test_controller_error_from_elsewhere_rejects_the_waiting_fetch(world: World) -> None:
-    world.server.respond = lambda request: Answer(json=ANN, delay=50)
-    task = world.begin("fetch", Users.get, id="1")
-    error = NetworkError("gone", status=410)
-    world.controller.set_error(Users.get, error, id="1")
-    world.clock.settle()
-    assert task.error is error
 
 
 def test_controller_lifetimes_come_from_the_endpoint_then_the_manager_then_the_defaults(
@@ -427,14 +323,6 @@ def test_controller_resolve_writes_a_response_or_an_error_of_a_fetch_begun_earli
     assert str(world.controller.get_error(Users.get, id="1")) == "late"
 
 
-def test_controller_set_writes_through_a_schema_and_a_function_gets_the_previous_value(world: World) -> None:
-    world.controller.set(User, lambda user: {**user.to_dict(), "name": "x"}, id="1")
-    assert world.controller.get(User, id="1") is None
-    world.controller.set(User, ANN, id="1")
-    world.controller.set(User, lambda user: {**user.to_dict(), "name": user.name + "!"}, id="1")
-    assert world.controller.get(User, id="1").name == "Ann!"
-
-
 def test_controller_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicate(world: World) -> None:
     controller = world.controller
     for number in "12":
@@ -445,41 +333,6 @@ def test_controller_invalidate_all_and_expire_all_take_an_endpoint_or_a_predicat
     assert [controller.get_response(Users.get, id=n).expiry_status for n in "12"] == [ExpiryStatus.Invalid] * 2
     with pytest.raises(TypeError, match="expected an endpoint or a function of the key, got 3"):
         controller.expire_all(3)
-
-
-def test_controller_what_a_user_passes_in_is_copied_on_entry(world: World) -> None:
-    given = {"id": "1", "name": "Ann", "tags": ["a"]}
-    world.controller.set_response(Users.get, given, id="1")
-    given["tags"] = []
-    assert world.store.state["entities"]["User"]["1"]["tags"] == ["a"]
-
-
-def test_controller_listeners_are_notified_of_each_change_until_they_are_removed(world: World) -> None:
-    heard: list[Any] = []
-    remove = world.controller.add_listener(lambda: heard.append(world.controller.cached(Users.get, id="1")))
-    world.controller.set_response(Users.get, ANN, id="1")
-    remove()
-    world.controller.set_response(Users.get, BOB, id="1")
-    assert [user.name for user in heard] == ["Ann"]
-
-
-def test_controller_hook_may_read_the_store_but_not_change_it(world: World) -> None:
-    seen: list[str] = []
-
-    class Nosy(Entity, key="Nosy"):
-        id: str = ""
-
-        @classmethod
-        def process(cls, input: Any, parent: Any, key: Any, args: Any) -> Any:
-            world.controller.cached(Users.get, id="1")
-            try:
-                world.controller.reset_entire_store()
-            except RuntimeError as error:
-                seen.append(str(error))
-            return dict(input)
-
-    world.controller.set_response(RestEndpoint(path="/nosy", schema=Nosy), {"id": "1"})
-    assert len(seen) == 1 and "process" in seen[0] and "Reset" in seen[0]
 
 
 def test_controller_endpoint_of_a_plain_function_works_like_any_other(world: World) -> None:
@@ -520,23 +373,6 @@ def test_controller_closing_takes_back_what_its_mutations_in_flight_were_expecte
             assert name() == "Ann" and world.store.state["optimistic"] == []
             world.controller.open()
     assert heard == ["Ann", "Ann"]
-
-
-def test_controller_object_of_which_a_part_is_unknown_is_no_usable_data(world: World) -> None:
-    """No soft error hides behind it, no cached read gives it; `get_response` shows what there is."""
-    page = RestEndpoint(
-        path="/page", schema={"results": Collection([User]), "total": 0}, error_policy=soft_on_server_error
-    )
-    world.server.respond = lambda request: Answer(status=503, json={})
-    assert world.controller.cached(page) is None and world.controller.state(page).data is None
-    assert world.controller.get_response(page).data == {"results": None, "total": 0}
-    for _ in range(2):
-        task = world.begin("read", page)
-        assert getattr(task.error, "status", None) == 503
-    assert len(world.urls()) == 1
-    world.controller.set_response(page, {"results": [ANN], "total": 1})
-    world.controller.set_error(page, NetworkError("no", status=503))
-    assert world.do("read", page)["total"] == 1 == world.controller.cached(page)["total"]
 
 
 def test_closed_controller_rejects_to_fetch_and_an_opened_one_works_again(world: World) -> None:
@@ -652,23 +488,6 @@ def test_controller_manager_fetches_in_the_background_and_sets_timers(make: Call
     assert world.controller.cached(Users.get, id="1") is not None and len(world.server.requests) == 1
 
 
-def test_two_controllers_of_one_store_share_requests_in_flight() -> None:
-    clock = FakeClock()
-    store, server = clock.store(), MockServer(clock)
-    server.on(Users.get, response=ANN, delay=50, id="1")
-    sync = Controller(store, client=server.client(), base_url="http://mock")
-    other = AsyncController(store, client=server.async_client(), base_url="http://mock")
-    tasks: list[Task[Any]] = []
-    for controller in (sync, other, sync):
-        tasks.append(clock.start(lambda c=controller: c.fetch(Users.get, id="1")))  # type: ignore[misc]
-        clock.settle()
-    clock.advance(50)
-    assert len({id(task.result()) for task in tasks}) == 1 and len(server.requests) == 1
-    clock.run(other.aclose)
-    sync.close()
-    clock.close()
-
-
 def test_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
     coroutine = AsyncController().fetch(Users.get, id="1")
     with pytest.raises(RuntimeError, match="runs on asyncio, and no asyncio event loop is running"):
@@ -682,16 +501,6 @@ def test_controller_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_wa
     with pytest.raises(RuntimeError, match="no asyncio event loop"):
         controller.fetch(Users.get, id="1").send(None)
     assert asyncio.run(asyncio.wait_for(controller.fetch(Users.get, id="1"), 60)).name == "Ann"
-
-
-def test_synchronous_controller_cannot_await_a_hook() -> None:
-    async def headers(given: Any) -> Any:
-        return given
-
-    server = MockServer()
-    with Controller(client=server.client(), base_url="http://mock") as controller:
-        with pytest.raises(TypeError, match="get_headers.*awaitable"):
-            controller.fetch(Users.get.extend(get_headers=headers), id="1")
 
 
 def test_controller_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:
@@ -729,25 +538,6 @@ def test_controller_fill_puts_fixtures_into_a_store_without_a_request(world: Wor
     assert world.controller.cached(Users.get, id="1").name == "Ann"
     assert world.controller.get_error(Users.get, id="2") is error
     assert world.urls() == []
-
-
-def test_controller_store_may_be_given_or_is_made(world: World) -> None:
-    store = Store()
-    assert Controller(store).store is store
-    assert isinstance(Controller().store, Store)
-    assert repr(Controller()) == "<Controller open>"
-
-
-def test_controller_logout_manager_resets_once_when_several_requests_fail_together(make: Callable[..., World]) -> None:
-    errors: list[int] = []
-    world = make(managers=[LogoutManager(), NetworkManager(), SubscriptionManager()])
-    world.server.respond = lambda request: Answer(status=401, json={}, delay=30)
-    tasks = [world.begin("fetch", Users.get, id=n) for n in "123"]
-    world.clock.advance(30)
-    for task in tasks:
-        errors.append(getattr(task.error, "status", 0))
-    assert world.store.resets == 1
-    assert errors[0] == 401
 
 
 def test_controller_explain_reports_no_time_for_what_was_never_fetched_or_was_expired() -> None:

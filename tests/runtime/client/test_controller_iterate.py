@@ -13,7 +13,7 @@ import pytest
 
 from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
 from restencil.endpoint.page_styles import next_link
-from restencil.schema import Collection, Object, Values
+from restencil.schema import Collection, Object
 from restencil.testing import Answer, FakeClock, MockServer
 
 
@@ -89,12 +89,6 @@ def test_controller_iterate_page_numbers_go_up_from_one_until_a_page_is_empty(wo
     assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_controller_iterate_nothing_is_wanted_where_the_only_argument_is_none(world: World) -> None:
-    """As with every read."""
-    assert world.items(create_resource(path="/items/:id", schema=Item, pagination_field="page").get_list, None) == []
-    assert world.urls() == []
-
-
 def test_controller_iterate_page_given_at_the_start_is_counted_from(world: World) -> None:
     world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
@@ -105,11 +99,6 @@ def test_controller_iterate_offsets_grow_by_what_came(world: World, field: str) 
     world.serve(lambda params: chunk(int(params.get(field, 0))))
     assert world.ids(items(field)) == EVERY
     assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
-
-
-def test_controller_iterate_cursor_may_be_a_field_of_the_last_item(world: World) -> None:
-    world.serve(lambda params: chunk(int(params.get("cursor", 0))))
-    assert world.ids(items(pagination="last.rank")) == EVERY
 
 
 def test_controller_iterate_cursor_may_be_a_path_in_the_response(world: World) -> None:
@@ -137,15 +126,6 @@ def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_calle
     assert world.ids(listing) == EVERY
 
 
-def test_controller_iterate_cursor_may_be_in_a_header(world: World) -> None:
-    def answer(params: dict[str, str]) -> Any:
-        start = int(params.get("cursor", 0))
-        return Answer(json=chunk(start), headers={"X-Next": str(start + 3)} if start < 6 else {})
-
-    world.serve(answer)
-    assert world.ids(items(pagination="header:X-Next")) == EVERY
-
-
 def test_controller_iterate_link_headers_are_followed_as_they_are(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("after", 0))
@@ -157,12 +137,6 @@ def test_controller_iterate_link_headers_are_followed_as_they_are(world: World) 
     assert world.urls() == ["/items?tag=x", "/items?tag=x&after=3", "/items?tag=x&after=6"]
     listing = items(None, pagination="link")
     assert [item.id for item in world.controller.cached(listing, tag="x")] == EVERY
-
-
-def test_controller_iterate_link_to_another_origin_is_rejected(world: World) -> None:
-    world.serve(lambda params: Answer(json=chunk(0), headers={"Link": '<http://elsewhere/items>; rel="next"'}))
-    with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
-        world.items(items(None, pagination="link"))
 
 
 def test_controller_iterate_function_may_say_where_the_next_page_is(world: World) -> None:
@@ -200,12 +174,6 @@ def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_y
     assert world.urls()[before:] == ["/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_controller_iterate_pages_are_appended_to_the_list_in_the_store(world: World) -> None:
-    world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
-    world.items(items("page"))
-    assert [item.id for item in world.controller.cached(items("page"))] == EVERY
-
-
 def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page")
@@ -227,20 +195,6 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
 
     world.clock.run(consume_async if world.asynchronous else consume)
     assert found == [1, 200, 4, 5, 6, 7]
-
-
-def test_controller_iterate_map_gives_its_values(world: World) -> None:
-    def answer(params: dict[str, str]) -> Any:
-        return {item["id"]: item for item in chunk((int(params.get("page", 1)) - 1) * 3)}
-
-    world.serve(answer)
-    assert world.ids(items("page", schema=Collection(Values(Item)))) == EVERY
-
-
-def test_controller_iterate_plain_values_are_paged_as_well(world: World) -> None:
-    world.serve(lambda params: {"results": chunk(int(params.get("page", 1)) * 3 - 3), "total": 7})
-    schema = {"results": Collection([Item]), "total": 0}
-    assert world.ids(items("page", schema=schema)) == EVERY
 
 
 @pytest.mark.parametrize(
@@ -432,13 +386,6 @@ def test_controller_iterate_next_page_may_be_given_by_its_url(world: World, url:
     listing = items(None, schema=schema, pagination={"style": "url", "next": "links.next"})
     assert world.ids(listing, tag="x") == EVERY
     assert [item.id for item in world.controller.cached(listing, tag="x")["results"]] == EVERY
-
-
-def test_controller_iterate_url_of_another_origin_is_rejected(world: World) -> None:
-    world.serve(lambda params: {"results": chunk(0), "next": "http://elsewhere/items?at=3"})
-    schema = {"results": Collection([Item]), "next": None}
-    with pytest.raises(ValueError, match="at another origin \\(http://elsewhere instead of http://mock\\)"):
-        world.items(items(None, schema=schema, pagination={"style": "url", "next": "next"}))
 
 
 def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
@@ -647,19 +594,6 @@ def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: Wor
 
 
 @EACH_STYLE
-def test_controller_iterate_limit_at_the_end_of_a_page_takes_it_whole(world: World, style: str) -> None:
-    """So that work done in portions goes on without a repetition."""
-    endpoint, answer, _ = STYLES[style]
-    world.serve(answer)
-    position, seen = None, list[str]()
-    for _ in range(3):
-        run = world.controller.iterate(endpoint).start_at(position).limit(3)
-        seen += ids_of(world, run)
-        position = run.position
-    assert seen == EVERY
-
-
-@EACH_STYLE
 def test_controller_iterate_break_leaves_nothing_open(world: World, style: str) -> None:
     """No request is under way, and no page is asked for in advance; the run may be gone on with."""
     endpoint, answer, _ = STYLES[style]
@@ -788,22 +722,6 @@ def test_controller_iterate_pages_go_on_after_a_saved_position(world: World, sty
     assert seen + [item.id for page in rest for item in page.items] == EVERY
 
 
-@EACH_STYLE
-def test_controller_iterate_pages_go_on_after_a_503(world: World, style: str) -> None:
-    """In the run in which it happened, and in another one."""
-    endpoint, answer, _ = STYLES[style]
-    failing = [False, True]
-    world.serve(lambda params: Answer(status=503) if failing and failing.pop(0) else answer(params))
-    run = pages_of(world, endpoint)
-    (first,) = taken(world, run, 1)
-    with pytest.raises(NetworkError):
-        taken(world, run)
-    assert run.position == first.position
-    other = taken(world, pages_of(world, endpoint).start_at(run.position))
-    assert [item.id for page in other for item in page.items] == EVERY[3:]
-    assert [item.id for page in taken(world, run) for item in page.items] == EVERY[3:]
-
-
 def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> None:
     """Also where the store has a fresh list."""
     endpoint, answer, _ = STYLES["page"]
@@ -813,24 +731,6 @@ def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_lis
     assert [item.id for item in world.controller.cached(endpoint)] == EVERY
     taken(world, pages_of(world, endpoint))
     assert len(world.urls()) == 2 * asked
-
-
-def test_controller_iterate_pages_begun_in_the_middle_leave_the_list_partial(world: World) -> None:
-    """The list itself still asks."""
-    endpoint, answer, _ = STYLES["page"]
-    world.serve(answer)
-    page, *_ = taken(world, pages_of(world, endpoint).start_at(1))
-    assert [item.id for item in page.items] == EVERY[3:6]
-    assert world.controller.cached(endpoint) is None
-
-
-def test_controller_iterate_page_in_a_wrapper_has_the_whole_response_too(world: World) -> None:
-    """`value` is the object, `items` what is in it."""
-    endpoint, answer, _ = STYLES["url"]
-    world.serve(answer)
-    page = taken(world, pages_of(world, endpoint), 1)[0]
-    assert page.value["next"] == "/items?page=2"
-    assert [item.id for item in page.items] == EVERY[:3]
 
 
 def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:

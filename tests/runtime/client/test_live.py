@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import math
 import threading
 from typing import Any
 
@@ -178,27 +177,6 @@ def test_live_another_change_after_the_expiry_of_a_held_read_starts_no_fetch(
         controller.expire(Users.get, id="1")
         clock.advance(100)
         assert server.asked == 2 and waiting.result().name == "n2"
-
-
-def test_live_read_of_data_that_never_turns_stale_is_fetched_at_each_invalidation(
-    controller: Any, clock: FakeClock, server: Server
-) -> None:
-    """Two results that expire at the same moment are two all the same."""
-    with controller.live(Users.get.extend(data_expiry_length=math.inf), id="1") as live:
-        for number in (1, 2, 3):
-            assert next(live).name == f"n{number}"
-            controller.set_response(Users.delete, {"id": "1"}, id="1")
-
-
-def test_live_revalidate_leaves_reads_alone_that_no_one_holds(
-    controller: Any, clock: FakeClock, server: Server
-) -> None:
-    with controller.live(Users.get, id="1") as live:
-        next(live)
-    clock.advance(100_000)
-    controller.revalidate()
-    clock.advance(100)
-    assert server.asked == 1
 
 
 def test_live_state_starts_the_fetch_of_a_read_and_waits_for_nothing(

@@ -14,15 +14,12 @@ from tests.libraries import httpx
 from tests.patience import eventually_async
 
 from restencil import (
-    AbortError,
     AsyncController,
     Controller,
     Entity,
     LogoutManager,
     NetworkError,
     NetworkManager,
-    ProcessingError,
-    ResetError,
     RestEndpoint,
     Store,
     SubscriptionManager,
@@ -81,26 +78,6 @@ def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: World
     assert world.store.resets == 1 and world.store.state["entities"] == {}
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 500])
-def test_logout_other_errors_do_not_log_out(world: World, status: int) -> None:
-    world.server.respond = lambda request: Answer(status=status, json={})
-    world.fail(Users.get, id="1")
-    assert world.store.resets == 0
-
-
-def test_logout_error_set_by_hand_logs_out_as_well(world: World) -> None:
-    world.controller.set_error(Users.get, NetworkError("no", status=401), id="1")
-    assert world.store.resets == 1
-
-
-def test_logout_processing_error_does_not_count_whatever_should_logout_says(asynchronous: bool) -> None:
-    world = World(asynchronous, should_logout=lambda error: True)
-    world.server.respond = lambda request: Answer(json={"name": "no id"})
-    assert isinstance(world.fail(Users.get, id="1"), ProcessingError)
-    assert world.store.resets == 0
-    world.clock.close()
-
-
 def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
     seen: list[Any] = []
     world = World(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)
@@ -108,16 +85,6 @@ def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> N
     world.fail(Users.get, id="1")
     assert seen == [world.controller] and world.store.resets == 0
     world.clock.close()
-
-
-def test_logout_waiting_read_raises_the_401_that_logged_out(world: World) -> None:
-    """The callers have their error before the store is emptied; others that waited get a ResetError."""
-    world.server.respond = lambda request: Answer(status=401, json={}, delay=10 if str(request.url)[-1] == "1" else 20)
-    read = world.controller.read
-    tasks: list[Any] = [world.clock.start(lambda n=n: read(Users.get, id=n)) for n in "112"]  # type: ignore[misc]
-    world.clock.advance(10)
-    assert [getattr(task.error, "status", None) for task in tasks] == [401, 401, None]
-    assert isinstance(tasks[2].error, ResetError) and world.store.resets == 1
 
 
 def test_logout_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_its_own_error(
@@ -133,29 +100,6 @@ def test_logout_functions_of_a_logout_manager_that_fail_are_logged_and_the_calle
         assert "a function of LogoutManager failed at AuthenticationError" in caplog.text
         caplog.clear()
         world.clock.close()
-
-
-def test_logout_aborted_request_does_not_count(asynchronous: bool) -> None:
-    """It is no answer of a server."""
-    world = World(asynchronous, should_logout=lambda error: True)
-    world.controller.set_error(Users.get, AbortError("gone"), id="1")
-    assert world.store.resets == 0
-    world.clock.close()
-
-
-def test_logout_requests_that_fail_together_cause_one_logout(world: World) -> None:
-    world.server.respond = lambda request: Answer(status=401, json={}, delay=10)
-    tasks = [world.clock.start(lambda n=n: world.controller.fetch(Users.update, id=str(n), body={})) for n in range(5)]  # type: ignore[misc]
-    world.clock.advance(10)
-    assert [getattr(task.error, "status", None) for task in tasks] == [401] * 5
-    assert world.store.resets == 1
-
-
-def test_logout_direct_call_is_not_observed(world: World) -> None:
-    world.server.respond = lambda request: Answer(status=401, json={})
-    with pytest.raises(NetworkError):
-        Users.get.extend(client=world.server.client())(id="1")
-    assert world.store.resets == 0
 
 
 # refresh
@@ -241,16 +185,6 @@ def test_logout_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None
         assert session.refreshes == 1
 
     asyncio.run(main())
-
-
-def test_logout_later_401_refreshes_again() -> None:
-    session = Session()
-    endpoint = session.endpoint(refresh=session.renew)
-    with Controller(client=session.client()) as controller:
-        controller.fetch(endpoint, id="1")
-        session.valid = "t2"
-        controller.fetch(endpoint, id="1")
-    assert session.refreshes == 2
 
 
 def test_logout_only_the_second_outcome_is_recorded_and_observed() -> None:

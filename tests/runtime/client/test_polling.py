@@ -112,12 +112,6 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
         world.clock.close()
 
 
-def test_polling_never_fetched_data_is_fetched_at_once_then_at_the_frequency(make: Callable[..., World]) -> None:
-    world = make()
-    world.subscribe()
-    assert world.run(3000) == [0, 1000, 2000, 3000]
-
-
 def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., World]) -> None:
     world = make()
     world.controller.set_response(Polled, {"id": "1"}, id="1")
@@ -136,26 +130,6 @@ def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Cal
     assert world.run(3000) == [3100, 4000, 5000, 6000]
 
 
-def test_polling_slower_subscriber_changes_nothing_and_the_last_one_to_leave_stops_it(
-    make: Callable[..., World],
-) -> None:
-    world = make()
-    world.subscribe(Faster)
-    world.subscribe()
-    assert world.run(800) == [0, 400, 800]
-    world.unsubscribe()
-    assert world.run(400) == [1200]
-    world.unsubscribe(Faster)
-    assert world.run(10_000) == []
-
-
-def test_polling_slow_response_is_not_requested_twice(make: Callable[..., World]) -> None:
-    world = make()
-    world.delay = 2500
-    world.subscribe()
-    assert world.run(5000) == [0, 3000]
-
-
 def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: Callable[..., World]) -> None:
     world = make()
     hard = Polled.extend(error_policy=lambda error: "hard", error_expiry_length=60_000)
@@ -167,13 +141,6 @@ def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(
     assert world.controller.get_error(hard, id="1") is None
     reading = world.controller.get_response(hard, id="1")
     assert reading.raw_error.status == 500 and reading.expires_at == world.start + 1000 + 100
-
-
-def test_polling_polled_data_is_fresh_for_half_the_frequency(make: Callable[..., World]) -> None:
-    world = make()
-    world.subscribe()
-    world.run(0)
-    assert world.controller.get_response(Polled, id="1").expires_at == world.start + 500
 
 
 def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., World]) -> None:
@@ -220,14 +187,6 @@ def test_polling_unsubscribing_something_unknown_is_logged(
     world.subscribe()
     world.unsubscribe(Faster)
     assert "GET /users/1 is not polled every 400 ms" in caplog.text
-
-
-def test_polling_closing_the_controller_stops_all_polling(make: Callable[..., World]) -> None:
-    world = make()
-    world.subscribe()
-    world.run(0)
-    world.clock.run(getattr(world.controller, "aclose", None) or world.controller.close)
-    assert world.run(5000) == []
 
 
 def test_polling_subscription_needs_a_frequency() -> None:

@@ -345,47 +345,10 @@ def test_envelopes_key_of_a_search_by_post_has_what_reports_its_body_apart(body:
     assert search.key() == f"POST {ROOT}/query"
 
 
-@BOTH
-def test_envelopes_two_searches_share_no_entry_and_no_list(*, asynchronous: bool) -> None:
-    """Each body has its own answer, and nothing that is pushed joins one."""
-    server = Server(lambda request: {"items": [{"id": json.loads(request.content)["q"]}]})
-    if asynchronous:
-        assert called(search, server, asynchronous=True, body={"q": 5}) == {"items": [Article(id=5)]}
-        return
-    listing: Any = Articles.get_list
-    with server.client(News) as news:
-        ids = [news.read(search, body={"q": q})["items"][0].id for q in (5, 6, 5)]
-        news.set_response(listing.push, {"id": 7}, body={"id": 7})
-        after = news.cached(search, body={"q": 5})
-        lists = [key for key in news.store.state["entities"]["[Article]"] if "body" in key]
-    assert ids == [5, 6, 5]
-    assert after == {"items": [Article(id=5)]}
-    assert lists == [f'{{"body":"{digest(text)}"}}' for text in ('{"q":5}', '{"q":6}')]
-    assert len(server.requests) == 2
-
-
-def test_envelopes_pages_of_a_search_belong_to_the_search_with_their_body() -> None:
-    """Another page of the same body extends that list, and no other."""
-
-    def answer(request: Any) -> Any:
-        page = int(request.url.params.get("page", 1))
-        return {"items": [{"id": 10 * json.loads(request.content)["q"] + page}]}
-
-    with Server(answer).client() as controller:
-        for q in (1, 2):
-            controller.read(search, body={"q": q})
-        controller.fetch(search.get_page, page=2, body={"q": 1})
-        found = [[item.id for item in controller.cached(search, body={"q": q})["items"]] for q in (1, 2)]
-    assert found == [[11, 12], [21]]
-
-
 def test_envelopes_body_is_in_no_key_of_a_change() -> None:
     """A change has no cached answer."""
     with pytest.raises(ValueError, match="body_in_key of endpoint POST '/a': it has a side effect, so it has no"):
         RestEndpoint(path="/a", method="POST", body_in_key=True)
-
-
-# -- what a change leaves stale ----------------------------------------------------------------------------------------
 
 
 def answering(request: Any) -> Any:
@@ -393,6 +356,9 @@ def answering(request: Any) -> Any:
     if request.method == "POST":
         return httpx.Response(200, json={"ok": True})
     return [{"id": 1}] if path == "/articles" else {"id": int(path.split("/")[2]), "number": int(number or 0)}
+
+
+# -- what a change leaves stale ----------------------------------------------------------------------------------------
 
 
 READS: dict[str, Callable[[News], Any]] = {
@@ -423,28 +389,6 @@ def test_envelopes_expires_names_what_a_change_makes_stale_where_the_paths_agree
         assert stale(news) == {"/articles/1", "/articles", "/articles/1/drafts/3"}
         assert news.articles.get.cached(id=1).id == 1
     assert "expires of articles.read names 'lost', which is no member or resource" in caplog.text
-
-
-def test_envelopes_expires_names_a_member_of_another_resource() -> None:
-    """`articles.get` is that of the article in the path, and of no other."""
-    with Server(answering).client(News) as news:
-        for number in (1, 2):
-            news.articles.get(id=number)
-        news.drafts.print(id=1, number=3)
-        assert stale(news) == {"/articles/1"}
-
-
-@pytest.mark.parametrize(("status", "path"), [(500, {"/articles/1"}), (422, set[str]())])
-def test_envelopes_change_that_fails_makes_stale_what_it_may_have_changed(status: int, path: set[str]) -> None:
-    """After a 5xx the record that the path names is stale; `expires` and a 4xx count for nothing (3.6)."""
-    refused = Server(lambda request: httpx.Response(status) if request.method == "POST" else answering(request))
-    with refused.client(News) as news:
-        for number in (1, 2):
-            news.articles.get(id=number)
-        news.drafts.get(id=1, number=3)
-        with pytest.raises(Exception, match=str(status)):
-            news.articles.read(id=1)
-        assert stale(news) - {"/articles/1/drafts/3"} == path
 
 
 # -- forms and parts ---------------------------------------------------------------------------------------------------

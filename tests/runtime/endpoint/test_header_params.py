@@ -13,7 +13,6 @@ import pytest
 from tests.libraries import httpx
 
 from restencil import (
-    AsyncController,
     Controller,
     ControllerType,
     Entity,
@@ -172,25 +171,6 @@ def test_headers_have_their_order(server: Server) -> None:
     assert (server.sent("x-a"), server.sent("x-b")) == (["given"], ["hook"])
 
 
-async def _read_async(server: Server) -> list[Any]:
-    async with AsyncController(client=httpx.AsyncClient(transport=httpx.MockTransport(server))) as controller:
-        orders: Any = Orders(controller)
-        return [
-            await orders.get(id=1, scope="a"),
-            await orders.get(id=1, accept_language="de"),
-            await orders.get(id=1),
-            [order.title async for order in orders.get_list.iterate(scope="b")],
-        ]
-
-
-def test_header_params_sync_and_async_send_the_same(server: Server) -> None:
-    """A client for asyncio does as one for blocking code."""
-    import asyncio
-
-    first, german, _, titles = asyncio.run(_read_async(server))
-    assert (first.title, german.title, titles) == ("a-", "-de", ["b-", "b-"])
-
-
 # ----------------------------------------------------------------------------------------------------------------- keys
 
 
@@ -233,24 +213,6 @@ def test_header_params_what_is_pushed_joins_lists_that_its_headers_match(orders:
     orders.get_list.push(body={"id": 7}, key="k")
     assert [order.id for order in orders.get_list.cached()] == [1, 7]
     assert [order.id for order in orders.get_list.cached(scope="a")] == [1]
-
-
-def test_header_params_pages_have_the_headers_of_their_list(server: Server, orders: Any) -> None:
-    """Every page that a run asks for sends them."""
-    assert [order.id for order in orders.get_list.iterate(scope="a", session="geheim")] == [1, 2]
-    assert set(server.sent("x-scope")) == {"a"}
-    assert set(server.sent("x-session")) == {"geheim"}
-    assert orders.get_list.get_page(page=2, scope="a")[0].id == 2
-    assert server.sent("x-scope")[-1] == "a"
-
-
-def test_header_params_view_keeps_the_headers_of_the_call(server: Server, orders: Any) -> None:
-    """Those of the call are stronger than those of the view."""
-    view = orders.get.with_options(headers={"X-Scope": "view", "traceparent": "t"}, vary=False)
-    view(id=1)
-    view(id=2, scope="call")
-    assert server.sent("x-scope") == ["view", "call"]
-    assert server.sent("traceparent") == ["t", "t"]
 
 
 # ----------------------------------------------------------------------------------------------------------- partitions

@@ -20,47 +20,6 @@ INIT = {"headers": {"Z": "9"}}
 ARTICLES = create_resource(path="/a/:id", schema=Article, request_init=INIT).extend("extra", path="/x")
 
 
-def test_hooks_each_endpoint_has_a_function_that_requests_the_init_every_time() -> None:
-    """The result replaces the member's request_init; the resource itself is unchanged."""
-    tokens = iter("ab")
-    hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": next(tokens)}})
-    with hook_scope():
-        first, second = hooked.use_get(), hooked.use_get()
-    assert (first.request_init, second.request_init) == ({"headers": {"Token": "a"}}, {"headers": {"Token": "b"}})
-    assert ARTICLES.get.request_init == {"headers": {"Z": "9"}}
-    assert first.key(id=1) == ARTICLES.get.key(id=1)
-
-
-def test_hooks_there_is_a_function_for_each_member_and_none_for_the_rest() -> None:
-    """Added members too; `extend` is no endpoint."""
-    hooked = hookify_resource(ARTICLES, dict)
-    names = {"use_get", "use_get_list", "use_create", "use_update", "use_partial_update", "use_delete", "use_extra"}
-    assert set(vars(hooked)) == names
-    assert hooked.use_get.__name__ == "use_get"
-
-
-def test_hooks_extenders_carry_the_init_on() -> None:
-    """`use_get_list().push` sends what `use_init` gave."""
-    asked = Asked()
-    hooked = hookify_resource(ARTICLES, lambda: {"headers": {"Token": "t"}})
-    with hook_scope():
-        push = hooked.use_get_list().push
-    push.extend(client=asked.sync)({"id": 1})
-    assert asked.last.headers["token"] == "t"
-
-
-def test_hooks_outside_of_a_scope_a_use_function_raises() -> None:
-    """Obtaining is restricted, using is not: an endpoint may be called after its scope has ended."""
-    hooked = hookify_resource(ARTICLES, dict)
-    with pytest.raises(HookScopeError, match="use_get was called outside of a scope; call it within `with hook_scope"):
-        hooked.use_get()
-    with hook_scope():
-        got = hooked.use_get()
-    got.extend(client=Asked().sync)(id=1)
-    with pytest.raises(HookScopeError, match="use_endpoint was called outside of a scope"):
-        use_endpoint(ARTICLES.get, access_token="t")
-
-
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_hook_of_an_endpoint_can_obtain_none(asynchronous: bool) -> None:
     """`get_headers` must not call use functions; the scope is closed while a hook runs."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import pytest
-from tests.runtime.clients import Asked, as_json
 
 from restencil import (
     AbortOptimistic,
@@ -151,56 +150,6 @@ def test_resource_class_form_and_create_resource_give_the_same_members(member: s
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize(
-    ("member", "method", "path", "name"),
-    [
-        ("get", "GET", "/users/:user/articles/:id", "Article.get"),
-        ("get_list", "GET", "/users/:user/articles", "Article.get_list"),
-        ("get_list.push", "POST", "/users/:user/articles", "Article.get_list.create"),
-        ("get_list.unshift", "POST", "/users/:user/articles", "Article.get_list.create"),
-        ("get_list.get_page", "GET", "/users/:user/articles", "Article.get_list.get_page"),
-        ("create", "POST", "/users/:user/articles", "Article.create"),
-        ("update", "PUT", "/users/:user/articles/:id", "Article.update"),
-        ("partial_update", "PATCH", "/users/:user/articles/:id", "Article.partial_update"),
-        ("delete", "DELETE", "/users/:user/articles/:id", "Article.delete"),
-    ],
-)
-def test_resource_members_are_those_of_the_table(member: str, method: str, path: str, name: str) -> None:
-    """Method, path and name."""
-    endpoint: Any = Made
-    for step in member.split("."):
-        endpoint = getattr(endpoint, step)
-    assert (endpoint.method, endpoint.path, endpoint.name) == (method, path, name)
-
-
-def test_resource_delete_invalidates_what_is_an_entity_or_a_union() -> None:
-    """Other schemas stay as they are."""
-    union = schema.Union({"a": Article}, "type")
-    assert isinstance(create_resource(path="/a/:id", schema=Article).delete.schema, schema.Invalidate)
-    assert isinstance(create_resource(path="/a/:id", schema=union).delete.schema, schema.Invalidate)
-    shape = {"article": Article}
-    assert create_resource(path="/a/:id", schema=shape).delete.schema is shape
-
-
-@pytest.mark.parametrize(
-    ("answer", "processed"),
-    [
-        (None, {"id": 4}),
-        ({}, {"id": 4}),
-        ([], {"id": 4}),
-        ("", {"id": 4}),
-        (17, {"id": 4}),
-        (True, {"id": 4}),
-        ("4", "4"),
-        ({"id": "4"}, {"id": "4"}),
-    ],
-)
-def test_resource_result_of_delete_is_the_response_or_the_parameters(answer: Any, processed: Any) -> None:
-    """Whatever carries no information gives the URL parameters."""
-    resource: Any = create_resource(path="/a/:id", schema=Article, client=Asked(as_json(answer)).sync)
-    assert resource.delete(id=4) == processed
-
-
 def test_resource_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
     """`Endpoint` is the class of all members, `Collection` that of the list's schema."""
 
@@ -228,21 +177,6 @@ def test_resource_class_under_the_lower_case_word_is_a_likely_slip(word: str, ki
         loose(path="/a/:id", schema=Article, **{word: kind})
 
 
-def test_resource_needs_a_path_with_a_parameter() -> None:
-    """In both forms, when the resource is built."""
-    with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
-        create_resource(path="/a", schema=Article)
-    with pytest.raises(ValueError, match="the path of a resource needs a parameter"):
-        type("Bad", (Resource,), {}, path="/a")
-
-
-def test_resource_body_none_disables_the_bodies_of_mutations() -> None:
-    """`body` is for push, unshift, update and partial_update."""
-    resource: Any = create_resource(path="/a/:id", schema=Article, body=None)
-    members = (resource.update, resource.partial_update, resource.create, resource.get_list.push)
-    assert not any(member.has_body for member in members)
-
-
 # -- optimistic ------------------------------------------------------------------------------------------------------
 
 
@@ -260,40 +194,7 @@ def test_resource_optimistic_payloads_of_creations_and_updates_merge_parameters_
     assert payload(Made.update.extend(body=None), {"id": 1}) == {"id": 1}
 
 
-def test_resource_optimistic_payload_of_a_partial_update_keeps_what_is_stored() -> None:
-    """Only members present in the stored record, in stored form; without one there is no optimistic change."""
-    current = Article.from_js({"id": 1, "title": "old", "author": "7"})
-    expected = {"user": "u", "id": 1, "title": "new", "author": "7"}
-    assert payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"}, found=current) == expected
-    with pytest.raises(AbortOptimistic):
-        payload(Made.partial_update, {"user": "u", "id": 1}, {"title": "new"})
-
-
-def test_resource_optimistic_payload_of_delete_are_the_parameters() -> None:
-    """And reads have none."""
-    assert payload(Made.delete, {"id": 1}) == {"id": 1}
-    assert (Made.get.get_optimistic_response, Made.get_list.get_optimistic_response) == (None, None)
-    assert Made.get_list.get_page.get_optimistic_response is None
-
-
-def test_resource_payload_of_your_own_replaces_the_default() -> None:
-    """Given with extend, None included; `optimistic=False` switches it off."""
-    own = Made.update.extend(get_optimistic_response=lambda snapshot, *args: {"own": 1})
-    assert payload(own, {"id": 1}, {}) == {"own": 1}
-    assert Made.update.extend(get_optimistic_response=None).get_optimistic_response is None
-    assert Made.update.extend(optimistic=False).get_optimistic_response is None
-    assert Made.update.extend(path="/b/:id").get_optimistic_response is not None
-
-
 # -- extend ----------------------------------------------------------------------------------------------------------
-
-
-def test_resource_extend_in_batch_overrides_named_members() -> None:
-    """As a dict or as keywords; the others and the old resource are unchanged; it chains."""
-    for extended in (Made.extend({"get": {"path": "/x/:id"}}), Made.extend(get={"path": "/x/:id"})):
-        assert (extended.get.path, Made.get.path) == ("/x/:id", "/users/:user/articles/:id")
-        assert extended.update is Made.update
-        assert extended.extend(update={"method": "POST"}).get.path == "/x/:id"
 
 
 def test_resource_extend_of_an_unknown_member_is_rejected() -> None:
@@ -322,14 +223,6 @@ def test_resource_class_of_the_list_is_a_collection() -> None:
         create_resource(path="/a/:id", schema=Article, Collection=int)
 
 
-def test_resource_extend_adds_a_member_derived_from_get() -> None:
-    """With a dict or with keywords; where the name exists, that member is extended."""
-    for extended in (Made.extend("current", {"path": "/me"}), Made.extend("current", path="/me")):
-        assert (extended.current.key(), extended.current.data_expiry_length) == ("GET /api/me", 5)
-        assert extended.current.schema is Article
-    assert Made.extend("update", path="/x/:id").update.method == "PUT"
-
-
 def test_resource_extend_with_a_function_lays_members_over_the_base() -> None:
     """A member may derive from one of the base; what is no dict is refused."""
     shape = {"items": [Article], "n": 0}
@@ -340,26 +233,6 @@ def test_resource_extend_with_a_function_lays_members_over_the_base() -> None:
         Made.extend(lambda base: [])
     with pytest.raises(TypeError, match="extend takes a function alone"):
         Made.extend(lambda base: {}, get={})
-
-
-def test_resource_create_push_and_get_page_follow_an_overridden_list() -> None:
-    """`create` too, unless it was overridden itself."""
-    extended = Made.extend(get_list={"path": "/all"})
-    assert (extended.create.path, extended.get_list.push.path, extended.get_list.get_page.path) == ("/all",) * 3
-    own = Made.extend(create={"path": "/new"}).extend(get_list={"path": "/all"})
-    assert own.create.key({}) == "POST /api/new"
-    assert own.get_list.push.path == "/all"
-
-
-def test_resource_without_a_pushable_list_there_is_no_create() -> None:
-    """An AttributeError that says why."""
-    plain = Made.extend(get_list={"schema": [Article]})
-    assert not hasattr(plain, "create")
-    with pytest.raises(AttributeError, match=r"has no create: Missing Collection"):
-        _ = plain.create
-    lone: Any = type("Lone", (Resource,), {}, path="/a/:id")
-    with pytest.raises(AttributeError, match="Lone has no create: it has no get_list"):
-        _ = lone.create
 
 
 def test_resource_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> None:

@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import decimal
 import enum
-import inspect
 import io
 import math
 import re
@@ -26,7 +25,6 @@ from restencil import (
     Form,
     Multipart,
     NetworkError,
-    ParseError,
     Record,
     RestEndpoint,
     UnexpectedContentError,
@@ -68,62 +66,10 @@ def test_rest_options_that_are_not_given_read_as_their_defaults() -> None:
     assert repr(endpoint.body) == "ANY"
 
 
-def test_rest_name_is_given_or_prefix_and_path() -> None:
-    """Name is the option, the inherited one, or url_prefix + path."""
-    endpoint = RestEndpoint(path="/a/:id", url_prefix="https://h.test")
-    assert endpoint.name == "https://h.test/a/:id"
-    assert endpoint.extend(path="/b").name == "https://h.test/a/:id"
-    assert endpoint.extend(name="mine").extend(path="/b").name == "mine"
-
-
 def test_rest_path_is_required() -> None:
     """An endpoint without a path says so."""
     with pytest.raises(TypeError, match="RestEndpoint needs a path, such as path='/articles/:id'"):
         RestEndpoint()
-
-
-@pytest.mark.parametrize(
-    ("options", "side_effect", "has_body"),
-    [
-        ({}, False, False),
-        ({"method": "POST"}, True, True),
-        ({"method": "post"}, True, True),
-        ({"method": "DELETE"}, True, False),
-        ({"method": "DELETE", "body": {}}, True, False),
-        ({"method": "PUT", "body": None}, True, False),
-        ({"method": "HEAD", "body": None, "side_effect": False}, False, False),
-        ({"method": "REPORT"}, True, True),
-        ({"method": "POST", "side_effect": False}, False, True),
-        ({"side_effect": True}, True, True),
-    ],
-)
-def test_rest_side_effect_and_body_follow_the_method(
-    options: dict[str, Any], side_effect: bool, has_body: bool
-) -> None:
-    """An explicit side_effect wins, else the method decides; GET, DELETE and body=None have no body."""
-    endpoint = RestEndpoint(path="/a", **options)
-    assert (endpoint.side_effect, endpoint.has_body) == (side_effect, has_body)
-
-
-def test_rest_side_effects_are_resolved_again_by_each_extension() -> None:
-    """Explicit in this extension, else by a method given in it, else inherited; a class's method counts fresh."""
-
-    class Putting(RestEndpoint):
-        method = "PUT"
-
-    class Quiet(RestEndpoint):
-        method = "POST"
-        side_effect = False
-
-    search = RestEndpoint(path="/s", method="POST", side_effect=False)
-    assert not search.extend(path="/t").side_effect
-    assert search.extend(method="POST").side_effect
-    assert RestEndpoint(path="/a").extend(side_effect=True).method == "GET"
-    assert Putting(path="/a").side_effect
-    assert not Putting(path="/a").extend(method="GET").side_effect
-    assert Putting(path="/a").extend(path="/b").side_effect
-    assert not Quiet(path="/a").side_effect
-    assert Quiet(path="/a", method="PATCH").side_effect
 
 
 def test_rest_has_body_is_an_overridable_property() -> None:
@@ -230,48 +176,6 @@ def test_rest_plain_endpoint_may_be_a_coroutine_under_an_async_client() -> None:
 # -- arguments -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "args", "url", "body"),
-    [
-        ({"path": "/a/:id"}, ({"id": 1},), "/a/1", b""),
-        ({"path": "/a", "method": "POST"}, ({"t": 1},), "/a", b'{"t":1}'),
-        ({"path": "/a", "method": "POST"}, ({"q": 2}, {"t": 1}), "/a?q=2", b'{"t":1}'),
-        ({"path": "/a", "method": "POST", "body": None}, ({"q": 2},), "/a?q=2", b""),
-        ({"path": "/a"}, (), "/a", b""),
-        ({"path": "/a"}, (None,), "/a", b""),
-        ({"path": "/a", "method": "POST"}, (None, {"t": 1}), "/a", b'{"t":1}'),
-        ({"path": "/a"}, ([],), "/a", b""),
-        ({"path": "/a", "method": "POST"}, ("", {"t": 1}), "/a", b'{"t":1}'),
-    ],
-)
-def test_rest_positional_arguments_are_parameters_and_body(
-    options: dict[str, Any], args: tuple[Any, ...], url: str, body: bytes
-) -> None:
-    """The table of arguments."""
-    asked = Asked()
-    RestEndpoint(**options, client=asked.sync)(*args)
-    assert (asked.last.url.raw_path.decode(), asked.last.content) == (url, body)
-
-
-@pytest.mark.parametrize(
-    ("method", "kwargs", "bound"),
-    [
-        ("GET", {"id": 1}, ({"id": 1},)),
-        ("GET", {"id": 1, "q": None}, ({"id": 1},)),
-        ("GET", {"id": None}, ({},)),
-        ("GET", {"id": 1, "body": None}, ({"id": 1},)),
-        ("POST", {"body": {"a": 1}}, ({}, {"a": 1})),
-        ("PUT", {"id": 1, "body": {"a": 1}}, ({"id": 1}, {"a": 1})),
-        ("POST", {"q": 2}, ({"q": 2}, None)),
-    ],
-)
-def test_rest_keywords_are_bound_at_the_entrance(method: str, kwargs: dict[str, Any], bound: tuple[Any, ...]) -> None:
-    """Keywords other than body are the parameters, None is absent, body is the body."""
-    endpoint = RestEndpoint(path="/a", method=method)
-    assert endpoint.bind_args((), kwargs) == bound
-    assert endpoint.key(**kwargs) == endpoint.key(*bound)
-
-
 def test_rest_parameter_may_bear_any_name() -> None:
     """`self` is positional-only everywhere, in overrides too."""
 
@@ -319,11 +223,6 @@ def test_rest_deprecated_endpoint_warns_where_it_is_used() -> None:
     assert caught[0].filename == __file__
     with pytest.warns(DeprecationWarning, match="^a.get is deprecated$"):
         endpoint.extend(deprecated="")(q=1)
-
-
-def test_rest_nothing_stays_nothing() -> None:
-    """An endpoint called without any argument has none."""
-    assert RestEndpoint(path="/a").bind_args((), {}) == ()
 
 
 def test_rest_both_forms_in_one_call_are_rejected() -> None:
@@ -598,77 +497,6 @@ def test_rest_body_format_json_encodes_strings_too() -> None:
     assert (asked.last.content, asked.last.headers["content-type"]) == (b'"word"', "application/json")
 
 
-# -- headers and init ------------------------------------------------------------------------------------------------
-
-
-def test_rest_request_init_is_overlaid_and_never_changed() -> None:
-    """Method, signal and body cannot be replaced by request_init, whose headers overlay the default ones."""
-    given = {"method": "POST", "headers": {"content-type": "application/x+json", "X-A": "1"}, "mode": "cors"}
-    endpoint = RestEndpoint(path="/a", request_init=given)
-    init = endpoint.get_request_init()
-    assert init == {
-        "method": "GET",
-        "headers": {"content-type": "application/x+json", "X-A": "1"},
-        "mode": "cors",
-        "signal": None,
-        "body": None,
-    }
-    init["headers"]["X-A"] = "2"
-    assert given["headers"] == {"content-type": "application/x+json", "X-A": "1"}
-
-
-def test_rest_headers_are_always_a_dict() -> None:
-    """Also for a body without a default content type."""
-    seen: list[Any] = []
-
-    def get_headers(headers: dict[str, str]) -> dict[str, str]:
-        seen.append(dict(headers))
-        return headers
-
-    RestEndpoint(path="/a", method="POST", get_headers=get_headers, client=Asked().sync)({}, b"x")
-    assert seen == [{}]
-
-
-def test_rest_what_get_headers_returns_is_what_goes_out() -> None:
-    """It may drop or replace headers, and it is asked for every request."""
-    tokens = iter("ab")
-
-    class Api(RestEndpoint):
-        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
-            return {"Access-Token": next(tokens)}
-
-    asked = Asked()
-    endpoint = Api(path="/a", client=asked.sync)
-    endpoint()
-    endpoint()
-    assert [request.headers["access-token"] for request in asked.requests] == ["a", "b"]
-    assert "content-type" not in asked.last.headers
-
-
-def test_rest_clients_own_settings_go_on_working() -> None:
-    """A user's client keeps its default headers, parameters, cookies, auth and event hooks."""
-    seen: list[str] = []
-    asked = Asked(
-        headers={"X-Client": "1", "Content-Type": "never/sent"},
-        params={"key": "k", "q": "own"},
-        cookies={"sid": "s"},
-        auth=("user", "pw"),
-        event_hooks={"request": [lambda request: seen.append(f"{request.method} {request.content!r}")]},
-    )
-    RestEndpoint(path="/a", method="POST", client=asked.sync)({"q": "mine"}, {"b": 1})
-    request = asked.last
-    assert request.url.raw_path == b"/a?q=mine&key=k"
-    assert request.headers["x-client"] == "1"
-    assert request.headers.get_list("content-type") == ["application/json"]
-    assert request.headers["cookie"] == "sid=s"
-    assert request.headers["authorization"].startswith("Basic ")
-    assert request.headers["user-agent"].startswith("restencil/")
-    assert seen == ["POST b'{\"b\":1}'"]
-    asked.sync.headers["X-Client"] = "2"
-    RestEndpoint(path="/a", client=asked.sync)()
-    assert asked.last.headers["x-client"] == "2"
-
-
 # -- answers ---------------------------------------------------------------------------------------------------------
 
 
@@ -713,23 +541,6 @@ def test_rest_text_is_decoded_by_its_charset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the answer is empty where JSON was expected"),
-        ("{oops", "the answer is not JSON (Expecting property name enclosed in double quotes"),
-        ("NaN", "the answer is not JSON (NaN is no JSON value), though its content type is 'application/json'"),
-    ],
-)
-def test_rest_bad_json_is_a_parse_error(text: str, message: str) -> None:
-    """Malformed and empty text raise ParseError with status 400, naming the URL."""
-    with pytest.raises(ParseError) as caught:
-        call(as_text(text, "application/json"))
-    assert str(caught.value).startswith(f"GET http://case.test/a: 200 OK: {message}")
-    assert (caught.value.status, caught.value.url) == (400, "http://case.test/a")
-    assert caught.value.response is not None
-
-
-@pytest.mark.parametrize(
     ("response", "message"),
     [
         (
@@ -759,15 +570,6 @@ def test_rest_text_and_bytes_where_a_schema_is_are_unexpected_content(response: 
     assert str(caught.value) == start + message
     assert caught.value.status == 404
     assert caught.value.response is not None
-
-
-def test_rest_direct_call_returns_what_process_gives_and_no_entities() -> None:
-    """Process gets the parsed value and the caller's arguments."""
-    asked = Asked(as_json({"id": 1}))
-    endpoint = RestEndpoint(
-        path="/a/:id", schema=Article, client=asked.sync, process=lambda value, *args: (value, args)
-    )
-    assert endpoint(id=1, q=2) == ({"id": 1}, ({"id": 1, "q": 2},))
 
 
 def test_rest_soft_on_server_error_is_soft_from_500_on() -> None:
@@ -862,21 +664,6 @@ def test_rest_override_may_call_the_hook_of_the_base_class(asynchronous: bool) -
     assert asked.last.url.raw_path == b"/a?signed=1"
 
 
-def test_rest_coroutine_get_headers_reaches_an_overridden_get_request_init() -> None:
-    """Then the base hook returns an awaitable, which the override awaits."""
-
-    class Wrapped(RestEndpoint):
-        async def get_request_init(self, body: Any = None) -> Any:
-            init = super().get_request_init(body)
-            return {**(await init if inspect.isawaitable(init) else init), "credentials": "omit"}
-
-        async def get_headers(self, headers: dict[str, str]) -> Any:
-            return {"X": "later"}
-
-    asked = Asked(_echo)
-    assert asyncio.run(Wrapped(path="/a", client=asked.asynchronous)()) == {"x": "later"}
-
-
 @pytest.mark.parametrize("name", ["url", "key", "search_to_string"])
 def test_rest_hooks_that_may_not_wait_reject_a_coroutine(name: str) -> None:
     """These are asked where nothing can be awaited."""
@@ -897,27 +684,6 @@ def test_rest_url_that_is_no_string_is_rejected() -> None:
         RestEndpoint(path="/a", name="a", url=lambda params: 5).url({})
 
 
-def test_rest_coroutine_hook_leaves_no_warning_behind(recwarn: pytest.WarningsRecorder) -> None:
-    """The refused coroutine is closed."""
-
-    async def later(headers: Any) -> Any:
-        return headers
-
-    with pytest.raises(TypeError):
-        RestEndpoint(path="/a", get_headers=later, client=Asked().sync)()
-    assert not recwarn.list
-
-
-def test_rest_parameter_errors_come_before_the_hooks() -> None:
-    """The URL is computed before get_request_init runs."""
-
-    def never(*args: Any) -> Any:
-        raise AssertionError
-
-    with pytest.raises(ValueError, match="parameter 'id'"):
-        RestEndpoint(path="/a/:id", get_request_init=never)()
-
-
 def test_rest_hooks_are_rejected_outside_of_a_call() -> None:
     """fetch and fetch_response need the transport of a call."""
     with pytest.raises(RuntimeError, match="fetch_response of endpoint '/a' was called outside of a call"):
@@ -936,26 +702,6 @@ def test_rest_lazy_function_imports_at_the_first_call() -> None:
         lazy_function("nothing")
 
 
-# -- extend ----------------------------------------------------------------------------------------------------------
-
-
-def test_rest_extend_gives_a_new_endpoint_of_the_same_class() -> None:
-    """Given options over the original's over its class; overridden methods stay; the original is unchanged."""
-
-    class Api(RestEndpoint):
-        url_prefix = "/api"
-
-        def get_headers(self, headers: dict[str, str]) -> dict[str, str]:
-            return {"X": "own"}
-
-    first = Api(path="/a/:id", data_expiry_length=5)
-    second = first.extend(url_prefix="/v2").extend(path="/b/:id", data_expiry_length=None)
-    assert type(second) is Api
-    assert (first.url({"id": 1}), second.url({"id": 1})) == ("/api/a/1", "/v2/b/1")
-    assert (first.data_expiry_length, second.data_expiry_length) == (5, None)
-    assert second.get_headers({}) == {"X": "own"}
-
-
 def test_rest_option_given_as_none_overrides() -> None:
     """Schema=None removes the schema, body=None the body, process=None the option of that name."""
     endpoint = RestEndpoint(path="/a", method="POST", schema=Article, process=lambda value, *args: 1)
@@ -963,82 +709,7 @@ def test_rest_option_given_as_none_overrides() -> None:
     assert (plain.schema, plain.has_body, plain.process(7)) == (None, False, 7)
 
 
-def test_rest_callable_options_are_called_without_the_endpoint() -> None:
-    """Whoever needs the endpoint writes a method."""
-    seen: list[Any] = []
-
-    def process(value: Any, *args: Any) -> Any:
-        seen.append((value, args))
-
-    RestEndpoint(path="/a", process=process, client=Asked().sync)({"q": 1})
-    assert seen == [({}, ({"q": 1},))]
-
-
-def test_rest_class_attributes_stand_behind_options() -> None:
-    """An option, else what is inherited, else the class attribute."""
-
-    class Api(RestEndpoint):
-        url_prefix = "/cls"
-        data_expiry_length = 9
-        schema = Article
-
-    assert (Api(path="/a").url_prefix, Api(path="/a", url_prefix="/opt").url_prefix) == ("/cls", "/opt")
-    assert (Api(path="/a").data_expiry_length, Api(path="/a").schema) == (9, Article)
-    assert Api(path="/a", schema=None).schema is None
-
-
 # -- collections -----------------------------------------------------------------------------------------------------
-
-
-def test_rest_push_unshift_and_assign_are_posts_with_the_collections_adders() -> None:
-    """Computed from the endpoint as it is, name suffix `.create`."""
-    listing = RestEndpoint(path="/g/:g/a", name="a.list", schema=LIST)
-    values = RestEndpoint(path="/v", schema=schema.Collection(schema.Values(Article)))
-    assert (listing.push.method, listing.push.name, listing.push.side_effect) == ("POST", "a.list.create", True)
-    assert listing.extend(path="/b").push.key({}) == "POST /b"
-    assert values.assign.key({"x": {"id": 1}}) == "POST /v"
-    assert not listing.extend(body=None).push.has_body
-    assert listing.push is listing.push
-
-
-@pytest.mark.parametrize("member", ["push", "unshift", "assign", "remove", "move"])
-def test_rest_extender_needs_a_collection(member: str) -> None:
-    """Without one it is a ValueError that says what to declare."""
-    endpoint = RestEndpoint(path="/a", name="a", schema=[Article])
-    with pytest.raises(
-        ValueError, match=f"Missing Collection: {member} of endpoint 'a' needs a Collection in its schema"
-    ):
-        getattr(endpoint, member)
-
-
-def test_rest_extender_needs_the_fitting_collection() -> None:
-    """Push on a map and assign on a list are refused."""
-    with pytest.raises(ValueError, match="push"):
-        _ = RestEndpoint(path="/a", schema=schema.Collection(schema.Values(Article))).push
-    with pytest.raises(ValueError, match="assign"):
-        _ = RestEndpoint(path="/a", schema=LIST).assign
-
-
-def test_rest_get_page_needs_pagination_field() -> None:
-    """Without it get_page does not exist; with it, the page is kept under the list's key."""
-    listing = RestEndpoint(path="/a", name="a", schema={"results": LIST, "next": ""})
-    assert not hasattr(listing, "get_page")
-    with pytest.raises(AttributeError, match="endpoint 'a' has no get_page: set pagination_field"):
-        _ = listing.get_page
-    paged = listing.extend(pagination_field="cursor").get_page
-    assert paged.key({"g": 1, "cursor": "x"}) == "GET /a?g=1"
-    assert paged.key(g=1, cursor="x") == "GET /a?g=1"
-    assert paged.request_url(({"g": 1, "cursor": "x"},)) == "/a?cursor=x&g=1"
-    assert (paged.name, paged.method) == ("a.get_page", "GET")
-
-
-def test_rest_paginated_takes_a_function_that_gives_the_lists_arguments() -> None:
-    """Function form; and it needs a collection."""
-    listing = RestEndpoint(path="/a", schema=LIST)
-    pages = listing.paginated(lambda params: [{"g": params["g"]}])
-    assert pages.key({"g": 1, "page": 2, "size": 3}) == "GET /a?g=1"
-    with pytest.raises(ValueError, match="Missing Collection"):
-        RestEndpoint(path="/a", schema=[Article]).paginated("page")
 
 
 def test_rest_function_form_of_pages_may_stand_in_pagination() -> None:

@@ -64,20 +64,6 @@ def test_search_styles_reserved_characters_are_encoded_as_those_of_all_parameter
     assert endpoint.url(**given) == ("/x?b%5B%5D=1&c=1%2C2&d%5Bx%5D=%C3%A4&j=%5B%22%7E%22%5D&p=1%7C2&s=1+2")
 
 
-def test_search_styles_pairs_are_sorted_by_name_whatever_they_are_of() -> None:
-    """Members of a form stand among the other parameters, in the style of their own names."""
-    endpoint = RestEndpoint(path="/x", search_styles={"f": "form", "c": "repeat"})
-    assert endpoint.url(z=1, b2=0, f={"c": [2, 1], "b": 3}) == "/x?b=3&b2=0&c=2&c=1&z=1"
-
-
-def test_search_styles_without_a_style_all_is_as_it_was() -> None:
-    """A list is joined with commas, its None are empty; an object has no text."""
-    endpoint = RestEndpoint(path="/x", search_styles={"b": "repeat"})
-    assert endpoint.url(a=[1, None, [2, 3]], b=[1, 2]) == "/x?a=1%2C%2C2%2C3&b=1&b=2"
-    with pytest.raises(TypeError, match="search parameter 'a' is a dict, which has no text"):
-        endpoint.url(a={"b": 1})
-
-
 @pytest.mark.parametrize(
     ("style", "value", "message"),
     [

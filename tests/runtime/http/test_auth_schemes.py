@@ -337,23 +337,6 @@ def test_auth_schemes_what_a_view_misses_is_not_taken_from_the_environment(
     assert "the token of with_options, token, gives none of it" in caplog.text
 
 
-@BOTH
-def test_auth_schemes_awaitable_credential_is_for_asyncio(asynchronous: bool) -> None:
-    """A coroutine function is awaited there, and refused in blocking code."""
-    server = Asked(as_json({"id": 1}))
-
-    async def key() -> str:
-        return "k"
-
-    given: dict[str, Any] = {"key": key, "app": "a"}
-    if asynchronous:
-        asked(True, lambda client: client.fetch(GET, id=1), server, **given)
-        assert shown(server.last) == {"x-api-key": "k", "x-app": "Bot a"}
-        return
-    with pytest.raises(TypeError, match="returned an awaitable; the synchronous client cannot await it"):
-        asked(False, lambda client: client.fetch(GET, id=1), server, **given)
-
-
 def test_auth_schemes_credential_stays_with_its_origin() -> None:
     """A redirect to another one takes none along: not in headers, and no cookie."""
     seen: list[tuple[str, dict[str, str]]] = []
@@ -374,23 +357,3 @@ def test_auth_schemes_credential_stays_with_its_origin() -> None:
         ("case.test", {"x-api-key": "k", "x-app": "Bot a", "cookie": "sid=v1.s"}),
         ("other.test", {}),
     ]
-
-
-def test_auth_schemes_no_credential_is_found_in_what_is_shown(caplog: pytest.LogCaptureFixture) -> None:
-    """Not in keys, errors, logs, or the repr of client, view and API."""
-    secrets = {name: f"canary-{name}" for name in SCHEMES.schemes}
-    server = Asked(lambda request: as_json({"echo": dict(request.headers), "url": str(request.url)}, status=500))
-    alternatives = (("token",), ("key", "app"), ("sid", "sig"), ("user",))
-    said: list[str] = []
-    with caplog.at_level(logging.DEBUG), Shop(client=server.sync, **secrets) as client:
-        for names in alternatives:
-            one = endpoint(auth=(names,))
-            with pytest.raises(restencil.ServerError) as caught:
-                client.fetch(one, id=1)
-            error = caught.value
-            said += [str(error), repr(error), repr(error.to_dict()), str(error.response and error.response.request)]
-            said += [repr(error.response and error.response.request.headers)]
-            said += [repr(client.state(one, id=1)), str(client.explain(one, id=1)), repr(error.body)]
-        said += [repr(client), repr(client._api), repr(client.with_options(token={"key": "canary-view"}))]
-    said += [record.getMessage() for record in caplog.records]
-    assert [text for text in said if "canary" in text] == []

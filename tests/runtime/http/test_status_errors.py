@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import gc
 import json
 import pickle
 import socket
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json, as_text
 from tests.runtime.servers import Reply, Server
 
@@ -59,10 +55,6 @@ CLASSES = {
 
 class User(Entity, key="User"):
     id: str = ""
-
-
-class Big:
-    """Something that a frame holds."""
 
 
 def refusal(response: Any, asynchronous: bool = False, /, **options: Any) -> Any:
@@ -360,96 +352,6 @@ def test_status_errors_secret_that_the_body_repeats_is_redacted(asynchronous: bo
     assert keyed.request_id == "of [redacted]"
     basic = refusal(as_json({"detail": "password-1 is wrong"}, 401), url_prefix="http://user:password-1@h.t")
     assert str(basic) == "GET http://h.t/a: 401 Unauthorized: [redacted] is wrong"
-
-
-# -- one failed request, many callers -------------------------------------------------------------------------------
-
-
-def test_status_errors_two_tasks_raise_errors_of_their_own_for_one_request() -> None:
-    """They can be grouped and caught by `except*`."""
-    asked = Asked(lambda request: as_json({"detail": "none"}, 404))
-    get: Any = RestEndpoint(path="/users/:id", schema=User)
-    caught: list[Exception] = []
-
-    async def run() -> None:
-        async with AsyncController(client=asked.asynchronous) as controller:
-            try:
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(controller.fetch(get, id="1"))
-                    group.create_task(controller.fetch(get, id="1"))
-            except* NotFoundError as errors:
-                caught.extend(errors.exceptions)
-            caught.append(controller.state(get, id="1").error)  # type: ignore[arg-type]  # it is one
-
-    asyncio.run(run())
-    assert len(asked.requests) == 1 and len({id(error) for error in caught}) == 3
-    assert {(type(error), str(error)) for error in caught} == {
-        (NotFoundError, "GET http://case.test/users/1: 404 Not Found: none")
-    }
-    first, second, kept = (vars(error) for error in caught)
-    assert first == second == kept and caught[2].__traceback__ is None
-
-
-def test_status_errors_two_threads_raise_errors_of_their_own_for_one_request() -> None:
-    """As tasks do."""
-    go = threading.Event()
-
-    def respond(request: httpx.Request) -> httpx.Response:
-        go.wait(PATIENCE)
-        return as_json({"detail": "none"}, 404)
-
-    asked = Asked(respond)
-    get: Any = RestEndpoint(path="/users/:id", schema=User)
-    caught: list[Exception] = []
-    with Controller(client=asked.sync) as controller:
-
-        def call() -> None:
-            try:
-                controller.fetch(get, id="1")
-            except Exception as error:
-                caught.append(error)
-
-        threads = [threading.Thread(target=call) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        while (
-            not asked.requests
-            or controller.store.in_flight.by_id[next(iter(controller.store.in_flight.by_id))].callers < 2
-        ):
-            time.sleep(0.001)
-        go.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-    try:
-        raise ExceptionGroup("both", caught)
-    except* NotFoundError as errors:
-        assert len({id(error) for error in errors.exceptions}) == 2
-    assert len(asked.requests) == 1
-
-
-@BOTH
-def test_status_errors_kept_error_keeps_no_frame_alive(asynchronous: bool) -> None:
-    """What the store has, and what its readers see, holds nothing of those who asked."""
-    get: Any = RestEndpoint(path="/users/:id", schema=User)
-    controller = controller_of(asynchronous, as_json({"detail": "none"}, 404))
-
-    def one() -> weakref.ref[Big]:
-        mine = Big()
-        with pytest.raises(NotFoundError):
-            controller.fetch(get, id="1")
-        return weakref.ref(mine)
-
-    async def one_async() -> weakref.ref[Big]:
-        mine = Big()
-        with pytest.raises(NotFoundError):
-            await controller.fetch(get, id="1")
-        return weakref.ref(mine)
-
-    seen = asyncio.run(one_async()) if asynchronous else one()
-    gc.collect()
-    assert seen() is None
-    kept = controller.state(get, id="1").error
-    assert isinstance(kept, NotFoundError) and kept.__traceback__ is None and kept.data == {"detail": "none"}
 
 
 # -- retries ---------------------------------------------------------------------------------------------------------

@@ -8,9 +8,7 @@ import io
 import json
 import logging
 import re
-import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
@@ -122,19 +120,6 @@ def test_transport_url_that_cannot_be_requested_is_a_value_error() -> None:
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
-@BOTH
-def test_transport_no_connection_is_a_network_error_with_status_500(asynchronous: bool) -> None:
-    """The cause is chained, there is no response."""
-    with socket.socket() as deaf:  # holds the port, so that nobody else comes to listen there
-        deaf.bind(("127.0.0.1", 0))
-        port = deaf.getsockname()[1]
-        with pytest.raises(ConnectionFailedError, match=rf"GET http://127.0.0.1:{port}/a: no connection: ") as caught:
-            called(RestEndpoint(path="/a", url_prefix=f"http://127.0.0.1:{port}"), asynchronous)
-    assert (caught.value.status, caught.value.response, caught.value.has_response) == (500, None, False)
-    assert not isinstance(caught.value, TimeoutExceededError)
-    assert isinstance(caught.value.__cause__, httpx.ConnectError)
-
-
 FAULTS: dict[str, bytes] = {
     "reset before the answer": b"",
     "half a head": b"HTTP/1.1 200 OK\r\nContent-",
@@ -142,16 +127,6 @@ FAULTS: dict[str, bytes] = {
     "no HTTP at all": b"SSH-2.0-OpenSSH\r\n\r\n",
     "bad compression": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nzzzz",
 }
-
-
-@BOTH
-@pytest.mark.parametrize("fault", FAULTS)
-def test_transport_broken_answer_is_a_network_error_with_status_500(fault: str, asynchronous: bool) -> None:
-    """Whatever goes wrong on the way is one kind of error."""
-    with Server(lambda request: Reply(raw=FAULTS[fault])) as server:
-        with pytest.raises(NetworkError) as caught:
-            called(RestEndpoint(path="/a", url_prefix=server.url), asynchronous)
-        assert caught.value.status == 500
 
 
 def test_transport_secrets_of_a_url_show_in_no_error() -> None:
@@ -419,28 +394,6 @@ def test_transport_endless_redirects_end() -> None:
         assert Retries(3).delay(0, caught.value, 0) is None
 
 
-def test_transport_redirect_that_leads_nowhere_is_a_network_error() -> None:
-    """An invalid Location is an error with the status of the redirect, whoever notices it."""
-    for location in ("js:x", "http://h.test:port/", "ftp://h.test/", "mailto:me@h.test"):
-        for asynchronous in (False, True):
-            with Server(redirecting(lambda at=location: at)) as server:  # type: ignore[misc]
-                with pytest.raises(NetworkError) as caught:
-                    called(RestEndpoint(path="/from", url_prefix=server.url), asynchronous)
-            assert f"GET {server.url}/from: 302 " in str(caught.value) and repr(location) in str(caught.value)
-            assert (caught.value.status, caught.value.has_response) == (302, True)
-
-
-def test_transport_redirect_to_an_error_is_that_error() -> None:
-    """The final status counts."""
-
-    def handler(request: Arrived) -> Reply:
-        return Reply(303, headers={"Location": "/to"}) if request.target == "/from" else Reply(410, b"{}")
-
-    with Server(handler) as server, pytest.raises(NetworkError) as caught:
-        RestEndpoint(path="/from", url_prefix=server.url)()
-    assert caught.value.status == 410
-
-
 # -- cookies ---------------------------------------------------------------------------------------------------------
 
 
@@ -485,17 +438,6 @@ def test_transport_credentials_report_whether_cookies_are_kept_and_sent(
         assert ("cookie" in server.arrived[2].headers) is returned
 
 
-def test_transport_omit_sends_no_cookies_of_the_users_client() -> None:
-    """With a user's own client `omit` sends none; storing is the client's matter."""
-    asked = Asked(cookies={"sid": "1"})
-    RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "omit"})()
-    assert "cookie" not in asked.last.headers
-    RestEndpoint(path="/a", client=asked.sync)()
-    assert asked.last.headers["cookie"] == "sid=1"
-    with pytest.raises(ValueError, match="credentials is 'omit', 'same-origin' or 'include', not 'some'"):
-        RestEndpoint(path="/a", client=asked.sync, request_init={"credentials": "some"})()
-
-
 # -- timeouts and limits ---------------------------------------------------------------------------------------------
 
 
@@ -514,29 +456,6 @@ def test_transport_timeout_is_given_in_milliseconds_and_is_a_network_error(async
 
 
 @BOTH
-def test_transport_body_that_drips_is_cut_off_by_the_timeout(asynchronous: bool) -> None:
-    """The timeout holds for the whole answer, not only for each piece of it."""
-
-    class Dripping(httpx.SyncByteStream, httpx.AsyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            while True:
-                time.sleep(0.02)
-                yield b" "
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            for piece in self:
-                yield piece
-
-    def respond(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, stream=Dripping())
-
-    asked = Asked(respond)
-    client: Any = asked.asynchronous if asynchronous else asked.sync
-    with pytest.raises(TimeoutExceededError, match=r"GET http://case.test/a: no answer within 100 ms \(read\)$"):
-        sent("/a", {"timeout": 100}, asynchronous, client=client)
-
-
-@BOTH
 def test_transport_body_is_limited_after_decompression(asynchronous: bool) -> None:
     """A small compressed body that unfolds is refused without being unfolded."""
     bomb = io.BytesIO()
@@ -549,23 +468,6 @@ def test_transport_body_is_limited_after_decompression(asynchronous: bool) -> No
             sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=100_000)
         assert caught.value.status == 500
         assert len(sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1 << 26).content) == 1 << 26
-
-
-@BOTH
-def test_transport_within_the_limits_a_response_is_as_it_would_be_without(asynchronous: bool) -> None:
-    """Text, JSON, headers and errors stay."""
-    packed = gzip.compress(b'{"a":"\xc3\xa9"}')
-    with Server(lambda request: Reply(body=packed, headers={"Content-Encoding": "gzip", "X-A": "1"})) as server:
-        response = sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1000)
-        assert (response.json(), response.headers["x-a"], str(response.request.url)) == (
-            {"a": "é"},
-            "1",
-            f"{server.url}/a",
-        )
-    with Server(lambda request: Reply(404, b'{"detail":"no"}')) as server, pytest.raises(NetworkError) as caught:
-        sent(f"{server.url}/a", {}, asynchronous, max_response_bytes=1000)
-    assert caught.value.response is not None
-    assert caught.value.response.json() == {"detail": "no"}
 
 
 def test_transport_limits_that_cannot_be_are_rejected() -> None:
@@ -703,22 +605,6 @@ def test_transport_lines_end_at_line_ends_alone(asynchronous: bool) -> None:
         chunks = [body[start : start + size] for start in range(0, len(body), size)]
         lines = asyncio.run(awaited(chunks)) if asynchronous else blocking(chunks)
         assert lines == [first, "", "second", "third", "", "last"]
-
-
-def test_transport_stream_of_the_asynchronous_client() -> None:
-    """The same, awaited."""
-    body = b"first\nsecond"
-
-    async def run() -> None:
-        with Server(lambda request: Reply(body=body)) as server:
-            async with httpx.AsyncClient() as client:
-                endpoint = RestEndpoint(path="/a", url_prefix=server.url, content="stream", client=client)
-                async with await endpoint() as answer:
-                    assert [line async for line in answer.aiter_lines()] == ["first", "second"]
-                async with await endpoint() as answer:
-                    assert await answer.aread() == body
-
-    asyncio.run(run())
 
 
 def test_transport_stream_of_a_rejected_request_is_an_error_with_a_body() -> None:

@@ -108,28 +108,6 @@ def test_user_agent_header_of_the_call_is_the_strongest(asynchronous: bool) -> N
 
 
 @BOTH
-def test_user_agent_view_says_the_same_unless_its_headers_say_otherwise(asynchronous: bool) -> None:
-    """`with_options(headers={"User-Agent": …})` is a header of the call; another token changes nothing of it."""
-    asked = Asked(base_url="")
-
-    async def run(blog: AsyncBlog) -> None:
-        await blog.fetch(ITEM)
-
-    views: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"headers": {"User-Agent": "view"}}, "view"),
-        ({"headers": {"X-Other": "1"}}, "mine"),
-        ({"token": "t2"}, "mine"),
-    )
-    for options, expected in views:
-        if asynchronous:
-            client = AsyncBlog(client=asked.asynchronous, token="t1", user_agent="mine")
-            asyncio.run(run(client.with_options(**options)))
-        else:
-            Blog(client=asked.sync, token="t1", user_agent="mine").with_options(**options).fetch(ITEM)
-        assert asked.last.headers["user-agent"] == expected
-
-
-@BOTH
 def test_user_agent_argument_stands_over_the_http_client_and_the_spec(asynchronous: bool) -> None:
     """A text that the user gave this client."""
     spec = Api(name="news", user_agent="spec")
@@ -230,13 +208,6 @@ def test_user_agent_one_that_is_no_string_is_a_type_error(kind: Any) -> None:
     for value in (True, 7):
         with pytest.raises(TypeError, match="is a string, or False for that of the HTTP library, not an? (bool|int)$"):
             kind(user_agent=value)
-
-
-def test_user_agent_call_without_a_controller_says_who_asks_as_well() -> None:
-    """There is no API then."""
-    asked = Asked()
-    RestEndpoint(url_prefix="http://case.test", path="/a", client=asked.sync)()
-    assert asked.last.headers["user-agent"] == own()
 
 
 def test_user_agent_nothing_but_what_is_said_here_is_sent_along() -> None:
