@@ -111,7 +111,7 @@ def asked(url: str, asynchronous: bool) -> None:
     ],
 )
 def test_faults_broken_response_is_its_documented_error(
-    raw: bytes, error: type[Exception], status: int, text: str, asynchronous: bool
+    raw: bytes, error: type[NetworkError] | type[ProcessingError], status: int, text: str, asynchronous: bool
 ) -> None:
     """The class, the status and the reason say what came; the error names the address."""
     with Server(lambda request: Reply(raw=raw)) as server, pytest.raises(error) as caught:

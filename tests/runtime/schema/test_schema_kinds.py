@@ -40,6 +40,8 @@ class Photo(Entity, wire={"taken_at": "takenAt", "kind": "itemKind"}):
 
 MAPPING: dict[str, Any] = {"link": Link, "post": Post}
 UNION = schema.Union(MAPPING, "type")
+Loose: Any = schema.Union
+"""For uses that type checkers reject."""
 
 Users: Any = create_resource(path="/users/:id", schema=User)
 feed: Any = RestEndpoint(path="/feed", schema=schema.All({"post": Post, "link": Link}, "type"))
@@ -133,9 +135,9 @@ def test_union_selector_function_gets_value_parent_and_key() -> None:
         (lambda: schema.Array(MAPPING), "Array: a mapping needs schema_attribute"),
         (lambda: schema.Array(Link, "type"), "Array: schema_attribute goes with a mapping"),
         (lambda: schema.Values(MAPPING), "Values: a mapping needs schema_attribute"),
-        (lambda: schema.Union(*[MAPPING]), "Union needs a mapping from values to entities and schema_attribute"),
-        (lambda: schema.Union(*[Link, "type"]), "Union needs a mapping from values to entities and schema_attribute"),
-        (lambda: schema.Union(*[MAPPING, None]), "Union needs a mapping from values to entities and schema_attribute"),
+        (lambda: Loose(MAPPING), "Union needs a mapping from values to entities and schema_attribute"),
+        (lambda: Loose(Link, "type"), "Union needs a mapping from values to entities and schema_attribute"),
+        (lambda: Loose(MAPPING, None), "Union needs a mapping from values to entities and schema_attribute"),
         (lambda: RestEndpoint(path="/x", schema=[Link, Post]), "a list schema has exactly one item, found 2"),
         (lambda: RestEndpoint(path="/x", schema=[]), "a list schema has exactly one item, found 0"),
         (
