@@ -126,6 +126,36 @@ print(store.storage_stats().state)
 """
 
 
+LISTENING = """
+import os, time
+written(store, "1", "before")
+assert store.flush(20_000)
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        assert shown(store, "1").word == "before"
+        os.write(tell, b".")
+        end = time.monotonic() + 60
+        while shown(store, "1").word != "after" and time.monotonic() < end:
+            time.sleep(0.02)
+        code = 0 if shown(store, "1").word == "after" else 2
+    finally:
+        os._exit(code)
+os.read(told, 1)
+written(store, "1", "after")
+assert store.flush(20_000)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on Windows")
+def test_endings_child_sees_what_its_parent_writes_after_the_fork(tmp_path: Path) -> None:
+    """A forked process follows the log of commits by itself, also if it only reads what memory has."""
+    assert run(tmp_path, LISTENING).split() == ["0"]
+
+
 def forks(folder: Path, count: int) -> None:
     """Forks a process that reads and writes in three threads; parent and children go on."""
     assert run(folder, FORKS.replace("int(FORKED)", str(count))).split() == ["on"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.runtime.servers import Reply, Server
 
-from restencil import AsyncController, Controller, Entity, MemoryStorage, Store, create_resource
+from restencil import AsyncController, Controller, Entity, MemoryStorage, SQLiteStorage, Store, create_resource
 
 CALLS = frozenset({"open", "load", "scan", "commit", "changes", "lease", "reset", "trim", "stats", "close"})
 
@@ -109,3 +110,40 @@ def test_loops_storage_that_is_far_away_is_requested_without_the_lock() -> None:
             controller.read(items.get, id="1")
             assert store.storage_stats().state == "on"
     assert far.wrong == set()
+
+
+class Disk(SQLiteStorage):
+    """A storage on disk that notes where it was read from."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, principal=None, write_behind=0, poll=60_000)
+        self.store: Any = None
+        self.loads: list[str] = []
+
+    def load(self, *places: Any) -> Any:
+        """Notes an event loop in this thread, and a lock of the store that is held."""
+        where = "in a loop" if asyncio._get_running_loop() is not None else "in a thread"
+        self.loads.append(where + (" under the lock" if self.store.lock._is_owned() else ""))
+        return super().load(*places)
+
+
+def test_loops_file_is_read_by_a_thread_without_the_lock(tmp_path: Path) -> None:
+    """A read in asyncio that may wait never reads a file in the event loop, nor while it holds the store."""
+    requests: list[Any] = []
+
+    def reply(request: Any) -> Reply:
+        requests.append(request)
+        return Reply(body=b'{"id": "1", "name": "a"}')
+
+    with Server(reply) as server:
+
+        async def read() -> tuple[Any, list[str]]:
+            disk = Disk(tmp_path)
+            disk.store = Store(storage=disk)
+            async with disk.store as store, AsyncController(store, base_url=server.url) as controller:
+                return await controller.read(items.get, id="1"), disk.loads
+
+        asyncio.run(read())
+        found, loads = asyncio.run(read())
+    assert found.name == "a" and len(requests) == 1
+    assert loads and {*loads} == {"in a thread"}

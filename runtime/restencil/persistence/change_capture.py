@@ -37,7 +37,13 @@ _FEW: Final = 100
 class ChangeCapture:
     """Captures what each action wrote, and decides what of it is stored (locked)."""
 
-    def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
+    def __init__(
+        self,
+        store_state: StoreState,
+        connection: StorageConnection,
+        forms: StoredForms,
+        wrote: Callable[[PendingWrite, CapturedAction], object],
+    ) -> None:
         self._store_state = store_state
         self._connection = connection
         self._forms = forms
@@ -49,7 +55,7 @@ class ChangeCapture:
         """The registered schemas, with the count of definitions then."""
         self._under_error: dict[str, Meta] = {}
         """By key, the times of a result that lies under an error."""
-        self.wrote: Callable[[PendingWrite, CapturedAction], object] = _nothing
+        self._wrote = wrote
         """Called with what an action has written, before it is decoded."""
 
     def clear(self) -> None:
@@ -164,7 +170,7 @@ class ChangeCapture:
             captured = CapturedAction.of(pending.captured)
             pending.take_header(captured.header)
             try:
-                self.wrote(pending, captured)
+                self._wrote(pending, captured)
                 self._decode(pending, captured)
             except Exception:
                 logger.exception("a response cannot be stored; older versions of it are deleted from the storage")
@@ -274,10 +280,6 @@ class ChangeCapture:
         is_same = is_same and meta is not None and were is not None and meta.received == were.received
         number, contained = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
         return Result(value, times, rules, invalidated, is_same, terms, None, number, contained)
-
-
-def _nothing(pending: PendingWrite, captured: CapturedAction) -> None:
-    return None
 
 
 def _times(meta: ResultMeta) -> Meta:

@@ -6,9 +6,9 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from ..base.errors import StorageCorrupt, StorageDown, StorageError, StorageOff
 from ..base.logs import logger
@@ -168,6 +168,23 @@ class VersionMap:
         self.odd_shapes.pop((table, pk), None)
 
 
+class ConnectionEvents(Protocol):
+    """The owner of a connection: what the connection asks it, and what it notifies it of."""
+
+    @property
+    def origin_of_clients(self) -> str:
+        """The place of the API, as the storage names it."""
+
+    def opened(self) -> None:
+        """The storage was opened (locked)."""
+
+    def answers_again(self) -> None:
+        """A storage that was down answers: what others wrote meanwhile is not known."""
+
+    def drain_capture(self) -> object:
+        """Decodes what actions captured (locked)."""
+
+
 class StorageConnection:
     """The storage of a store, and its state.
 
@@ -179,8 +196,8 @@ class StorageConnection:
         storage: Storage,
         lock: RLock,
         now: Callable[[], float],
-        place: Callable[[], str],
         numbers: tuple[Callable[[], float], Callable[[], float]],
+        events: ConnectionEvents,
     ) -> None:
         self.storage = storage
         self.lock = lock
@@ -197,18 +214,8 @@ class StorageConnection:
         self.is_open = False
         self.is_resetting = False
         """Whether a reset has still to reach it: until then nothing is read from it."""
-        self.was_opened: Callable[[], object] = _nothing
-        """Called when it was opened (locked)."""
-        self.is_back: Callable[[], object] = _nothing
-        """Called when a storage answers that was down: what was written meanwhile by others is not known."""
-        self.awaited: Container[str] = ()
-        """The keys for which requests wait that other processes have sent."""
-        self.on_remote: Callable[[Iterable[str] | None], object] = _ignored
-        """Called (locked) with the keys that other processes have written, or None if these are unknown."""
-        self.drain_capture: Callable[[], object] = _nothing
-        """Called (locked) before the version map is used: decodes what actions captured."""
+        self._events = events
         self._now = now
-        self._place = place
         poll = storage.poll if storage.inline else 0
         self._longest_silence = max(LEASE_LENGTH, 2 * poll) / 1_000
         self._contact = inf
@@ -229,6 +236,10 @@ class StorageConnection:
         self._commits = 0
         self.given_up.clear()
         self.write_lock = threading.RLock()
+
+    def drain_capture(self) -> None:
+        """Decodes what actions captured, before the version map is used (locked)."""
+        self._events.drain_capture()
 
     def inward(self, times: Meta) -> Meta:
         """Times of the storage in the store's time, none of them later than now.
@@ -367,13 +378,13 @@ class StorageConnection:
         with self.write_lock:
             if self.is_open:
                 return
-            opened = self.storage.open(self._place(), self._now)
+            opened = self.storage.open(self._events.origin_of_clients, self._now)
         with self.lock:
             if not self.is_open:
                 self.known.begin(opened)
                 self.is_open = True
                 self.touched()
-                self.was_opened()
+                self._events.opened()
 
     # -- contact
 
@@ -396,7 +407,7 @@ class StorageConnection:
 
     def calibrate(self) -> bool:
         """Compares the clocks anew, and opens what was not opened yet; False where the storage does not answer."""
-        opened = self.load(lambda storage: storage.open(self._place(), self._now))
+        opened = self.load(lambda storage: storage.open(self._events.origin_of_clients, self._now))
         if opened is not None:
             with self.lock:
                 self.known.offset = opened.offset
@@ -462,15 +473,7 @@ class StorageConnection:
             self._wait = _SHORTEST
             logger.warning("the storage answers again")
             if not was_read:  # else the log was read all the time
-                self.is_back()
-
-
-def _nothing() -> None:
-    return None
-
-
-def _ignored(keys: object) -> None:
-    return None
+                self._events.answers_again()
 
 
 def arrived(times: Meta, now: float) -> Meta:

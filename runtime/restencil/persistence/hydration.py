@@ -75,7 +75,6 @@ class Hydrator(Provenance):
         """Rows that were loaded of what waits for its commit."""
         self._whole_notes: dict[EntityPath, Any] = {}
         """What rows that are being taken in say of the response that brought them whole."""
-        registry.grew = self._may_be_read
 
     # -- times -----------------------------------------------------------------------------------------------------
 
@@ -326,7 +325,7 @@ class Hydrator(Provenance):
         errors["ValueError"] = errors.get("ValueError", 0) + 1
         logger.warning("something in the storage is no JSON; it counts as absent and is dropped")
 
-    def _may_be_read(self, table: str) -> None:
+    def load_again(self, table: str) -> None:
         """Loads rows again that no class could read, as one more class of the table is known."""
         for cell in [cell for cell in self.unusable if cell[0] == table]:
             self.unusable.discard(cell)

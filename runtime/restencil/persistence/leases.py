@@ -66,13 +66,52 @@ class _Held:
         return not self.was_lost and time.monotonic() < self.until
 
 
+class Waiters:
+    """The requests that wait for responses to other processes, by key."""
+
+    def __init__(self) -> None:
+        self.forked()
+
+    def forked(self) -> None:
+        """Starts over in a forked process: who waits is in the parent."""
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[PendingRequest]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._waiting
+
+    def add(self, key: str, wanted: PendingRequest) -> None:
+        """Notes that a request waits for a key."""
+        with self._lock:
+            self._waiting.setdefault(key, []).append(wanted)
+
+    def remove(self, key: str, wanted: PendingRequest) -> None:
+        """Notes that a request waits no more."""
+        with self._lock:
+            others = [other for other in self._waiting.get(key, ()) if other is not wanted]
+            if others:
+                self._waiting[key] = others
+            else:
+                self._waiting.pop(key, None)
+
+    def wake(self, keys: Iterable[str] | None) -> None:
+        """Other processes have written these keys, or any if None: requests that wait for them look again."""
+        if not self._waiting:
+            return
+        with self._lock:
+            found = [*self._waiting] if keys is None else keys
+            wake = [wanted for key in found for wanted in self._waiting.get(key, ())]
+        for wanted in wake:
+            wanted.wake()
+
+
 class Leases:
     """The leases that requests of one store hold, and its requests that wait for those of other processes."""
 
-    def __init__(self, connection: StorageConnection, read_through: ReadThrough) -> None:
+    def __init__(self, connection: StorageConnection, read_through: ReadThrough, waiters: Waiters) -> None:
         self._connection = connection
         self._read_through = read_through
-        connection.on_remote = self.on_remote
+        self._waiters = waiters
         self.forked()
 
     def forked(self) -> None:
@@ -83,8 +122,7 @@ class Leases:
         self._held: dict[int, _Held] = {}
         self._committing: list[tuple[Lease, Callable[[], bool]]] = []
         self._to_give: list[Lease] = []
-        self._waiting: dict[str, list[PendingRequest]] = {}
-        self._connection.awaited = self._waiting
+        self._waiters.forked()
         self._looking: dict[int, tuple[Lease, PendingRequest]] = {}
         """By fetch, what is to be taken as soon as it is free."""
         self._wakes: threading.Event | None = None
@@ -101,11 +139,11 @@ class Leases:
         lease = Lease(_name_of(request), f"{connection.writer}:{fetch_id}", request.key)
         with self._lock:
             self._open.add(fetch_id)
-            self._waiting.setdefault(request.key, []).append(wanted)
+        self._waiters.add(request.key, wanted)
         try:
             return (yield from self._shared(request, fetch_id, wanted, lease, wait))
         finally:
-            self._waits_no_more(request.key, wanted)
+            self._waiters.remove(request.key, wanted)
 
     def _shared(self, request: Request, fetch_id: int, wanted: PendingRequest, lease: Lease, left: float) -> Steps:
         """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
@@ -171,30 +209,12 @@ class Leases:
 
     # -- who waits
 
-    def _waits_no_more(self, key: str, wanted: PendingRequest) -> None:
-        with self._lock:
-            others = [other for other in self._waiting.get(key, ()) if other is not wanted]
-            if others:
-                self._waiting[key] = others
-            else:
-                self._waiting.pop(key, None)
-
     def _looks(self, fetch_id: int, lease: Lease, wanted: PendingRequest) -> None:
         """From now on the lease is taken when it is free."""
         with self._lock:
             is_first = not self._looking
             self._looking[fetch_id] = lease, wanted
             self._work(at_once=is_first)
-
-    def on_remote(self, keys: Iterable[str] | None) -> None:
-        """Others have written these keys, or nobody knows what: who waits for one looks again."""
-        if not self._waiting:
-            return
-        with self._lock:
-            found = [*self._waiting] if keys is None else keys
-            wake = [wanted for key in found for wanted in self._waiting.get(key, ())]
-        for wanted in wake:
-            wanted.wake()
 
     # -- what is held
 
@@ -258,7 +278,7 @@ class Leases:
             try:
                 if to_give:
                     self._ask(to_give, 0)
-                    self.on_remote([lease.key for lease in to_give])
+                    self._waiters.wake([lease.key for lease in to_give])
                 if time.monotonic() >= renews:
                     self._renew()
                     renews = time.monotonic() + _RENEWED
@@ -330,7 +350,7 @@ class Leases:
 
     def closed(self) -> None:
         """The storage is not used any more."""
-        self.on_remote(None)
+        self._waiters.wake(None)
 
 
 def _name_of(request: Request) -> str:

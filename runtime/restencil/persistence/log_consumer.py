@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..storage.protocol import Changes, Entry, Loaded
     from .connection import StorageConnection
     from .hydration import Hydrator
+    from .leases import Waiters
     from .write_behind import WriteBehind
 
 _TRIES: Final = 8
@@ -50,7 +51,9 @@ class LogConsumer:
         connection: StorageConnection,
         write_behind: WriteBehind,
         hydrator: Hydrator,
+        waiters: Waiters,
     ) -> None:
+        self._waiters = waiters
         self._store = store
         self._store_state = store_state
         self._connection = connection
@@ -135,7 +138,7 @@ class LogConsumer:
         epoch = known.epoch
         for _ in range(_TRIES):
             self._number_own(entries)
-            plan = _Plan(self._store_state, self._hydrator, self._write_behind, connection, entries)
+            plan = _Plan(self._store_state, self._hydrator, self._write_behind, connection, self._waiters, entries)
             if not (plan.cells or plan.keys):
                 self._carry_out(plan, None, entries)
                 return True
@@ -222,7 +225,7 @@ class LogConsumer:
             hydrator.take_changes((), None, (), plan.same, plan.same_keys)
         if plan.gone:
             hydrator.dropped(plan.gone)
-        connection.on_remote([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
+        self._waiters.wake([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
 
     def _mark(self, entries: Iterable[Entry]) -> None:
         """What others made stale is stale here by an event of this moment."""
@@ -327,7 +330,7 @@ class LogConsumer:
         store_state.commit(RecordKeys(expired))
         store_state.hot_results.clear()
         self._store.changed()
-        self._connection.on_remote(None)
+        self._waiters.wake(None)
 
     def _was_reset(self, found: Changes) -> None:
         """Resets this store, as another process was reset, for example by a logout."""
@@ -338,7 +341,7 @@ class LogConsumer:
         self._hydrator.begin_anew()
         self._store_state.commit(StartOver())
         store.changed()
-        self._connection.on_remote(None)
+        self._waiters.wake(None)
         for request in [*store.in_flight.by_id.values()]:
             if not request.mutation and request.resets != store.resets:
                 name = request.request.label
@@ -364,12 +367,13 @@ class _Plan:
         hydrator: Hydrator,
         write_behind: WriteBehind,
         connection: StorageConnection,
+        waiters: Waiters,
         entries: Iterable[Entry],
     ) -> None:
         self._base = store_state.base
         self._hydrator = hydrator
         self._write_behind = write_behind
-        self._awaited = connection.awaited
+        self._waiters = waiters
         self._is_held = store_state.retention.is_held
         self._writers = hydrator.key_writers
         self.cells: dict[EntityPath, None] = {}
@@ -449,7 +453,7 @@ class _Plan:
         """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""
         if key in self._base.results or key in self._base.key_metas:
             return True
-        return key in self._awaited and key in self._hydrator.key_shapes
+        return key in self._waiters and key in self._hydrator.key_shapes
 
     def _bound(self) -> None:
         """What live reads hold comes first; what is over is let go of."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes
     from .connection import StorageConnection
+    from .leases import Waiters
     from .pending_write import CapturedAction, PendingWrite
     from .read_set import References
     from .schema_fingerprint import SchemaRegistry
@@ -54,6 +55,7 @@ class ReadThrough:
         connection: StorageConnection,
         write_behind: WriteBehind,
         registry: SchemaRegistry,
+        waiters: Waiters,
     ) -> None:
         self._store = store
         self._store_state = store_state
@@ -61,7 +63,7 @@ class ReadThrough:
         self._write_behind = write_behind
         self._registry = registry
         self.hydrator = Hydrator(store, store_state, connection, write_behind, registry)
-        self.log_consumer = LogConsumer(store, store_state, connection, write_behind, self.hydrator)
+        self.log_consumer = LogConsumer(store, store_state, connection, write_behind, self.hydrator, waiters)
         self.misses = Misses(store_state, connection, registry, self.hydrator)
         self._stored_revalidation = StoredRevalidation(store_state, connection, self.hydrator, write_behind)
         self.loader = LoaderThread(store, connection)
@@ -132,19 +134,24 @@ class ReadThrough:
         """Steps: the same for a read that may wait."""
         self._bound()
         self._prepared = request.key
-        return self.loader.steps(self._of_request(request, waits=True), self._most)
+        return self.loader.steps(self._of_request(request, waits=True), self._most_before_waiting)
 
     def catching_up(self) -> Steps:
         """Steps: memory is brought up to the newest commit."""
-        return self.loader.steps(self.log_consumer.catch_up(), self._most)
+        return self.loader.steps(self.log_consumer.catch_up(), self._most_before_waiting)
 
     @property
     def _most(self) -> int:
-        """About how many rows may be asked here: nothing is asked of a remote storage, and little in a loop."""
+        """About how many rows may be read here: none of a remote storage, and few in an event loop."""
         if not self._connection.storage.inline:
             return 0
-        asyncio: Any = sys.modules.get("asyncio")
-        return MOST_IN_LOOP if asyncio is not None and asyncio._get_running_loop() is not None else MOST_PLACES
+        return MOST_IN_LOOP if _is_in_loop() else MOST_PLACES
+
+    @property
+    def _most_before_waiting(self) -> int:
+        """The same for who may wait instead: an event loop reads no file."""
+        storage = self._connection.storage
+        return 0 if _is_in_loop() and not getattr(storage, "is_in_memory", False) else self._most
 
     @property
     def _asks(self) -> bool:
@@ -371,6 +378,11 @@ class ReadThrough:
 
 
 _NO_TIMES: Final = Meta(0, 0, 0)
+
+
+def _is_in_loop() -> bool:
+    asyncio: Any = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, Any, Iterable[str]]]:

@@ -204,7 +204,7 @@ def _word(schema: Schema) -> str:
 class SchemaRegistry:
     """The entity classes that a store uses, by table; with each, its bases and subclasses of the same table."""
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, secrets: Iterable[str] = (), registered: Callable[[str], object] = bool) -> None:
         self.secrets = frozenset(map(plain_name, secrets))
         """Names of secrets besides the usual ones, as `rows.plain_name` gives them."""
         self._met: dict[str, dict[EntityModel, None]] = {}
@@ -212,7 +212,7 @@ class SchemaRegistry:
         self._known: dict[str, tuple[tuple[int, int, int], frozenset[EntityModel]]] = {}
         self._prints: dict[str, dict[str, EntityModel]] = {}
         self._rules: dict[str, TableRules] = {}
-        self.grew: Callable[[str], object] = bool
+        self._registered = registered
         """Called with the table of each newly registered class."""
 
     def add_secret(self, name: str) -> None:
@@ -229,7 +229,7 @@ class SchemaRegistry:
         met = self._met.setdefault(model.key, {})
         if model not in met:
             met[model] = None
-            self.grew(model.key)
+            self._registered(model.key)
 
     def written_by(self, schema: Schema | None) -> Mapping[str, str]:
         """By table, the shape of rows that an answer of this schema wrote."""

@@ -15,7 +15,7 @@ from ..cache.persistence_port import StorageStats
 from ..cache.transition import Failure, WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
-from .leases import Leases
+from .leases import Leases, Waiters
 from .pending_write import PendingWrite
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath, State
     from ..cache.transition import Transition
     from ..storage.protocol import Place
+    from .pending_write import CapturedAction
 
 _in_use: WeakSet[Any] = WeakSet()
 
@@ -45,22 +46,23 @@ class StoragePersistence:
     def __init__(self, store: Store, store_state: StoreState, cache_reader: CacheReader, storage: Storage) -> None:
         self._origin: str | None = None
         self._is_warned = False
-        self.connection = connection = StorageConnection(
-            storage, store.lock, store.now, self._place, (store_state.next_number, lambda: store_state.last_number)
-        )
-        self.registry = registry = SchemaRegistry()
-        self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry))
-        self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry)
-        self.leases = Leases(connection, self.read_through)
+        numbers = store_state.next_number, lambda: store_state.last_number
+        self.connection = connection = StorageConnection(storage, store.lock, store.now, numbers, self)
+        self.registry = registry = SchemaRegistry((), self._load_again)
+        self.write_behind = write_behind = WriteBehind(store, store_state, connection, StoredForms(registry), self)
+        waiters = Waiters()
+        self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
+        self.leases = Leases(connection, self.read_through, waiters)
         self.trim_schedule = TrimSchedule(connection)
         self.take: Callable[[list[Any] | PendingWrite], None] = write_behind.take
+        self.drain_capture = write_behind.queue.drain_capture
+        self._capture = write_behind.capture
         self._store = store
         self._store_state = store_state
-        write_behind.broken, write_behind.on_drained = self._broken, self.read_through.hydrator.update_has_unverified
-        self._capture = capture = write_behind.capture
-        capture.wrote = self.read_through.wrote
-        write_behind.met_epoch, connection.is_back = self.look, self.read_through.lost
-        connection.was_opened = self._listen
+
+    def _load_again(self, table: str) -> None:
+        """Rows of a table can be read from now on, as one more of its classes is known."""
+        self.read_through.hydrator.load_again(table)
 
     # -- the place of the API
 
@@ -81,7 +83,9 @@ class StoragePersistence:
             )
         self._origin = bare
 
-    def _place(self) -> str:
+    @property
+    def origin_of_clients(self) -> str:
+        """The place of the API, as the storage names it."""
         return self._origin or ""
 
     def secret(self, name: str, /) -> None:
@@ -129,8 +133,16 @@ class StoragePersistence:
         """Whether a cell waits for its commit, so that it must not be let go of."""
         return self.write_behind.is_pending(cell)
 
-    def _broken(self) -> list[Place]:
-        """What was found to be no JSON."""
+    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+        """Notes what an action of this process has written (locked)."""
+        self.read_through.wrote(pending, captured)
+
+    def drained(self) -> None:
+        """Nothing waits any more (locked)."""
+        self.read_through.hydrator.update_has_unverified()
+
+    def take_broken(self) -> list[Place]:
+        """Stored values that are no JSON: the next commit deletes them (locked)."""
         hydrator = self.read_through.hydrator
         found, hydrator.broken = hydrator.broken, []
         return found
@@ -141,28 +153,35 @@ class StoragePersistence:
         """Takes in what others have written."""
         self.read_through.take_news()
 
-    def run_maintenance(self) -> None:
-        """What is done now and then: others are looked at, and what is too much is dropped."""
-        self.read_through.take_news()
+    def maintain(self) -> None:
+        """Takes in what others have written, unless another thread does, and trims the storage."""
+        storage = self.connection.storage
+        if storage.inline:
+            if storage.poll == inf:
+                return
+            self.read_through.take_news()
         self.trim_schedule.run()
 
-    def _listen(self) -> None:
-        """From now on it is looked for what others write; where results wait, they may have written later ones."""
-        storage = self.connection.storage
+    def opened(self) -> None:
+        """Follows the log from now on; results of other processes may be later than those that wait (locked)."""
         if self.connection.known.number:
             self.read_through.hydrator.mark_keys_unverified([*self.write_behind.queue.keys()])
+        self._follow_log()
+        storage = self.connection.storage
+        if self.write_behind.commits_at_once and storage.poll != inf:
+            _look_again(ref(self), self._store.scheduler, storage.poll)
+
+    def _follow_log(self) -> None:
+        """Starts the thread of this process that follows the log; timers go on in a forked process by themselves."""
+        storage = self.connection.storage
         if not storage.inline:
             self.read_through.watch()
-            self.write_behind.maintain = self.trim_schedule.run
-            return
-        if storage.poll == inf:
-            return
-        if self.write_behind.commits_at_once:
-            _look_again(ref(self), self._store.scheduler, storage.poll)
-        else:
-            self.write_behind.maintain = self.run_maintenance
-            self.write_behind.thread.poll = storage.poll / 1000
-            self.write_behind.thread.start()
+        elif storage.poll != inf and not self.write_behind.commits_at_once:
+            self.write_behind.thread.start(storage.poll / 1000)
+
+    def answers_again(self) -> None:
+        """Other processes may have written anything while the storage was down."""
+        self.read_through.lost()
 
     # -- reading
 
@@ -275,6 +294,8 @@ class StoragePersistence:
         self.write_behind.forked()
         self.read_through.forked()
         self.leases.forked()
+        if self.connection.is_open and self.connection.state != "off":
+            self._follow_log()
 
 
 def persistence_of(
@@ -314,7 +335,7 @@ def _look_again(persistence: ref[StoragePersistence], scheduler: Scheduler, poll
     def look() -> None:
         found = persistence()
         if found is not None and found.connection.state != "off":
-            found.run_maintenance()
+            found.maintain()
             _look_again(persistence, scheduler, poll)
 
     scheduler.call_later(poll, look)

@@ -75,8 +75,7 @@ class StorageThread:
         """Whether it was told already that something waits, and looks after this. (Benchmark: write of one entity.)"""
         self._thread: threading.Thread | None = None
         self._is_over = False
-        self.poll: float | None = None
-        """After so many seconds there is something to tend, if this is set."""
+        self._poll: float | None = None
         _writers.add(writer)
 
     def wake(self, *, hurries: bool = False) -> None:
@@ -93,8 +92,10 @@ class StorageThread:
         """Whether it takes turns by itself."""
         return self._thread is not None and not self._is_over
 
-    def start(self) -> None:
-        """It runs from now on."""
+    def start(self, poll: float | None = None) -> None:
+        """It runs from now on, and maintains every `poll` seconds if that is given."""
+        if poll is not None:
+            self._poll = poll
         if self._thread is None and not self._is_over:
             encode_exactly(
                 {}
@@ -111,7 +112,7 @@ class StorageThread:
         held: Any = None
         retry: float | None = None
         while not self._is_over:
-            poll = self.poll
+            poll = self._poll
             woken = self._bell.wait(poll if retry is None else retry if poll is None else min(poll, retry))
             held = self._writer()
             if held is None or self._is_over:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.errors import StorageDown, StorageError
 from ..base.lazy_imports import asyncio
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..cache.tables import EntityPath
     from ..storage.protocol import Entry, Loaded, Place, StoredResult
     from .connection import StorageConnection
+    from .pending_write import CapturedAction
     from .stored_forms import StoredForms
 
 _ROWS: Final = 5_000
@@ -50,11 +51,35 @@ _USED: Final = 5_000
 """So many used places are sent without waiting for a commit."""
 
 
+class WriteEvents(Protocol):
+    """The owner of a writer: what the writer asks it, and what it notifies it of."""
+
+    def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
+        """An action has written this, which is not decoded yet (locked)."""
+
+    def drained(self) -> None:
+        """Nothing waits any more (locked)."""
+
+    def take_broken(self) -> list[Place]:
+        """Stored values that are no JSON, to be deleted by the next commit (locked)."""
+
+    def look(self) -> None:
+        """A commit found another epoch: the log says why (without the lock)."""
+
+    def maintain(self) -> None:
+        """The thread has written, or `poll` has passed (without the lock)."""
+
+
 class WriteBehind:
     """Commits what actions wrote: at once, or in a thread of its own."""
 
     def __init__(
-        self, store: Store, store_state: StoreState, connection: StorageConnection, forms: StoredForms
+        self,
+        store: Store,
+        store_state: StoreState,
+        connection: StorageConnection,
+        forms: StoredForms,
+        events: WriteEvents,
     ) -> None:
         self._store = store
         self._store_state = store_state
@@ -62,24 +87,16 @@ class WriteBehind:
         self.commits_at_once = connection.storage.inline and connection.storage.write_behind <= 0
         """Whether an action is committed before its call returns."""
         self._forms = forms
-        self.capture = capture = ChangeCapture(store_state, connection, forms)
+        self.capture = capture = ChangeCapture(store_state, connection, forms, events.wrote)
         self.queue = queue = WriteQueue(store_state, connection, forms, capture)
         self.is_pending = queue.is_pending
         self.is_pending_key = queue.is_pending_key
         self.is_joined = queue.is_joined
         self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
-        connection.drain_capture = queue.drain_capture
         self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
         self._bulk_invalidation = BulkInvalidation(store_state, connection, forms)
-        self.met_epoch: Callable[[], object] = self.drop_all
-        """Called (without the lock) if a commit found another epoch; the log consumer handles that."""
-        self.on_drained: Callable[[], object] = bool
-        """Called when nothing waits any more (locked)."""
-        self.broken: Callable[[], Iterable[Place]] = list
-        """Gives what was found to be no JSON, to be dropped with the next commit (locked)."""
-        self.maintain: Callable[[], object] = bool
-        """Called (without the lock) by the thread after what it wrote, and now and then."""
+        self._events = events
         self._batch: WriteBatch | None = None
         self._goes_alone = False
         """Whether a commit takes one action only: several were too big together."""
@@ -205,7 +222,7 @@ class WriteBehind:
         with self._store.lock:
             self.queue.clear()
             self._batch = None
-            self.on_drained()
+            self._events.drained()
             self._done.notify_all()
 
     # -- committing
@@ -254,7 +271,7 @@ class WriteBehind:
             rows += pending.rows
             if pending.sweeps:
                 break
-        names = {**queue.names, **dict.fromkeys(self.broken())}
+        names = {**queue.names, **dict.fromkeys(self._events.take_broken())}
         self._batch = None
         if actions or names or queue.used:
             self._batch = WriteBatch(actions, names, [*queue.used])
@@ -361,7 +378,7 @@ class WriteBehind:
         for pending in actions:
             self.queue.pop(pending)
         if not self.queue:
-            self.on_drained()
+            self._events.drained()
         self._done.notify_all()
 
     def _leave_out(self, batch: WriteBatch) -> None:
@@ -386,7 +403,7 @@ class WriteBehind:
         with self._store.lock:
             if self._batch is batch:
                 self._batch = None
-        self.met_epoch()
+        self._events.look()
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
         """Rebases a batch onto rows that other processes have written; memory takes over the result."""
@@ -431,6 +448,10 @@ class WriteBehind:
             entering[cell] = held
 
     # -- the life of a store
+
+    def maintain(self) -> None:
+        """What the storage thread does after what it wrote, and now and then."""
+        self._events.maintain()
 
     def commit_waiting(self) -> bool:
         """What the storage thread does when it was woken: whether nothing is left to be done."""
@@ -484,7 +505,7 @@ class WriteBehind:
         self.thread = StorageThread(self, self.connection)
         queue.clear()
         self._batch = None
-        self.on_drained()
+        self._events.drained()
 
 
 def _drain(queue: WriteQueue, lock: AbstractContextManager[Any]) -> None:

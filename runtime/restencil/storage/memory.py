@@ -124,6 +124,8 @@ class MemoryStorage:
 
     has_places = True
     """Whether what is at one place is shown at no other."""
+    is_in_memory = True
+    """Whether event loops may read it: that does not block."""
 
     def __init__(
         self,
