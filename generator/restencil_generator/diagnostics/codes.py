@@ -259,12 +259,6 @@ ADVICE: Final[Mapping[str, Code]] = {
         "When the needed entity is invalidated (by a delete, say), every read that holds it becomes invalid"
         " too, and nothing can bring it back. A resource of its own can, and so can an optional field.",
     ),
-    "entity-in-object": Code(
-        "An entity is not a part of a plain object.",
-        "An object is a plain value, kept with what holds it. An entity in one is of its class, and a copy "
-        "all the same: no other read finds it, and no change of the entity shows in it. Members of a "
-        "response that are written in the endpoint's schema are none, nor are fields of an entity.",
-    ),
     "union-order": Code(
         "The types of a union can be distinguished.",
         "The type of a value is found by its JSON kind, its constants and its fields. If these do not "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from restencil_generator.diagnostics.model import Related, quoted
-from restencil_generator.lint.common import Finding, declared_here, operations, parts_of
+from restencil_generator.lint.common import Finding, declared_here, operations
 from restencil_generator.spec import model as d
 
 
@@ -66,28 +66,3 @@ def find_never_fetched_alone(spec: d.Spec) -> Iterator[Finding]:
                         f"key, restencil.foreign_key(…, {quoted(field.python)}) gives it",
                         declared_here(needed.place),
                     )
-
-
-def find_entities_in_objects(spec: d.Spec) -> Iterator[Finding]:
-    """Entities in plain objects, which no table knows."""
-    schemas: list[d.Type | None] = [resource.schema for resource in spec.resources.values()]
-    schemas += [operation.endpoint.schema for operation in operations(spec)]
-    schemas += [field.type for entity in spec.entities.values() for field in entity.fields]
-    todo = [ref.name for schema in schemas if schema is not None for ref in parts_of(schema, d.ObjectRef)]
-    in_responses: set[str] = set()
-    while todo:
-        name = todo.pop()
-        if name not in in_responses:
-            in_responses.add(name)
-            todo += [ref.name for field in spec.objects[name].fields for ref in parts_of(field.type, d.ObjectRef)]
-    for name in spec.objects:
-        for field in spec.objects[name].fields if name in in_responses else ():
-            for entity in dict.fromkeys(d.entities_in(field.type)):
-                yield Finding(
-                    f"the object {quoted(name)} holds the entity {quoted(entity)} in {quoted(field.name)}: "
-                    "an entity in an object is a copy, which no table knows",
-                    field.place,
-                    f"make {name} an entity with a key; or, if it is a whole response, write its members instead of "
-                    "its name into the endpoint's schema",
-                    declared_here(spec.entities[entity].place),
-                )

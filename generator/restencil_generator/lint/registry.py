@@ -60,7 +60,6 @@ CHECKS: Final = (
     Check("shared-key", entities.find_shared_keys),
     Check("nested-collection", entities.find_nested_collections),
     Check("never-fetched-alone", entities.find_never_fetched_alone),
-    Check("entity-in-object", entities.find_entities_in_objects),
     Check("union-order", unions.find_alike),
     Check("union-field", unions.find_without_attribute),
     Check("body-member-misfit", optimistic.find_misfits, once=True),

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from ..base.code import Source
 from ..schema.containers import Array, List, Object
-from ..schema.entity import EntitySchema, Relation
+from ..schema.entity import EntitySchema
 from ..schema.protocol import Schema
+from ..schema.relation import Relation
 
 PAYS: Final = 32
 """After so many values a schema is compiled: for fewer, compiling costs more than it saves."""

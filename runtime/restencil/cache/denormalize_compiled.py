@@ -12,11 +12,12 @@ from ..schema.codec import UNCHANGING
 from ..schema.collection import Collection
 from ..schema.containers import Choice, List, Object, Union, Values
 from ..schema.derived import Query
-from ..schema.entity import EntityModel, EntitySchema, Relation, left_out
+from ..schema.entity import EntityModel, EntitySchema, left_out
 from ..schema.notation import Conversion
 from ..schema.one_of import OneOf
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members, set_record
+from ..schema.relation import Relation
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .denormalize import Denormalization
 from .dependency_graph import DependencyGraph, Node, linked

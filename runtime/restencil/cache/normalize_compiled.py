@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from ..base.code import Source
 from ..base.values import INVALID, UNDEFINED, holds_containers, kind_of, same_json
 from ..schema.containers import List, Object
-from ..schema.entity import EntityModel, EntitySchema, Relation, many_pks, usable_pk
+from ..schema.entity import EntityModel, EntitySchema, many_pks, usable_pk
 from ..schema.protocol import EntityNode, Schema, definitions
 from ..schema.record import new_instance, set_members
+from ..schema.relation import Relation
 from .compiling import COMPILED, PAYS, finished, resolved, written_out
 from .completeness import note_part
 from .normalize import Normalization

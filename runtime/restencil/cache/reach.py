@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..schema.all import All
 from ..schema.collection import Collection, PagedCollection
-from ..schema.containers import Array, List, Values
+from ..schema.containers import List, Values
 from ..schema.entity import EntitySchema
 
 if TYPE_CHECKING:
@@ -72,7 +71,8 @@ class _Walk:
                 self.plain_lists.update(tables_of(schema.item))
             self.visit(schema.item)
             return
-        if isinstance(schema, List | Array | Values) and not isinstance(schema, All):
+        # Objects without identity are part of the record that lists them.
+        if isinstance(schema, List | Values) and schema.item is not None and schema.item.is_envelope:
             self.plain_lists.update(tables_of(schema.item))
         for child in schema.children():
             self.visit(child)

@@ -17,6 +17,7 @@ from ..schema.entity import EntitySchema
 from ..schema.notation import Conversion, Lazy
 from ..schema.one_of import OneOf
 from ..schema.protocol import definitions
+from ..schema.record_schema import RecordSchema
 from .tables import EMPTY, ChangeSet, ResultMeta
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 _CELLS: Final = 10_000
 """A response that wrote more than this is not remembered, which would hold as many references."""
 
-_REPEATABLE: Final = frozenset({List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf})
+_REPEATABLE: Final = frozenset(
+    {List, Object, Values, Union, Choice, CollectionSchema, Conversion, Lazy, OneOf, RecordSchema}
+)
 
 ALIKE: Final = 1
 EXACT: Final = 2

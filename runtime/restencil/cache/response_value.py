@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from ..base.values import Meta, Sentinel, read_only
 from ..schema.collection import Adder, Collection
 from ..schema.containers import Array, List, Object, Values
-from ..schema.entity import EntitySchema, Relation
+from ..schema.entity import EntitySchema
 from ..schema.notation import Lazy
 from ..schema.protocol import Echo as EchoVisitor
+from ..schema.relation import Relation
 from .compiling import resolved
 from .denormalize import Denormalization
 from .denormalize_compiled import reader_of

@@ -31,6 +31,7 @@ from ..schema.notation import Conversion, schema_of
 from ..schema.one_of import OneOf
 from ..schema.protocol import Schema
 from ..schema.record import Model, class_record
+from ..schema.record_schema import RecordSchema
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, like, record_of
 
 LeftOut: TypeAlias = tuple[tuple[str, ...], ...]
@@ -233,6 +234,8 @@ class _Place:
             self._declare(schema.inner)
         elif isinstance(schema, Conversion):
             self._declare(schema.wire_model)
+        elif isinstance(schema, RecordSchema):
+            self._declare_model(schema.model)
         elif isinstance(schema, OneOf):
             for one in schema.alternatives:
                 self._declare(one.schema)

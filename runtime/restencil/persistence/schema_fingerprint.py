@@ -26,6 +26,7 @@ from ..schema.notation import Conversion, schema_of
 from ..schema.one_of import OneOf
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records
+from ..schema.record_schema import RecordSchema
 from .row_codec import TableRules, is_collection, plain_name
 
 ANY_SHAPE: Final = "*"
@@ -172,6 +173,8 @@ def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
         return ["collection", schema.table_key, _form(schema.inner, inside)]
     if isinstance(schema, Object):
         return ["object", {name: _form(member, inside) for name, member in schema.members.items()}]
+    if isinstance(schema, RecordSchema):
+        return ["record", {relation.in_json: _form(relation.node, inside) for relation in schema.model.relations}]
     if isinstance(schema, Choice):
         names = {str(name): _form(one, inside) for name, one in schema.mapping.items()}
         return ["choice", schema.attribute if isinstance(schema.attribute, str) else "code", names]

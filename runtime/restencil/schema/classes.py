@@ -28,12 +28,13 @@ from ..base.values import (
 )
 from .codec import Codec, codec_of
 from .containers import Values
-from .entity import EntityModel, Relation, nested_instance
+from .entity import EntityModel, nested_instance
 from .foreign import members_of
 from .kinds import Attrs, Dataclass, Kind, Made, Pydantic, kind_of_class
 from .notation import Conversion, notation
 from .protocol import Reader, Schema
-from .record import Field, RecordMeta, class_records, declared_classes, to_wire
+from .record import Field, RecordMeta, class_record, class_records, declared_classes, to_wire
+from .relation import Relation, leads_to_entities
 
 T = TypeVar("T")
 
@@ -476,8 +477,7 @@ def _schemas_in(kind: Any) -> list[Any]:
     """The entity classes that an annotation names."""
     kind = _bare(kind)
     if isinstance(kind, type) and typing.get_origin(kind) is None:
-        is_entity = kind in declared_classes or hasattr(getattr(kind, "__model__", None), "node")
-        return [kind] if is_entity else []
+        return [kind] if leads_to_entities(class_record(kind) and kind) else []
     if typing.get_origin(kind) in _UNIONS:
         return [found for argument in typing.get_args(kind) for found in _schemas_in(argument)]
     item = _item(kind)

@@ -25,10 +25,10 @@ from ..base.values import (
     read_only,
 )
 from .codec import Codec, dict_codec, list_codec
-from .entity import EntitySchema, is_falsy
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, definitions, title_of
 from .record import is_instance, to_wire
+from .stored import is_falsy
 
 Attribute: TypeAlias = str | Callable[[Any, Any, str | None], Any]
 """What tells the kind of an item: a field's name, or a function of value, parent and key."""
@@ -76,10 +76,10 @@ class Choice(Schema):
         return self
 
     @property
-    def entities(self) -> Mapping[Any, EntitySchema]:
-        return {name: schema for name, schema in self.mapping.items() if isinstance(schema, EntitySchema)}
+    def entities(self) -> Mapping[Any, Any]:
+        return {name: schema for name, schema in self.mapping.items() if isinstance(schema, EntityNode)}
 
-    def referred(self, stored: Any) -> tuple[EntitySchema, str] | None:
+    def referred(self, stored: Any) -> tuple[Any, str] | None:
         schema = self._reference(stored)
         return None if schema is None else schema.referred(stored["id"])
 
@@ -119,12 +119,13 @@ class Choice(Schema):
         if schema is None and isinstance(self.attribute, str):
             # The attribute is a name in JSON; a body in Python form has it under the Python name.
             for name, candidate in self.mapping.items():
-                if isinstance(candidate, EntitySchema):
-                    python = candidate.model.to_python.get(self.attribute)
+                if isinstance(candidate, EntityNode):
+                    python = candidate.wire_model.to_python.get(self.attribute)
                     if python is not None and members.get(python) == name:
                         schema = candidate
-        if isinstance(schema, EntitySchema):
-            return schema.model.encoded(members)
+        if isinstance(schema, EntityNode):
+            encoded: dict[str, Any] = schema.wire_model.encoded(members)
+            return encoded
         return {name: to_wire(value) for name, value in members.items()}
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
@@ -317,7 +318,7 @@ class List(ItemHolder):
         if not isinstance(value, (list, Mapping)):
             return value
         item, entries = self.item, list(items_of(value))
-        if type(item) is EntitySchema and (pks := item.pks_of(entries)) is not None:
+        if item is not None and (pks := item.pks_of(entries)) is not None:
             # As a read of the list, unless the store holds one of them no more.
             shown = echo.reader.visit(self, pks)
             if len(shown) == len(pks):

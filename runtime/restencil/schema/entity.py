@@ -34,8 +34,8 @@ from ..base.values import (
     with_article,
 )
 from .codec import Codec, encode_any
-from .notation import Conversion, check_shorthand, notation, schema_of
-from .protocol import CollectionNode, Echo, EntityNode, Reader, Schema, Writer, entity_node
+from .notation import Conversion, check_shorthand, schema_of
+from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
 from .record import (
     Field,
     Model,
@@ -51,7 +51,8 @@ from .record import (
     to_wire,
     wire_members,
 )
-from .stored import record_of
+from .relation import Relation, object_schemas, replace_relations, shown_relations
+from .stored import is_falsy, record_of
 
 if TYPE_CHECKING:
     from typing import Self
@@ -301,16 +302,10 @@ class EntitySchema(EntityNode):
             begun(instance)
         if members is None:
             members = model.attributes(record, pk)
-        for relation in model.relations:
-            if relation.in_json not in record:
-                continue
-            found = relation.shown(record[relation.in_json], self.cls, pk, reader)
-            if found is INVALID and relation.needed:
-                return INVALID
-            if found is UNDEFINED and relation.raises:
-                members.pop(relation.name, None)
-            else:
-                members[relation.name] = None if found is INVALID or found is UNDEFINED else found
+        shown = shown_relations(model, record, pk, reader)
+        if shown is None:
+            return INVALID
+        replace_relations(model, members, shown)
         set_members(instance, members)
         return instance
 
@@ -445,7 +440,7 @@ def first_model(schema: Schema | None) -> EntityModel | None:
     for one in waiting:
         if isinstance(one, EntitySchema):
             return one.model
-        if one is not None and id(one) not in seen:
+        if one is not None and one.is_envelope and id(one) not in seen:
             seen.add(id(one))
             waiting += one.children()
     return None
@@ -464,7 +459,7 @@ class EntityModel(Model):
     def __init__(self, cls: type[Entity], settings: dict[str, Any], own: dict[str, Field]) -> None:
         super().__init__(cls, settings, own)
         self.key: str = self.setting("key") or cls.__name__
-        self.node = EntitySchema(cls, self)
+        self._entity_node = EntitySchema(cls, self)
         check_shorthand(self.setting("schema", {}))
         indexed: Iterable[str] = self.setting("indexes", ())
         self.indexes = tuple(self.to_json.get(name, name) for name in indexed)
@@ -473,7 +468,6 @@ class EntityModel(Model):
         """Whether there is one record, whatever is asked."""
         self.pk_optional: bool = self.setting("pk_optional", False)
         self._pk: PkFunction | None = None
-        self._relations: tuple[Relation, ...] | None = None
         self._direct: bool | None = None
         # The hooks are kept by themselves: a hook that is not overridden is not called.
         self.params = {f.in_json: f.param for f in self.fields.values() if f.param is not None}
@@ -498,6 +492,11 @@ class EntityModel(Model):
             or self.merge_meta_with_store
         )
         """Whether any hook has a say in merging."""
+
+    @property
+    def node(self) -> EntitySchema:
+        """The class as a schema."""
+        return self._entity_node
 
     whole: bool = False
     """Whether the class itself builds its instances: in one step, with all that they refer to."""
@@ -669,17 +668,9 @@ class EntityModel(Model):
             return self.node.keys(instance)
         token = _enclosing.set((*enclosing, (self.key, pk)))
         try:
-            for relation in self.relations:
-                if relation.in_json in members:
-                    if isinstance(relation.node, CollectionNode):
-                        del members[relation.in_json]
-                    elif relation.name in self.sends_keys:
-                        members.update(self.encoded({relation.name: members[relation.in_json]}))
-                    elif relation.leads_to_entities and relation.node is not None:
-                        members[relation.in_json] = relation.in_body(instance, members[relation.in_json])
+            return self.with_objects(instance, members)
         finally:
             _enclosing.reset(token)
-        return members
 
     def sent(self, name: str, value: Any) -> Any:
         for relation in self.relations:
@@ -694,11 +685,12 @@ class EntityModel(Model):
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """The fields with a schema, in declaration order."""
+        """The fields with a schema, and those of objects that contain entities."""
         found = self._relations
         if found is None:
             raw: dict[str, Any] = {name: f.schema for name, f in self.fields.items() if f.schema is not None}
             raw.update(self.setting("schema", {}))
+            raw.update(object_schemas(self, self.fields.keys() - raw.keys()))
             found = tuple(
                 Relation(name, self.to_json.get(name, name), schema, self.fields.get(name))
                 for name, schema in raw.items()
@@ -742,80 +734,13 @@ class EntityModel(Model):
     def codec_of_field(self, declared: Field) -> Codec | None:
         return None  # it is a relation
 
+    def _built_in(self, declared: Field) -> Codec | None:
+        is_object = declared.schema is None and any(relation.name == declared.name for relation in self.relations)
+        return None if is_object else super()._built_in(declared)
+
     def nested_model(self, name: str) -> Any:
         nodes = [relation.node for relation in self.relations if relation.name == name]
         return nodes[0].wire_model if nodes and nodes[0] is not None else None
-
-
-class Relation:
-    """A field of an entity that has a schema."""
-
-    __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
-
-    def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
-        self.name = name
-        self.in_json = in_json
-        self._raw = raw
-        self._node: Schema | None | Sentinel = UNDEFINED
-        self.raises = declared is not None and declared.required
-        default = None if declared is None else declared.default
-        self.needed = self.raises or (
-            declared is not None
-            and (declared.factory is not None or default is not UNDEFINED)
-            and not is_falsy(declared.default_value())
-        )
-
-    def in_body(self, instance: Record, stored: Any) -> Any:
-        """What a body holds of the field: its objects; where not all of them are known, their primary keys."""
-        shown = getattr(instance, self.name, None)
-        is_known = shown is not None and (not isinstance(stored, (DICT, LIST)) or len(shown) == len(stored))
-        keys = UNDEFINED if is_known or self.node is None else self.node.keys(stored)
-        if keys is not UNDEFINED:
-            return keys
-        return to_wire(shown, None if self.node is None else self.node.wire_model)
-
-    @property
-    def leads_to_entities(self) -> bool:
-        """False where the schema is a conversion."""
-        return not isinstance(self.node, Conversion)
-
-    @property
-    def node(self) -> Schema | None:
-        """The schema of the field, resolved at first use."""
-        found = self._node
-        if isinstance(found, Sentinel):
-            self._node = found = schema_of(self._raw)
-        return found
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether its schema was asked for; while it was not, nothing was written or read by it."""
-        return not isinstance(self._node, Sentinel)
-
-    def converts(self, props: Mapping[str, Any]) -> bool:
-        """Whether a record has a scalar in the field that is something else in Python."""
-        node = self.node
-        is_converted = node is not None and type(node).nested is not Schema.nested
-        return is_converted and props.get(self.in_json) is not None
-
-    def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
-        """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
-
-        Raises ConversionError where a value does not convert, naming class, pk, field and value.
-        """
-        try:
-            return entry if entry is None else reader.visit(self.node, entry)
-        except ConversionError as error:
-            raise self.failure(entry, cls, pk, error) from error.__cause__ or error
-
-    def failure(self, entry: Any, cls: type[Any], pk: str | None, error: ConversionError) -> ConversionError:
-        """The error for a stored value of the field that its schema does not convert."""
-        failure = ConversionError(
-            f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
-            "give the field the schema that fits what the server sends"
-        )
-        failure.field = self.name
-        return failure
 
 
 _left_out: Final[set[tuple[type[Any], str]]] = set()
@@ -831,11 +756,6 @@ def left_out(cls: type[Any], pk: str | None, error: ConversionError) -> Sentinel
         _left_out.add(kind)
         logger.warning("%s %s is left out: %s", cls.__name__, pk, error)
     return INVALID
-
-
-def is_falsy(value: Any) -> bool:
-    """Whether a value is None, False, zero or empty text; an empty list or dict is not."""
-    return value is None or (type(value) in SCALARS and not value)
 
 
 def _has_cached_property(cls: type) -> bool:
@@ -1227,11 +1147,6 @@ def nested_instance(schema: Schema | None, value: Any) -> Any:
         elif is_dict(value):
             value = {name: nested_instance(items[0], item) for name, item in value.items()}
     return read_only(value)
-
-
-@notation.register
-def _entity_class(raw: EntityMeta) -> Schema:
-    return raw.__model__.node
 
 
 def entity_of(raw: Any) -> type[Entity] | None:

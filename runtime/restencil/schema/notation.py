@@ -12,7 +12,7 @@ from ..base.package import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
 from .protocol import Echo, Reader, Schema, Writer, title_of
-from .record import Model, RecordMeta, to_wire
+from .record import Model, RecordMeta
 
 T = TypeVar("T")
 
@@ -114,8 +114,8 @@ def notation(raw: Any) -> Schema | None:
 
 @notation.register
 def _record_class(raw: RecordMeta) -> Schema:
-    cls = raw.__model__.cls
-    return Conversion(cls.from_js, lambda value: to_wire(value, cls), cls)
+    found: Schema = raw.__model__.node
+    return found
 
 
 _shorthands: Final[WeakValueDictionary[int, Schema]] = WeakValueDictionary()

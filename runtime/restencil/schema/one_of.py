@@ -17,6 +17,7 @@ from .entity import EntitySchema, nested_instance
 from .notation import Conversion, Lazy, schema_of
 from .protocol import Echo, EntityNode, Reader, Schema, Writer, title_of
 from .record import Model, Record, class_record, is_instance, to_wire
+from .record_schema import RecordSchema
 
 TEXT: Final = "text"
 NUMBER: Final = "number"
@@ -382,9 +383,8 @@ def _alternative(raw: Any) -> Alternative:
     if codec is not None:
         return Alternative(raw.__name__, (TEXT, NUMBER), decode=codec.decode, encode=codec.encode)
     schema = schema_of(raw)
-    model = class_record(raw) if isinstance(raw, type) else None
-    if model is not None:
-        return Alternative(raw.__name__, (OBJECT,), schema=schema, model=model)
+    if isinstance(schema, EntityNode | RecordSchema):
+        return Alternative(raw.__name__, (OBJECT,), schema=schema, model=class_record(schema.cls))
     if isinstance(schema, Conversion):
         return Alternative(schema.title, (TEXT, NUMBER), decode=schema.converted, encode=schema.encode)
     if isinstance(schema, List):

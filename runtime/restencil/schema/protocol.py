@@ -256,6 +256,17 @@ class Schema:
         """The schemas directly inside this one, in declaration order."""
         return ()
 
+    def written_children(self) -> Iterable[Any]:
+        """The schemas directly inside this one, as they are written: no class is looked up for them."""
+        return self.children()
+
+    is_envelope: ClassVar[bool] = True
+    """Whether a value of it is about the one entity inside."""
+
+    def pks_of(self, values: list[Any]) -> list[str] | None:
+        """The primary keys of items of a response that plainly have one each; None if each has to be looked at."""
+        return None
+
     attribute: Any = None
     """What tells which entity a value is, a field or a function, where it may be several."""
     takes_scalars = False
@@ -468,7 +479,7 @@ def entity_node(schema: Schema | None) -> EntityNode | None:
         if isinstance(schema, EntityNode):
             return schema
         seen.add(id(schema))
-        inner = [child for child in schema.children() if child is not None]
+        inner = [child for child in schema.children() if child is not None] if schema.is_envelope else []
         schema = inner[0] if len(inner) == 1 else None
     return None
 

@@ -11,6 +11,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
 from ..base.errors import ConversionError, MissingFieldError, ProcessingError
@@ -347,6 +348,9 @@ class Model:
     schema_of: ClassVar[Callable[[Any], Any]]
     """Resolves the `schema` of a field; provided by `notation`, which knows all forms."""
 
+    new_node: ClassVar[Callable[[Model], Any]]
+    """Makes the schema of a class; provided by `record_schema`."""
+
     def __init__(self, cls: type[Record], settings: dict[str, Any], own: dict[str, Field]) -> None:
         self.cls = cls
         self.settings = settings
@@ -386,6 +390,8 @@ class Model:
         self._codecs: dict[str, Codec] | None = None
         self._kinds: dict[str, Any] | None = None
         self._members: frozenset[str] | None = None
+        self._relations: tuple[Any, ...] | None = None  # of Relation, which builds on this file
+        self._node: Any = None
 
     def _read_only(self, parents: list[Model]) -> frozenset[str]:
         """The class keyword `read_only`, or that of the nearest class above. Raises TypeError for what is no field."""
@@ -447,7 +453,8 @@ class Model:
         own = None if declared.schema is None else self.codec_of_field(declared)
         if own is not None:
             return own
-        kind = annotation_of(self.cls, declared)
+        kinds = self.kinds
+        kind = kinds[declared.name] if declared.name in kinds else annotation_of(self.cls, declared)
         if not has_format(declared.format):
             return codec_of(kind)
         found = codec_of(kind, declared.format)
@@ -487,9 +494,25 @@ class Model:
         return found
 
     @property
+    def node(self) -> Any:
+        """The class as a schema, a `RecordSchema` or `EntitySchema`; both build on this file."""
+        found = self._node
+        if found is None:
+            found = self._node = Model.new_node(self)
+        return found
+
+    @property
     def relations(self) -> tuple[Any, ...]:
-        """The fields with a schema; plain records have none."""
-        return ()
+        """The fields that lead to entities."""
+        found = self._relations
+        if found is None:
+            found = self._relations = self.node.own_relations()
+        return found
+
+    @cached_property
+    def related(self) -> frozenset[str]:
+        """The names in JSON of the fields that lead to entities."""
+        return frozenset(relation.in_json for relation in self.relations)
 
     @property
     def pk_fields(self) -> Iterable[str]:
@@ -580,7 +603,20 @@ class Model:
         An entity keeps its primary key, as that tells which one it is.
         """
         left_out = self.read_only | self.unsent
-        return {name: value for name, value in wire_members(instance).items() if name not in left_out}
+        members = {name: value for name, value in wire_members(instance).items() if name not in left_out}
+        return members if stored_record(instance) is None else self.with_objects(instance, members)
+
+    def with_objects(self, instance: Record, members: dict[str, Any]) -> dict[str, Any]:
+        """The stored members of an instance as a body holds them: objects of entities, without nested collections."""
+        for relation in self.relations:
+            if relation.in_json in members:
+                if relation.is_collection:
+                    del members[relation.in_json]
+                elif relation.name in self.sends_keys:
+                    members.update(self.encoded({relation.name: members[relation.in_json]}))
+                elif relation.leads_to_entities and relation.node is not None:
+                    members[relation.in_json] = relation.in_body(instance, members[relation.in_json])
+        return members
 
     def sent(self, name: str, value: Any) -> Any:
         """The primary keys in the value of a field that is sent so. Raises ValueError where there are none."""
@@ -608,9 +644,9 @@ class Model:
 
 def _entity_node(kind: Any) -> Any:
     """The schema of the entity class that an annotation is about, if it is about one."""
-    model = getattr(kind, "__model__", None)
+    model: Model | None = getattr(kind, "__model__", None)
     if model is not None:
-        return getattr(model, "node", None)
+        return model.node.entities.get(None)
     nodes: list[Any] = [_entity_node(argument) for argument in typing.get_args(kind)]
     return next((node for node in nodes if node is not None), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..base.values import Sentinel, kind_of
+from ..base.values import SCALARS, Sentinel, kind_of
 
 _NO_INSTANCE: tuple[type[Any], ...] = (dict, list, Sentinel)
 
@@ -18,6 +18,11 @@ def record_of(stored: Any) -> Any:
 def entry_key(entry: Any) -> Any:
     """What tells an entry of a stored list from the others: polymorphic ones are dicts, compared by value."""
     return ("", json.dumps(entry, sort_keys=True, default=str)) if isinstance(entry, (dict, list)) else entry
+
+
+def is_falsy(value: Any) -> bool:
+    """Whether a value is None, False, zero or empty text; an empty list or dict is not."""
+    return value is None or (type(value) in SCALARS and not value)
 
 
 class PartialKeys(list[Any]):

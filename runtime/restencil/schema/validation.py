@@ -30,6 +30,7 @@ from .notation import Conversion
 from .one_of import OneOf, constants_of, needed_of
 from .protocol import Schema
 from .record import Model, Record, is_instance
+from .record_schema import RecordSchema
 
 
 class Misfit(NamedTuple):
@@ -107,6 +108,9 @@ def _refers(schema: Schema | None, value: Any, is_known: Callable[[EntitySchema,
         if type(value) is str and kind in (int, int | None) and not value.removeprefix("-").isdecimal():
             return False
         return is_known is None or is_known(schema, value)
+    if isinstance(schema, RecordSchema) and is_mapping(value):
+        relations = [relation for relation in schema.model.relations if relation.in_json in value]
+        return all(_refers(relation.node, value[relation.in_json], is_known) for relation in relations)
     if schema is not None and is_sequence(value):
         return all(_refers(child, item, is_known) for item in value for child in schema.children())
     return True
@@ -152,6 +156,13 @@ def _entity(schema: EntitySchema, value: Any, path: str) -> Iterator[Misfit]:
         yield Misfit(path, value, f"an object or the primary key of {with_article(schema.title)}")
 
 
+def _record_class(schema: RecordSchema, value: Any, path: str) -> Iterator[Misfit]:
+    if is_mapping(value):
+        yield from _record(schema.model, value, path)
+    elif not isinstance(value, Record):
+        yield Misfit(path, value, "an object")
+
+
 def _record(model: Model, record: Mapping[str, Any], path: str) -> Iterator[Misfit]:
     relations = {relation.name: relation.node for relation in model.relations}
     for name, kind in model.kinds.items():
@@ -175,7 +186,8 @@ def _nulls(kind: Any, value: Any, path: str) -> Iterator[Misfit]:
             for place, entry in enumerate(value):
                 yield from _nulls(arguments[0], entry, f"{path}[{place}]")
     elif value is None and isinstance(kind, type) and issubclass(kind, Record):
-        yield Misfit(path, value, f"an object or the primary key of {with_article(kind.__name__)}")
+        other = f" or the primary key of {with_article(kind.__name__)}" if issubclass(kind, Entity) else ""
+        yield Misfit(path, value, f"an object{other}")
 
 
 def _list(schema: List | Values | All, value: Any, path: str) -> Iterator[Misfit]:
@@ -237,6 +249,7 @@ def _query(schema: Query, value: Any, path: str) -> Iterator[Misfit]:
 
 _CHECKS: Final[dict[type[Schema], Callable[[Any, Any, str], Iterator[Misfit]]]] = {
     EntitySchema: _entity,
+    RecordSchema: _record_class,
     Collection: _collection,
     List: _list,
     Values: _list,

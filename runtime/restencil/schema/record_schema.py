@@ -1,0 +1,122 @@
+"""Classes of objects as schemas: normalizes the entities in an object, and builds the object when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..base.errors import ConversionError, ProcessingError
+from ..base.values import DICT, INVALID, MAPPING, UNDEFINED, is_mapping, read_only
+from .codec import Codec, codec_of
+from .containers import check_shape
+from .protocol import Echo, Reader, Schema, Writer
+from .record import Model, Record, new_instance, set_members, set_record, wire_members
+from .relation import Relation, object_schema_in, relations_of, replace_relations, shown_relations
+
+
+class RecordSchema(Schema):
+    """A class of objects without identity: what contains one stores its members, with entities as their keys."""
+
+    is_envelope = False
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.cls: type[Record] = model.cls
+
+    @property
+    def title(self) -> str:
+        return self.cls.__name__
+
+    @property
+    def wire_model(self) -> Any:
+        return self.cls
+
+    @property
+    def body_model(self) -> Any:
+        return None
+
+    def children(self) -> Iterable[Schema | None]:
+        return [relation.node for relation in self.model.relations]
+
+    def own_relations(self) -> tuple[Relation, ...]:
+        """The fields of the class that lead to entities."""
+        return tuple(relations_of(self.model))
+
+    def written_children(self) -> Iterable[Any]:
+        for declared in self.model.fields.values():
+            yield declared.schema if declared.schema is not None else object_schema_in(self.model, declared)
+
+    # -- taking responses apart ----------------------------------------------------------------------------------------
+
+    def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
+        if not isinstance(value, MAPPING):
+            return self.normalize_scalar(value, writer)
+        record: dict[str, Any] = {**value}
+        for relation in self.model.relations:
+            name = relation.in_json
+            if name in record:
+                record[name] = writer.visit(relation.node, record[name], record, name)
+        return record
+
+    def normalize_scalar(self, value: Any, writer: Writer) -> Any:
+        check_shape(self, value, writer, "an object")
+        return value
+
+    # -- putting objects together --------------------------------------------------------------------------------------
+
+    def denormalize(self, stored: Any, reader: Reader) -> Any:
+        if not isinstance(stored, DICT):
+            return read_only(stored)
+        shown = shown_relations(self.model, stored, None, reader)
+        return INVALID if shown is None else self._built(stored, shown)
+
+    def echo(self, value: Any, echo: Echo) -> Any:
+        if isinstance(value, Record):
+            value = wire_members(value)
+        if not isinstance(value, MAPPING):
+            return read_only(value)
+        shown: dict[str, Any] = {}
+        for relation in self.model.relations:
+            if relation.in_json in value:
+                found = echo.visit(relation.node, value[relation.in_json])
+                shown[relation.name] = None if found is UNDEFINED else found
+        return self._built(value, shown)
+
+    def _built(self, record: Mapping[str, Any], shown: Mapping[str, Any]) -> Any:
+        """The object for a record whose relations show these values."""
+        model = self.model
+        related = model.related
+        own = {name: None if name in related else value for name, value in record.items()} if related else record
+        try:
+            members = model.attributes(own)
+        except ConversionError:
+            raise
+        except ProcessingError as error:
+            raise ConversionError(str(error)) from error
+        replace_relations(model, members, shown)
+        instance = new_instance(self.cls)
+        set_members(instance, members)
+        set_record(instance, record)
+        return instance
+
+    # -- without a store -----------------------------------------------------------------------------------------------
+
+    def nested(self, value: Any) -> Any:
+        return self.cls.from_js(value) if is_mapping(value) else read_only(value)
+
+    def conversion(self) -> Codec | None:
+        return codec_of(self.cls)
+
+    def keys(self, value: Any, *, decode: bool = False) -> Any:
+        """An object with the primary keys of the entities in it; `UNDEFINED` for what is no object."""
+        if not is_mapping(value):
+            return UNDEFINED
+        found: dict[str, Any] = {**value}
+        for relation in self.model.relations:
+            entry = value.get(relation.in_json)
+            if entry is not None and relation.node is not None:
+                found[relation.in_json] = relation.node.keys(entry, decode=decode)
+        return UNDEFINED if UNDEFINED in found.values() else found
+
+
+Model.new_node = RecordSchema

@@ -1,0 +1,182 @@
+"""Relations: the fields of a class that lead to entities, by a schema or through objects that contain entities."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..base.errors import ConversionError
+from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED, Sentinel
+from .containers import Values
+from .notation import Conversion, Lazy, schema_of
+from .protocol import CollectionNode, EntityNode, Reader, Schema
+from .record import Field, Model, Record, class_record, to_wire
+from .stored import is_falsy
+
+
+class Relation:
+    """A field of an entity that has a schema."""
+
+    __slots__ = ("_node", "_raw", "in_json", "name", "needed", "raises")
+
+    def __init__(self, name: str, in_json: str, raw: Any, declared: Field | None) -> None:
+        self.name = name
+        self.in_json = in_json
+        self._raw = raw
+        self._node: Schema | None | Sentinel = UNDEFINED
+        self.raises = declared is not None and declared.required
+        default = None if declared is None else declared.default
+        self.needed = self.raises or (
+            declared is not None
+            and (declared.factory is not None or default is not UNDEFINED)
+            and not is_falsy(declared.default_value())
+        )
+
+    def in_body(self, instance: Record, stored: Any) -> Any:
+        """What a body holds of the field: its objects; where not all of them are known, their primary keys."""
+        shown = getattr(instance, self.name, None)
+        is_known = shown is not None and (not isinstance(shown, (DICT, LIST)) or len(shown) == len(stored))
+        keys = UNDEFINED if is_known or self.node is None else self.node.keys(stored)
+        if keys is not UNDEFINED:
+            return keys
+        return to_wire(shown, None if self.node is None else self.node.wire_model)
+
+    @property
+    def is_collection(self) -> bool:
+        """Whether its value is a list or map of a table of its own."""
+        return isinstance(self.node, CollectionNode)
+
+    @property
+    def leads_to_entities(self) -> bool:
+        """False where the schema is a conversion."""
+        return not isinstance(self.node, Conversion)
+
+    @property
+    def node(self) -> Schema | None:
+        """The schema of the field, resolved at first use."""
+        found = self._node
+        if isinstance(found, Sentinel):
+            self._node = found = schema_of(self._raw)
+        return found
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether its schema was asked for; while it was not, nothing was written or read by it."""
+        return not isinstance(self._node, Sentinel)
+
+    def converts(self, props: Mapping[str, Any]) -> bool:
+        """Whether a record has a scalar in the field that is something else in Python."""
+        node = self.node
+        is_converted = node is not None and type(node).nested is not Schema.nested
+        return is_converted and props.get(self.in_json) is not None
+
+    def shown(self, entry: Any, cls: type[Any], pk: str | None, reader: Reader) -> Any:
+        """What an entity shows in the field; `UNDEFINED` for a missing and `INVALID` for an unusable object.
+
+        Raises ConversionError where a value does not convert, naming class, pk, field and value.
+        """
+        try:
+            return entry if entry is None else reader.visit(self.node, entry)
+        except ConversionError as error:
+            raise self.failure(entry, cls, pk, error) from error.__cause__ or error
+
+    def failure(self, entry: Any, cls: type[Any], pk: str | None, error: ConversionError) -> ConversionError:
+        """The error for a stored value of the field that its schema does not convert."""
+        failure = ConversionError(
+            f"field {self.name!r} of {cls.__name__} {pk!r} does not decode: {entry!r} ({error.__cause__ or error}); "
+            "give the field the schema that fits what the server sends"
+        )
+        failure.field = self.name
+        return failure
+
+
+# -- which fields are relations ----------------------------------------------------------------------------------------
+
+
+def relations_of(model: Model) -> Iterator[Relation]:
+    """The fields of a class of objects that lead to entities; other fields convert by themselves."""
+    for name, declared in model.fields.items():
+        raw = declared.schema if declared.schema is not None else object_schema_in(model, declared)
+        if leads_to_entities(raw):
+            yield Relation(name, declared.in_json, raw, declared)
+
+
+def object_schemas(model: Model, names: Iterable[str]) -> dict[str, Any]:
+    """The schemas of fields whose types contain objects that contain entities, by name."""
+    found = {name: object_schema_in(model, model.fields[name]) for name in sorted(names)}
+    return {name: raw for name, raw in found.items() if leads_to_entities(raw)}
+
+
+def object_schema_in(model: Model, declared: Field) -> Any:
+    """The schema of a field whose annotation has a class of objects in it; None for any other field."""
+    if declared.encode is not None or declared.name in model.setting("encode", {}):
+        return None
+    return _object_schema(model.kinds.get(declared.name))
+
+
+def _object_schema(kind: Any) -> Any:
+    """The schema of an annotation with a class of objects in it, as `codec_of` looks for conversions."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is None:
+        model = class_record(kind) if isinstance(kind, type) else None
+        return kind if model is not None and not isinstance(model.node, EntityNode) else None
+    if origin in (typing.Union, types.UnionType):
+        found = [argument for argument in arguments if argument is not type(None)]
+        return _object_schema(found[0]) if len(found) == 1 else None
+    if origin in (typing.Annotated, typing.Final):
+        return _object_schema(arguments[0])
+    if origin in (list, Sequence) and arguments:
+        item = _object_schema(arguments[0])
+        return None if item is None else [item]
+    if origin in (dict, Mapping) and len(arguments) == 2:
+        item = _object_schema(arguments[1])
+        return None if item is None else Values(item)
+    return None
+
+
+def leads_to_entities(raw: Any) -> bool:
+    """Whether a value of a schema, as it is written, can contain entities; what is looked up later counts as one."""
+    waiting: list[Any] = [raw]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Lazy | EntityNode):
+            return True
+        if isinstance(one, LIST):
+            waiting += one
+        elif isinstance(one, MAPPING):
+            waiting += one.values()
+        else:
+            schema = schema_of(one)
+            if isinstance(schema, EntityNode):
+                return True
+            waiting += () if schema is None else schema.written_children()
+    return False
+
+
+def shown_relations(model: Model, record: Mapping[str, Any], pk: str | None, reader: Reader) -> dict[str, Any] | None:
+    """What the relations of a record show, by field; None if an entity that it needs is unusable."""
+    shown: dict[str, Any] = {}
+    is_usable = True
+    for relation in model.relations:
+        if relation.in_json in record:
+            found = relation.shown(record[relation.in_json], model.cls, pk, reader)
+            if found is INVALID and relation.needed:
+                is_usable = False
+            elif found is not UNDEFINED or not relation.raises:
+                shown[relation.name] = None if found is INVALID or found is UNDEFINED else found
+    return shown if is_usable else None
+
+
+def replace_relations(model: Model, members: dict[str, Any], shown: Mapping[str, Any]) -> None:
+    """Puts what the relations show into the members of an instance, in place of what is stored."""
+    for relation in model.relations:
+        if relation.name in shown:
+            members[relation.name] = shown[relation.name]
+        else:
+            members.pop(relation.name, None)
