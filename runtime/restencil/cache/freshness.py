@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from ..schema.entity import EntityModel
-    from .request import Request, Rules
+    from .request import Request
     from .staleness import EntityPath
     from .tables import ResultMeta, Shown, Tables
 
@@ -109,13 +109,14 @@ def _root(base: Tables, request: Request, stored: Any) -> EntityPath | None:
     if isinstance(schema, Collection):
         return (schema.table_key, stored) if type(stored) is str else None
     params: Any = args[0] if args else None
-    telling = request.rules.path_names
-    if telling is not None and is_mapping(params):
-        reach = request.rules.reach
-        models = [] if reach is None else [model for table in tables_of(schema) for model in reach.models[table]]
-        known = telling.union(*(model.telling for model in models))
-        if any(value is not None and name not in known for name, value in params.items()):
-            return None  # a search parameter of its own may ask for something else
+    known = request.rules.known_params
+    if (
+        known is not None
+        and is_mapping(params)
+        and not params.keys() <= known
+        and any(value is not None and name not in known for name, value in params.items())
+    ):
+        return None  # a search parameter of its own may ask for something else
     if isinstance(schema, EntitySchema):
         if type(stored) is not str or (not schema.model.single and schema.lenient_pk(params, args) != stored):
             return None
@@ -140,13 +141,6 @@ def record_path_of(request: Request, *, is_nested: bool) -> str | None:
     if siblings is None or path is None:
         return None
     return next((one for one in (*(() if is_nested else (path,)), *paths_above(path)) if siblings.is_item(one)), None)
-
-
-def _fields_of_path(rules: Rules, schema: EntitySchema) -> dict[str, str]:
-    """The path parameters that are fields of their own name, and no primary key."""
-    model = schema.model
-    own = (rules.path_names or frozenset()) - rules.outer_params - model.telling
-    return {name: name for name in own if name in model.fields}
 
 
 class _Judge:
@@ -199,11 +193,10 @@ class _Judge:
 
     def _is_another(self) -> bool:
         """Whether a lookup by another field than the primary key shows a record that has another value there by now."""
-        schema, args = self._rules.schema, self._request.args
+        fields, schema, args = self._rules.lookup_fields, self._rules.schema, self._request.args
         params: Any = args[0] if args else None
-        if not isinstance(schema, EntitySchema) or not is_mapping(params):
+        if not fields or not isinstance(schema, EntitySchema) or not is_mapping(params):
             return False
-        fields = {**_fields_of_path(self._rules, schema), **(self._rules.param_fields or {})}
         roots = [cell for cell, places in self._cells.items() if None in places and cell[0] == schema.table_key]
         for cell in roots:
             stored = self._base.get(*cell)

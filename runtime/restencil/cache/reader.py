@@ -309,15 +309,12 @@ class CacheReader:
         memoized = _memoized(base, store_state.memo, request, store_state.persistence)
         if memoized is None or (store_state.persistence is not None and not store_state.persistence.knows(request)):
             return None
-        data, cells = memoized
+        data, cells, stored = memoized
         if meta is not None and meta.expires_at and unmarked(base, request, meta):
             freshness = Freshness(meta.expires_at)
         elif cells is None:
             return data, None
         else:
-            stored = base.results.get(request.key)
-            if stored is None and type(schema) is EntitySchema:
-                stored = named_pk(schema, request.rules.entity_args(request.args))
             freshness = freshness_of(base, request, meta, stored, cells, self._clock())
         if isinstance(schema, _OWN_PLACE):
             hot = self._hot_results
@@ -449,31 +446,30 @@ def _is_of(hot: HotResult, request: Request) -> bool:
 
 def _memoized(
     base: Tables, memo: DependencyGraph, request: Request, persistence: PersistencePort | None
-) -> tuple[Any, Shown | None] | None:
-    """The data of a read where nothing has to be built, and the cells that it was built with where those are known.
+) -> tuple[Any, Shown | None, Any] | None:
+    """The data of a read if nothing has to be built, the paths that it was built from if known, and its stored form.
 
-    None where it takes a closer look. No hook runs here, and nothing changes. (Benchmark: read it again after a write
-    to another type.) Over a storage that is only so where all of it is known.
+    None if only a full read can tell. No hook runs here, and nothing changes. (Benchmark: read it again after a write
+    to another type.) Over a storage, all of it has to be known.
     """
     key, schema = request.key, request.rules.schema
     stored = base.results.get(key)
     node: Node | None = None
     if type(schema) is EntitySchema:
         model = schema.model
-        pk = named_pk(schema, request.rules.entity_args(request.args)) if stored is None else stored
-        if type(pk) is not str:
+        is_requested = stored is not None
+        if not is_requested:
+            stored = named_pk(schema, request.rules.entity_args(request.args))
+        if type(stored) is not str:
             return None
-        data = base.entities.get(model.key, EMPTY).get(pk)
-        if stored is None and _demand(request, schema, data) is not None:
+        data = base.entities.get(model.key, EMPTY).get(stored)
+        if not is_requested and _demand(request, schema, data) is not None:
             return None
         if type(data) is model.cls:
-            return (
-                (data, {(model.key, pk): (None,)})
-                if persistence is None or persistence.is_known(model.key, pk)
-                else None
-            )
+            is_known = persistence is None or persistence.is_known(model.key, stored)
+            return (data, {(model.key, stored): (None,)}, stored) if is_known else None
         nodes = memo.entities.get(model.key)
-        node = None if nodes is None else nodes.get(model.cls, EMPTY).get(pk)
+        node = None if nodes is None else nodes.get(model.cls, EMPTY).get(stored)
     elif stored is None:
         return None
     elif isinstance(schema, Collection):
@@ -487,7 +483,7 @@ def _memoized(
         return None
     if node.value is INVALID or node.value is UNDEFINED:
         return None
-    return node.value, memo.touched.get(node)
+    return node.value, memo.touched.get(node), stored
 
 
 def named_pk(schema: EntitySchema, args: tuple[Any, ...]) -> str | None:

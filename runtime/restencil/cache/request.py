@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 from ..base.response_details import status_line
 from ..base.transport import public_url
 from ..base.values import is_mapping
-from ..schema.entity import first_model, params_to_fields
+from ..schema.entity import EntitySchema, first_model, params_to_fields
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
 from .plan import BY_HAND, FreshnessPolicy
-from .reach import Reach, reach_of
+from .reach import Reach, reach_of, tables_of
 from .staleness import path_of
 
 if TYPE_CHECKING:
@@ -323,7 +323,25 @@ class Rules:
         """What results of the endpoint can show; None if that is not known in advance."""
         return reach_of(self.schema, is_choice=not self.names_entity)
 
-    @property
+    @cached_property
+    def known_params(self) -> frozenset[str] | None:
+        """The parameters that only say which entity is meant, as records call them; None if all do."""
+        if self.path_names is None:
+            return None
+        reach = self.reach
+        models = () if reach is None else (model for table in tables_of(self.schema) for model in reach.models[table])
+        return self.path_names.union(*(model.telling for model in models))
+
+    @cached_property
+    def lookup_fields(self) -> Mapping[str, str]:
+        """The parameters by which an entity is found that are fields of it and no primary key, each with its field."""
+        schema = self.schema
+        if not isinstance(schema, EntitySchema):
+            return {}
+        own = (self.path_names or frozenset()) - self.outer_params - schema.model.telling
+        return {**{name: name for name in own if name in schema.model.fields}, **(self.param_fields or {})}
+
+    @cached_property
     def resource(self) -> str | None:
         """The name of the resource that the endpoint belongs to; None where there is none."""
         return None if self.siblings is None else self.siblings.resource

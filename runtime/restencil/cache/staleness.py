@@ -217,6 +217,8 @@ class StaleMarks:
 
     def of_record(self, cell: EntityPath) -> Mark:
         """The mark of a record."""
+        if not self.stored and cell not in self._marks["cells"] and cell[0] not in self._marks["tables"]:
+            return self._floor
         return max(self._of("cells", cell), self._of("tables", cell[0]), self._floor)
 
     def of_list(self, cell: EntityPath, entities: Iterable[str]) -> Mark:

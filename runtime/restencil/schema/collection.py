@@ -84,6 +84,7 @@ class Collection(_Whole):
 
     many = True
     _table_key: tuple[int, str] | None = None
+    _identity: tuple[int, Any] | None = None
     """Its table, and how often schemas had been redefined by then."""
 
     def __init__(
@@ -144,7 +145,10 @@ class Collection(_Whole):
 
     def identity(self) -> Any:
         """What collections have in common whose lists are shared."""
-        return (self.is_map, item_identity(self.item))
+        known = self._identity
+        if known is None or known[0] != definitions.count:
+            self._identity = known = definitions.count, (self.is_map, item_identity(self.item))
+        return known[1]
 
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)
