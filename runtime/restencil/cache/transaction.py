@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .request import Request
     from .request_log import Answered
     from .staleness import StaleSet
-    from .store_state import StoreState
     from .tables import EntityPath, State
 
 
@@ -55,6 +54,7 @@ class Transaction:
         if type(response) is Presumed:
             meta = meta._replace(expires_at=1)  # the server may have added to what was sent
         self.reader = reader
+        self.store_state = store_state = reader.store_state
         self.request = request
         self.response = response
         """The response, or what an empty one counts as."""
@@ -76,7 +76,7 @@ class Transaction:
             replaces=replaces,
             rules=rules,
         )
-        if self.is_final and reader.store_state.persistence is not None:
+        if self.is_final and store_state.persistence is not None:
             self.writer.notes()
         self.change = self.writer.change
         self.result: Any = UNDEFINED
@@ -97,11 +97,6 @@ class Transaction:
         """Results whose keys one of these accepts turn stale."""
         self.stale: StaleSet | None = None
         self.touched: Answered | None = None
-
-    @property
-    def store_state(self) -> StoreState:
-        """The state of the store."""
-        return self.reader.store_state
 
     def run(self) -> None:
         """Runs the stages of the endpoint, in order."""
