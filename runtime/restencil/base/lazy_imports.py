@@ -9,7 +9,10 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["LazyModule", "asyncio", "sqlite3"]
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+__all__ = ["LazyModule", "asyncio", "running_loop", "sqlite3"]
 
 
 class LazyModule:
@@ -24,22 +27,19 @@ class LazyModule:
         return found
 
 
-class _LazyAsyncio(LazyModule):
-    """asyncio, in which no loop is running as long as nobody imported it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_get_running_loop" and "asyncio" not in sys.modules:
-            return _no_loop
-        return super().__getattr__(name)
-
-
-def _no_loop() -> None:
-    return None
-
-
 if TYPE_CHECKING:
     import asyncio
     import sqlite3
 else:
-    asyncio = _LazyAsyncio("asyncio")
+    asyncio = LazyModule("asyncio")
     sqlite3 = LazyModule("sqlite3")
+
+
+def running_loop() -> AbstractEventLoop | None:
+    """The asyncio loop that runs in this thread; None where none does."""
+    if "asyncio" not in sys.modules:
+        return None
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..base.lazy_imports import asyncio
+from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import ThreadScheduler
 from ..base.steps import drive_async
 from ..cache.reading import Decision
@@ -80,7 +80,7 @@ class AsyncCore(Core):
 
     def enter_loop(self) -> None:
         """Background work runs in the running loop from now on. RuntimeError where none is running."""
-        self._loop = running_loop()
+        self._loop = required_loop()
 
     async def close(self) -> None:
         """Stops the managers and closes what was opened; a second call does nothing."""
@@ -125,7 +125,7 @@ class AsyncCore(Core):
     async def ask(self, request: Request) -> Response[Any]:
         """The response to a request that is not shared and not stored."""
         in_flight, steps = self.ask_steps(request)
-        loop = in_flight.loop = running_loop()
+        loop = in_flight.loop = required_loop()
         task = in_flight.task = loop.create_task(self._response_to(in_flight, steps))
         try:
             await asyncio.wait((task,))
@@ -144,7 +144,7 @@ class AsyncCore(Core):
         """Sends the request in a task of its own, unless that was done; the value of the fetch, once it is stored."""
         if not isinstance(in_flight, InFlight):
             return in_flight  # a manager answered the fetch itself
-        loop = asyncio._get_running_loop() or running_loop()  # before the claim, which obliges to send the request
+        loop = required_loop()  # before the claim, which obliges to send the request
         if in_flight.sender is self.network and in_flight.claim():
             try:
                 # Also if it was answered from elsewhere meanwhile: the network's own response is wanted in the store.
@@ -171,7 +171,7 @@ class AsyncCore(Core):
         in_flight.loop = loop
         if not isinstance(self.store.scheduler, ThreadScheduler):
             self.store.scheduler.spawn(lambda: loop.call_soon_threadsafe(self._send_detached, in_flight, loop))
-        elif asyncio._get_running_loop() is loop:
+        elif running_loop() is loop:
             self._send_detached(in_flight, loop)
         else:
             loop.call_soon_threadsafe(self._send_detached, in_flight, loop)
@@ -179,13 +179,13 @@ class AsyncCore(Core):
     def call_later(self, delay: float, work: Callable[[], object], /) -> Handle:
         """Does the work after `delay` milliseconds, in the loop, or on the scheduler that the store was given."""
         loop = self._home()
-        if asyncio._get_running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):
+        if running_loop() is loop or not isinstance(self.store.scheduler, ThreadScheduler):
             return set_timer(self.store.scheduler, loop, delay, work)
         return RemoteTimer(loop, delay, work)
 
     def _home(self) -> AbstractEventLoop:
         """The loop of background work: the running one, else the one this controller was last used in."""
-        running = asyncio._get_running_loop()
+        running = running_loop()
         if running is not None:
             self._loop = running
             return running
@@ -221,12 +221,12 @@ def _ended(reference: Callable[[], InFlight | None]) -> Callable[[object], None]
     return ended
 
 
-def running_loop() -> AbstractEventLoop:
+def required_loop() -> AbstractEventLoop:
     """The running asyncio loop; a clear error under anything else."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
+    loop = running_loop()
+    if loop is None:
         raise RuntimeError(
             "AsyncController runs on asyncio, and no asyncio event loop is running here; "
             "use asyncio.run(…), or Controller in code without a loop"
-        ) from None
+        )
+    return loop

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.errors import reason_of
-from ..base.lazy_imports import asyncio
+from ..base.lazy_imports import asyncio, running_loop
 from ..base.logs import logger
 from .single_flight import SharedFuture
 
@@ -201,7 +201,7 @@ class InFlight(SharedFuture[Any]):
         task, loop = self.task, self.loop
         if task is None or loop is None:
             return
-        if asyncio._get_running_loop() is loop:
+        if running_loop() is loop:
             if task is not asyncio.current_task():
                 self._cancel_here(task)
         else:

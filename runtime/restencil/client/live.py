@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from ..base.errors import AbortError, ResetError
-from ..base.lazy_imports import asyncio
+from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block
 from ..cache.actions import Subscribe, Unsubscribe
 from ..cache.reading import INFINITE, STALE, Decision, ExpiryStatus, Reading
@@ -354,7 +354,7 @@ class AwaitingLiveRead(WatchedRead[R], AsyncLiveRead[R]):
         loop = self._loop
         if loop is None:
             return
-        if asyncio._get_running_loop() is loop:
+        if running_loop() is loop:
             self._changed.set()
         elif not loop.is_closed():
             try:

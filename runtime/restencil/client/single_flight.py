@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from ..base.errors import AbortError
 from ..base.exception_copy import copy_with_traceback
 from ..base.fork import reset_in_child
-from ..base.lazy_imports import asyncio
+from ..base.lazy_imports import asyncio, running_loop
 from ..base.scheduler import block
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class SharedFuture(Generic[T]):
     def owned_here(self) -> bool:
         """A blocking wait in this thread would wait for itself: the thread, or its running loop, owes the outcome."""
         if self.loop is not None:
-            return asyncio._get_running_loop() is self.loop
+            return running_loop() is self.loop
         return self.thread == get_ident()
 
     def wait(self) -> T:
@@ -165,7 +165,7 @@ def orphan_error() -> AbortError:
 def wake_future(future: Future[None]) -> None:
     """Let the waiter of this future go on, from any thread."""
     loop = future.get_loop()
-    if asyncio._get_running_loop() is loop:
+    if running_loop() is loop:
         _resolve(future)
         return
     try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from ..base.lazy_imports import running_loop
 from ..base.values import UNDEFINED, Meta
 from ..cache.list_bindings import binding_of
 from ..cache.tables import ChangeSet
@@ -145,13 +145,13 @@ class ReadThrough:
         """About how many rows may be read here: none of a remote storage, and few in an event loop."""
         if not self._connection.storage.inline:
             return 0
-        return MOST_IN_LOOP if _is_in_loop() else MOST_PLACES
+        return MOST_IN_LOOP if running_loop() is not None else MOST_PLACES
 
     @property
     def _most_before_waiting(self) -> int:
         """The same for who may wait instead: an event loop reads no file."""
         storage = self._connection.storage
-        return 0 if _is_in_loop() and not getattr(storage, "is_in_memory", False) else self._most
+        return 0 if running_loop() is not None and not getattr(storage, "is_in_memory", False) else self._most
 
     @property
     def _asks(self) -> bool:
@@ -378,11 +378,6 @@ class ReadThrough:
 
 
 _NO_TIMES: Final = Meta(0, 0, 0)
-
-
-def _is_in_loop() -> bool:
-    asyncio: Any = sys.modules.get("asyncio")
-    return asyncio is not None and asyncio._get_running_loop() is not None
 
 
 def _cells_of(level: Iterable[References]) -> Iterator[tuple[str, Any, Iterable[str]]]:

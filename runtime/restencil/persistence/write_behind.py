@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ..base.errors import StorageDown, StorageError
-from ..base.lazy_imports import asyncio
+from ..base.lazy_imports import running_loop
 from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
@@ -202,7 +202,7 @@ class WriteBehind:
         # Nothing is asked of a server under the lock: its thread does that, and who is not in a loop waits for it.
         self._is_refused = was_refused or connection.state != "on"
         self.thread.wake(hurries=True)
-        if self.thread.runs and asyncio._get_running_loop() is None:
+        if self.thread.runs and running_loop() is None:
             self._done.wait_for(lambda: self._is_refused or not self._is_resetting, _LONGEST_RESET)
             self._is_refused = self._is_resetting
         if self._is_refused:
