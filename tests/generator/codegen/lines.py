@@ -22,9 +22,9 @@ def rendered(text: str) -> dict[str, str]:
     return {module.path: renderer.render(module) for module in plan(loaded.declaration)}
 
 
-def of_resource(text: str) -> str:
-    """The module of a resource `things` with these further settings."""
-    spec = (
+def of_resource(text: str, top: str = "") -> str:
+    """The module of a resource `things` with these further settings, in a spec with these keys."""
+    spec = top + (
         "entities: {Thing: {fields: {id: integer, name: string, other_name: string}}}\n"
         "resources:\n  things:\n    path: /t/:id\n    schema: Thing\n"
     )

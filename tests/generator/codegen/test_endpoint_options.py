@@ -114,6 +114,112 @@ def test_endpoint_options_decorator_writes_method_path_and_options(settings: str
     has_line(of_resource(settings), line)
 
 
+INHERITED: dict[str, tuple[str, str, list[str]]] = {
+    "an added endpoint has what the resource says, and nothing of its list": (
+        "",
+        "options: {timeout: 5s}\npagination_field: page\nsearch_params: {name: string?}\nendpoints: {own: {}}",
+        ['@restencil.rest(method="GET", path="/t/:id")'],
+    ),
+    "one that extends another has all of it, headers by name": (
+        "",
+        """
+        endpoints:
+          a: {extends: b, method: POST, body: null}
+          b: {extends: c, options: {timeout: 1s}, headers: {X-B: b}}
+          c: {extends: get, path: "/c/:name", options: {retries: 3}, headers: {X-C: c}}
+        """,
+        [
+            'method="GET", path="/c/:name", extends="get", request_init={"headers": {"X-C": "c"}}, retries=3)',
+            'extends="c", request_init={"headers": {"X-B": "b", "X-C": "c"}}, timeout=1000, retries=3)',
+            'method="POST", path="/c/:name", extends="b", request_init={"headers": {"X-B": "b", "X-C": "c"}}, '
+            "timeout=1000, retries=3, body=None)",
+        ],
+    ),
+    "pages only where the schema holds a collection": (
+        "",
+        """
+        pagination_field: page
+        members: [get_list, get_page]
+        endpoints:
+          plain: {extends: get_list, path: /plain, schema: {results: [Thing]}}
+          paged: {extends: get_list, path: /paged, schema: {results: {collection: [Thing]}}}
+        """,
+        [
+            '@restencil.rest(method="GET", path="/plain", extends="get_list", schema={"results": [Thing]}, '
+            "pagination_field=None)",
+            'method="GET", path="/paged", push=_paged_push, get_page=_paged_get_page, items=_paged_item, '
+            'extends="get_list", schema={"results": schema.Collection([Thing], follow=True, apart="/paged")}, '
+            'pagination_field="page")',
+        ],
+    ),
+    "a written side effect goes before a method written here, and this before an inherited one": (
+        "",
+        """
+        endpoints:
+          b: {path: /b, method: POST, side_effect: false, body: null}
+          c: {extends: b, path: /c}
+          e: {extends: b, path: /e, method: PUT}
+          f: {extends: update, path: /f}
+          g: {extends: update, path: /g, method: get}
+        """,
+        [
+            '@restencil.rest(method="POST", path="/c", extends="b", side_effect=False, body=None)',
+            '@restencil.rest(method="PUT", path="/e", extends="b", side_effect=None, body=None)',
+            '@restencil.rest(method="PUT", path="/f", extends="update")',
+            '@restencil.rest(method="GET", path="/g", extends="update")',
+        ],
+    ),
+    "the nearest level counts, headers by name without case, and null takes an option back": (
+        "url_prefix: https://a.example\nheaders: {X-A: spec, X-B: spec}\noptions: {timeout: 10s, retries: 2}\n",
+        """
+        headers: {x-a: resource}
+        options: {retries: null}
+        endpoints: {get: {headers: {X-a: endpoint}, url_prefix: ""}}
+        """,
+        [
+            'path="/t/:id", schema=Thing, url_prefix="https://a.example", '
+            'request_init={"headers": {"x-a": "resource", "X-B": "spec"}}, invalid_if_stale=True, needs="all", '
+            "timeout=10_000, strict=True, body=Thing",
+            f'({GET}, url_prefix=None, request_init={{"headers": {{"X-a": "endpoint", "X-B": "spec"}}}})',
+        ],
+    ),
+    "credentials of the nearest level, of which none is one, and null takes them back": (
+        "auth: {schemes: {token: {bearer: true}, app: {cookie: app}, key: {header: X}}}\n",
+        """
+        auth: [key, [token, app]]
+        endpoints:
+          get_list: {auth: none}
+          create: {auth: token}
+          update: {auth: null}
+          again: {extends: get_list, path: /again, schema: [Thing]}
+        """,
+        [
+            'strict=True, auth=(("key",), ("app", "token")), body=Thing',
+            f"@restencil.rest_list({LIST}, push=_push, auth=((),))",
+            'create = restencil.push_of(get_list).extend(auth=(("token",),))',
+            '@restencil.rest(method="PUT", path="/t/:id", auth=None)',
+            '@restencil.rest(method="PATCH", path="/t/:id")',
+            '@restencil.rest(method="GET", path="/again", extends="get_list", schema=[Thing], auth=((),))',
+        ],
+    ),
+    "the only scheme of a spec is called token": (
+        "auth: {bearer: true}\n",
+        "auth: none\nendpoints: {get: {auth: token}}",
+        [f'@restencil.rest({GET}, auth=(("token",),))', "strict=True, auth=((),), body=Thing"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("top", "settings", "lines"), INHERITED.values(), ids=list(INHERITED))
+def test_endpoint_options_inherited_setting_is_that_of_the_nearest_level(
+    top: str, settings: str, lines: list[str]
+) -> None:
+    """What spec, resource and extended endpoints say counts for an endpoint where it says nothing itself."""
+    module = of_resource(settings, top)
+    for line in lines:
+        has_part(module, line)
+
+
 @pytest.mark.parametrize(
     ("settings", "part"),
     [

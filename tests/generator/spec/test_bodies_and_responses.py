@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import pytest
 
 from restencil.endpoint.styles import styled_form
-from restencil_generator.lint.run import lint
 from restencil_generator.mock.parse_body import parse
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec, load_text
@@ -216,25 +215,6 @@ def test_bodies_and_responses_paths_next_to_a_list_in_an_envelope_are_declared_n
     pages = "pagination: {style: cursor, next: meta.next}"
     assert codes(resource.format("response: {list_envelope: data}, ", pages)) == []
     assert codes(resource.format("", pages)) == ["unknown-field"]
-
-
-@pytest.mark.parametrize(
-    ("endpoints", "expected"),
-    [
-        ("a: {method: POST, side_effect: false, path: /a, body: {q: string}, schema: [Mail]}", ["body-shares-key"]),
-        (
-            "a: {method: POST, side_effect: false, path: /a, body: {q: string}, schema: [Mail], "
-            "request: {in_key: true}}",
-            [],
-        ),
-    ],
-)
-def test_bodies_and_responses_advice_knows_what_is_in_keys(endpoints: str, expected: list[str]) -> None:
-    """What is written on purpose is not advised about."""
-    text = HEAD + f"resources: {{mails: {{path: '/mails/:id', schema: Mail, endpoints: {{{endpoints}}}}}}}\n"
-    found = load_text(text, "inbox.yaml")
-    assert found.declaration is not None, found.problems
-    assert [problem.code for problem in lint(found, import_hooks=False)] == expected
 
 
 VALUES = [[], ["a"], ["a", "b&c;=", "ä"], None]

@@ -133,35 +133,10 @@ def test_check_spec_may_say_what_absent_fields_give(written: str, zero: d.Json |
         assert field("{const: link}", f"{HEAD}absent: {absent}\n").default == "link"
 
 
-def test_check_field_says_what_is_written_about_it() -> None:
-    """Wire name, description, deprecation, hooks and whether it is read-only."""
-    found = field(
-        "{type: string, wire: theF, description: D, deprecated: no longer, read_only: true,"
-        " decode: 'python:m.n:f', encode: 'python:m:g'}"
-    )
-    assert (found.wire, found.description, found.deprecated, found.read_only) == ("theF", "D", "no longer", True)
-    assert (str(found.decode), str(found.encode)) == ("python:m.n:f", "python:m:g")
-    assert found.place.line == 6
-
-
 def test_check_deprecation_is_a_flag_or_a_reason() -> None:
     """`true` is deprecation without a reason, `false` is none."""
     assert field("{type: string, deprecated: true}").deprecated == ""
     assert field("{type: string, deprecated: false}").deprecated is None
-
-
-def test_check_names_are_final() -> None:
-    """Python and wire names are those that the output uses."""
-    found = spec(
-        "objects: {O: {class: string, merge: string, order_by: string, id: string}}\n",
-        HEAD + "wire_names: camelCase\n",
-    ).objects["O"]
-    assert [(f.name, f.python, f.wire) for f in found.fields] == [
-        ("class", "class_", "class"),
-        ("merge", "merge_", "merge"),
-        ("order_by", "order_by", "orderBy"),
-        ("id", "id", "id"),
-    ]
 
 
 def test_check_union_takes_its_values_as_the_discriminator_holds_them() -> None:
@@ -227,57 +202,6 @@ def test_check_entity_inherits_fields_pk_indexes_and_validation() -> None:
     assert kind.type == d.Const("link")
 
 
-def test_check_key_is_the_one_written_on_the_nearest_entity_above() -> None:
-    """Without one written anywhere above, each entity has its own name."""
-    declared = spec("""
-        entities:
-          A: {fields: {id: integer}}
-          B: {extends: A}
-          C: {extends: B, key: Shared}
-          D: {extends: C}
-          E: {extends: D, key: Own}
-        """)
-    assert {name: entity.key for name, entity in declared.entities.items()} == {
-        "A": "A",
-        "B": "B",
-        "C": "Shared",
-        "D": "Shared",
-        "E": "Own",
-    }
-
-
-def test_check_pk_may_have_several_fields() -> None:
-    """A list gives the JSON array of the texts, also with one field."""
-    declared = spec("""
-        entities:
-          Node: {pk: [host, port], fields: {host: string, port: integer}}
-          One: {pk: [id], fields: {id: integer}}
-          Plain: {fields: {id: integer}}
-        """).entities
-    assert (declared["Node"].pk, declared["Node"].pk_is_list) == (("host", "port"), True)
-    assert (declared["One"].pk, declared["One"].pk_is_list) == (("id",), True)
-    assert (declared["Plain"].pk, declared["Plain"].pk_is_list) == (("id",), False)
-
-
-def test_check_entity_may_be_declared_in_place() -> None:
-    """In a resource's schema, in an endpoint's and in a field; it knows its resource."""
-    declared = spec("""
-        resources:
-          items:
-            path: /items/:id
-            schema:
-              entity: Item
-              fields: {id: integer, part: {entity: Part, fields: {id: integer}}}
-            endpoints:
-              report: {path: /report, schema: {rows: [{entity: Row, fields: {id: integer}}]}}
-        """).entities
-    assert {name: entity.resource for name, entity in declared.items()} == {
-        "Item": "items",
-        "Part": "items",
-        "Row": "items",
-    }
-
-
 # ------------------------------------------------------------------------------------------------------------- members
 
 
@@ -306,47 +230,6 @@ def test_check_members_are_those_requested() -> None:
     assert resource("members: []").members == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "method", "path", "side_effect", "has_body"),
-    [
-        ("get", "GET", "/items/:id", False, False),
-        ("get_list", "GET", "/items", False, False),
-        ("get_list.push", "POST", "/items", True, True),
-        ("get_list.unshift", "POST", "/items", True, True),
-        ("get_list.get_page", "GET", "/items", False, False),
-        ("create", "POST", "/items", True, True),
-        ("update", "PUT", "/items/:id", True, True),
-        ("partial_update", "PATCH", "/items/:id", True, True),
-        ("delete", "DELETE", "/items/:id", True, False),
-    ],
-)
-def test_check_standard_members_follow_the_table(
-    name: str, method: str, path: str, side_effect: bool, has_body: bool
-) -> None:
-    """Method, path, side effect and body."""
-    found = endpoint(name, "pagination_field: page")
-    assert (found.method, found.path.text, found.side_effect, found.has_body) == (method, path, side_effect, has_body)
-    assert found.standard
-
-
-def test_check_schemas_of_standard_members_follow_the_table() -> None:
-    """The entity, its collection, adders, a page, an invalidation."""
-    item = d.EntityRef("Item")
-    collection = d.CollectionOf(d.ListOf(item))
-    found = {name: one.schema for name, one in resource("pagination_field: page").all_endpoints()}
-    assert found == {
-        "get": item,
-        "get_list": collection,
-        "get_list.push": d.AdderOf(collection, "push"),
-        "get_list.unshift": d.AdderOf(collection, "unshift"),
-        "get_list.get_page": d.PageOf(collection),
-        "create": d.AdderOf(collection, "push"),
-        "update": item,
-        "partial_update": item,
-        "delete": d.InvalidateOf(item),
-    }
-
-
 def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
     """Not to reads, not to `assign`, and to an added endpoint only through what it extends."""
     found = resource("""
@@ -372,131 +255,6 @@ def test_check_optimistic_applies_to_mutations_of_the_resource() -> None:
 # ----------------------------------------------------------------------------------------------------------- endpoints
 
 
-def test_check_added_endpoint_starts_from_the_resource() -> None:
-    """Path, schema and options of the resource, no search parameters, and no pagination of the list."""
-    keys = """
-        members: [get_list]
-        search_params: {author: string?}
-        pagination_field: page
-        options: {timeout: 5s}
-        endpoints:
-          other: {path: /other, schema: {items: {collection: [Item]}}}
-          same: {}
-        """
-    found = endpoint("other", keys)
-    assert (found.extends, found.standard, found.method) == (None, False, "GET")
-    assert (found.options.timeout, found.search_params, found.pagination_field) == (5000, (), None)
-    assert list(found.extenders) == ["push", "unshift"]
-    assert endpoint("same", keys).path.text == "/items/:id"
-    assert endpoint("same", keys).schema == d.EntityRef("Item")
-
-
-def test_check_endpoint_inherits_from_what_it_extends() -> None:
-    """Given keys win; a chain may be of any length and in any order."""
-    found = resource(
-        """
-        search_params: {author: string?}
-        pagination_field: cursor
-        pagination: {style: cursor, next: last.owner_name}
-        endpoints:
-          a: {extends: b, method: POST, description: A}
-          b: {extends: c, options: {timeout: 1s}, headers: {X-B: b}, deprecated: true, process: 'python:m:f'}
-          c: {extends: get_list, path: /c/:author, options: {retries: 3}, headers: {X-C: c}}
-        """,
-        HEAD + "wire_names: camelCase\n",
-    ).endpoints["a"]
-    assert (found.path.text, found.method, found.side_effect, found.extends) == ("/c/:author", "POST", True, "b")
-    assert (found.options.timeout, found.options.retries) == (1000, 3)
-    assert found.headers == {"X-B": "b", "X-C": "c"}
-    assert str(found.process) == "python:m:f"
-    assert (found.description, found.deprecated) == ("A", None)
-    assert [field.name for field in found.params] == ["author"]
-    assert found.search_params == ()
-    assert found.pagination_field is not None
-    assert found.pagination == d.Pagination("cursor", d.Next("last", ("ownerName",)))
-    assert found.written == {"extends", "method", "description"}
-
-
-def test_check_inherited_pagination_is_dropped_where_the_schema_holds_no_collection() -> None:
-    """It would have nothing to add pages to."""
-    keys = """
-        pagination_field: page
-        pagination: {style: page}
-        endpoints:
-          search: {extends: get_list, path: /search, schema: {results: [Item], total: integer}}
-          wrapped: {extends: get_list, path: /wrapped, schema: {results: {collection: [Item]}, total: integer}}
-        """
-    search, wrapped = endpoint("search", keys), endpoint("wrapped", keys)
-    assert (search.pagination_field, search.pagination, search.collection, search.extenders) == (None, None, None, {})
-    assert wrapped.pagination_field is not None
-    assert wrapped.collection == d.CollectionOf(d.ListOf(d.EntityRef("Item")))
-    assert list(wrapped.extenders) == ["push", "unshift", "get_page"]
-    assert wrapped.extenders["get_page"].schema == d.PageOf(wrapped.schema or d.Scalar("any"))
-
-
-def test_check_side_effects_follow_the_rule_of_the_runtime() -> None:
-    """A written flag wins, then a method written here, then what is inherited."""
-    keys = """
-        endpoints:
-          a: {path: /a, method: POST}
-          b: {path: /b, method: POST, side_effect: false}
-          c: {extends: b, path: /c}
-          e: {extends: b, path: /e, method: PUT}
-          f: {extends: update, path: /f}
-          g: {extends: update, path: /g, method: get}
-        """
-    effects = {name: endpoint(name, keys).side_effect for name in "abcefg"}
-    assert effects == {"a": True, "b": False, "c": False, "e": True, "f": True, "g": False}
-    assert endpoint("g", keys).method == "GET"
-
-
-def test_check_settings_are_laid_over_those_above() -> None:
-    """Spec, resource, endpoint; headers by name without case; null takes an option back."""
-    head = HEAD + textwrap.dedent("""
-        url_prefix: https://a.example
-        endpoint: python:m:Base
-        headers: {X-A: spec, X-B: spec}
-        options: {timeout: 10s, retries: 2, error_policy: soft}
-        """)
-    keys = """
-        headers: {x-a: resource}
-        options: {retries: null, error_policy: 'python:m:policy'}
-        endpoints:
-          get: {headers: {X-a: endpoint}, options: {timeout: 1h}, url_prefix: ''}
-        """
-    found, other = endpoint("get", keys, head), endpoint("update", keys, head)
-    assert found.headers == {"X-a": "endpoint", "X-B": "spec"}
-    assert other.headers == {"x-a": "resource", "X-B": "spec"}
-    assert (found.options.timeout, found.options.retries) == (3_600_000, None)
-    assert str(found.options.error_policy) == "python:m:policy"
-    assert (found.url_prefix, other.url_prefix) == ("", "https://a.example")
-    assert str(found.base) == "python:m:Base"
-
-
-def test_check_path_parameter_is_what_its_field_is() -> None:
-    """Unless `params` says more, and a text or number where there is no such field; an optional one may be left out."""
-    text = """
-        entities:
-          Item: {fields: {id: uuid, day: date?, title: string}}
-        resources:
-          items:
-            path: /items/:day/:title/:owner/:id
-            schema: Item
-            params: {title: {type: string, description: T}}
-            endpoints:
-              other: {path: '/o/:id?', params: {id: integer}}
-        """
-    found = spec(text).resources["items"].endpoints
-    assert [field.type for field in found["get"].params] == [
-        d.Scalar("date"),
-        STRING,
-        d.AnyOf((STRING, INTEGER)),
-        d.Scalar("uuid"),
-    ]
-    (one,) = found["other"].params
-    assert (one.type, one.required) == (d.Optional(INTEGER), False)
-
-
 def test_check_parameters_are_named_for_python_and_for_the_wire() -> None:
     """Search parameters follow `wire_names`, path parameters never."""
     found = endpoint(
@@ -516,15 +274,6 @@ def test_check_parameters_are_named_for_python_and_for_the_wire() -> None:
     ]
     assert found.pagination_field is not None
     assert (found.pagination_field.python, found.pagination_field.wire) == ("next_page", "nextPage")
-
-
-def test_check_pagination_field_may_be_a_declared_search_parameter() -> None:
-    """Then it has its type and its wire name, and is required where a page is asked for."""
-    found = endpoint(
-        "get_list", "search_params: {page: {type: integer?, wire: p}}\npagination_field: page"
-    ).pagination_field
-    assert found is not None
-    assert (found.type, found.wire, found.required) == (INTEGER, "p", True)
 
 
 @pytest.mark.parametrize(
@@ -553,24 +302,6 @@ def test_check_next_cursor_is_found_by_wire_names(next: str, found: d.Next, text
     assert str(pagination.next) == text
     assert pagination.size is not None
     assert (pagination.size.param.wire, pagination.size.value) == ("perPage", 25)
-
-
-@pytest.mark.parametrize(
-    ("written", "body"),
-    [
-        ("null", None),
-        ("any", d.Body("any")),
-        ("bytes", d.Body("bytes")),
-        ("Item", d.Body("json", d.EntityRef("Item"))),
-        ("[Item]", d.Body("json", d.ListOf(d.EntityRef("Item")))),
-        ("[string]", d.Body("json", d.ListOf(STRING))),
-    ],
-)
-def test_check_body_is_written_in_several_ways(written: str, body: d.Body | None) -> None:
-    """`null` disables it, names and lists give its type."""
-    found = endpoint("send", f"endpoints: {{send: {{method: POST, path: /send, body: {written}}}}}")
-    assert found.body == body
-    assert found.has_body == (body is not None)
 
 
 @pytest.mark.parametrize(
@@ -642,50 +373,6 @@ def test_check_types_of_bodies_are_named_where_a_body_needs_them() -> None:
     }
 
 
-def test_check_objects_in_place_have_names_of_their_own() -> None:
-    """After the resource and endpoint, or the entity and field, and the members on the way."""
-    declared = spec("""
-        entities:
-          Item: {fields: {id: integer, size: {object: {unit: {object: {name: string}}}}}}
-        resources:
-          items:
-            path: /items/:id
-            schema: Item
-            endpoints:
-              search: {path: /search, schema: {rows: [Item], meta: {total: integer}}}
-              ping: {path: /ping, schema: null, returns: {object: {ok: boolean}}}
-        """)
-    typed_dicts = {name for name, kind in declared.namespace.items() if kind == "typed_dict"}
-    assert typed_dicts == {
-        "ItemBody",
-        "ItemSize",
-        "ItemSizeUnit",
-        "ItemsPingResult",
-        "ItemsSearchResult",
-        "ItemsSearchResultMeta",
-    }
-
-
-def test_check_resource_has_a_class_and_the_spec_a_client() -> None:
-    """Their names are derived or written, and all are part of one namespace."""
-    declared = spec(
-        "client: Api\nenums: {Diet: {meat: m}}\n"
-        + ITEM
-        + "resources: {items: {path: '/i/:id', schema: Item, class: Stock}}\n"
-    )
-    assert (declared.client, declared.async_client) == ("Api", "AsyncApi")
-    assert declared.resources["items"].class_name == "Stock"
-    assert declared.namespace == {
-        "Api": "client",
-        "AsyncApi": "client",
-        "DIET_MEAT": "constant",
-        "Diet": "enum",
-        "Item": "entity",
-        "ItemBody": "typed_dict",
-        "Stock": "resource",
-    }
-
-
 def test_check_collection_of_a_resource_reaches_every_collection_in_its_schemas() -> None:
     """Its class and its non-filter arguments belong to the list, wrapped or not."""
     keys = """
@@ -707,93 +394,6 @@ def test_check_collection_of_a_resource_reaches_every_collection_in_its_schemas(
     assert str(custom.custom) == "python:m:Mine"
 
 
-def test_check_tables_are_sorted_and_ordered_parts_are_not() -> None:
-    """Order has a meaning in fields and the like alone."""
-    declared = spec("""
-        enums: {Z: [b, a], A: [x]}
-        objects: {Y: {b: string, a: string}, B: {c: string}}
-        entities: {X: {fields: {z: string, id: integer}}, C: {fields: {id: integer}}}
-        resources:
-          zs: {path: '/z/:id', schema: X, endpoints: {y: {path: /y}, b: {path: /b}}}
-          as: {path: '/a/:id', schema: C}
-        """)
-    assert [list(table) for table in (declared.enums, declared.objects, declared.entities, declared.resources)] == [
-        ["A", "Z"],
-        ["B", "Y"],
-        ["C", "X"],
-        ["as", "zs"],
-    ]
-    assert list(declared.resources["zs"].endpoints)[-2:] == ["b", "y"]
-    assert [member.value for member in declared.enums["Z"].members] == ["b", "a"]
-    assert [field.name for field in declared.objects["Y"].fields] == ["b", "a"]
-    assert [field.name for field in declared.entities["X"].fields] == ["z", "id"]
-
-
-def test_check_examples_are_kept_with_their_places() -> None:
-    """Of standard members, of what hangs on the list, and of added ones."""
-    found = resource("""
-        examples:
-          get: {params: {id: 1}, response: {id: 1, title: x}}
-          push: {body: {title: y}}
-        """)
-    endpoints = dict(found.all_endpoints())
-    example = endpoints["get"].example
-    assert example is not None
-    assert (example.params, example.body, example.response) == ({"id": 1}, d.MISSING, {"id": 1, "title": "x"})
-    assert example.places[("response", "title")].line == 13
-    pushed = endpoints["get_list.push"].example
-    assert pushed is not None
-    assert pushed.body == {"title": "y"}
-    assert endpoints["create"].example is None
-
-
-def test_check_auth_says_how_the_secret_is_sent() -> None:
-    """`auth` without schemes has one, called `token`; the name is that of the header, cookie or parameter."""
-
-    def short(kind: d.AuthKind, parameter: str = "", prefix: str = "", env: str | None = None) -> d.Auth:
-        return d.Auth((d.Scheme("token", kind, parameter, prefix, env),), (("token",),), short=True)
-
-    assert spec("auth: {header: X-Token, env: TOKEN}\n").auth == short("header", "X-Token", env="TOKEN")
-    assert spec("auth: {header: X-Token, prefix: 'Bot '}\n").auth == short("header", "X-Token", "Bot ")
-    assert spec("auth: {bearer: true}\n").auth == short("bearer")
-    assert spec("auth: {query: api_key}\n").auth == short("query", "api_key")
-    assert spec("").auth is None
-
-
-SCHEMES = """
-auth:
-  schemes:
-    token: {bearer: true, env: SHOP_TOKEN}
-    app: {cookie: app, prefix: "Bot ", deprecated: use token}
-    machine:
-      oauth2:
-        token_url: https://auth.shop.example/token?x=1
-        scopes: [write, read]
-        client_auth: body
-        params: {b: x, a: y}
-      env: {client_secret: SHOP_SECRET, client_id: SHOP_ID}
-"""
-
-
-def test_check_auth_may_have_several_schemes() -> None:
-    """Schemes are sorted by name; without `use` each counts alone, in the order in which they are written."""
-    oauth2 = d.OAuth2(
-        "https://auth.shop.example/token?x=1",
-        scopes=("write", "read"),
-        client_auth="body",
-        params={"a": "y", "b": "x"},
-        env={"client_id": "SHOP_ID", "client_secret": "SHOP_SECRET"},
-    )
-    schemes = (
-        d.Scheme("app", "cookie", "app", "Bot ", deprecated="use token"),
-        d.Scheme("machine", "oauth2", oauth2=oauth2),
-        d.Scheme("token", "bearer", env="SHOP_TOKEN"),
-    )
-    assert spec(SCHEMES).auth == d.Auth(schemes, (("token",), ("app",), ("machine",)))
-    used = spec(SCHEMES + "  use: [[token, app], machine, none]\n").auth
-    assert used == d.Auth(schemes, (("app", "token"), ("machine",), ()))
-
-
 def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     """With `use` it is layout, as the order of keys is; that of alternatives always counts."""
 
@@ -805,83 +405,6 @@ def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     assert digest("ab", ", use: [a, b]") == digest("ba", ", use: [a, b]") == digest("ab")
     assert digest("ab", ", use: [b, a]") == digest("ba")
     assert digest("ab", ", use: [[b, a]]") == digest("ab", ", use: [[a, b]]")
-
-
-def test_check_level_may_say_what_its_requests_show() -> None:
-    """The nearest level counts; `none` is no credential, and null takes back what is inherited."""
-    found = spec(SCHEMES + """
-resources:
-  articles:
-    path: /articles/:id
-    schema: {entity: Article, fields: {id: integer}}
-    auth: [machine, [token, app]]
-    endpoints:
-      get_list: {auth: none}
-      create: {auth: token}
-      update: {auth: null}
-      again: {extends: get_list, path: /again}
-      log_in: {auth: none, method: POST, path: /login, body: {user: string}, schema: null}
-  others: {path: "/others/:id", schema: {entity: Other, fields: {id: integer}}}
-""").resources
-    articles, others = found["articles"].endpoints, found["others"]
-    assert found["articles"].auth == (("machine",), ("app", "token"))
-    assert {name: one.auth for name, one in articles.items()} == {
-        "get": (("machine",), ("app", "token")),
-        "get_list": ((),),
-        "create": (("token",),),
-        "update": None,
-        "partial_update": (("machine",), ("app", "token")),
-        "delete": (("machine",), ("app", "token")),
-        "again": ((),),
-        "log_in": ((),),
-    }
-    assert articles["get_list"].extenders["push"].auth == ((),)
-    assert others.auth is None
-    assert others.endpoints["get"].auth is None
-
-
-def test_check_endpoint_may_say_that_it_shows_nothing_without_schemes() -> None:
-    """`auth: none` needs no scheme to be named, and the only one is called `token`."""
-    text = """
-resources:
-  articles:
-    path: /articles/:id
-    schema: {entity: Article, fields: {id: integer}}
-    auth: none
-    endpoints: {get: {auth: token}}
-"""
-    found = spec("auth: {bearer: true}\n" + text).resources["articles"].endpoints
-    assert (found["get"].auth, found["get_list"].auth) == ((("token",),), ((),))
-
-
-def test_check_all_mistakes_are_found_in_one_run() -> None:
-    """A mistake in one part keeps none in another from being found."""
-    text = """
-        restencil: 1
-        package: shop
-        wire_names: camel
-        auth: {}
-        enums: {A: []}
-        objects: {B: {x: strng}}
-        entities:
-          C: {pk: no, fields: {id: integer}}
-          D: {extends: Nobody}
-        resources:
-          e: {schema: C}
-          f: {path: '/f/:', schema: Nothing, endpoints: {g: {extends: h}, i: {options: {timeout: x}}}}
-        """
-    codes = {problem.code for problem in load_text(textwrap.dedent(text)).problems}
-    assert codes == {
-        "auth-kind",
-        "bad-duration",
-        "bad-path",
-        "missing-key",
-        "pk-not-a-field",
-        "unknown-entity",
-        "unknown-type",
-        "unknown-value",
-        "wrong-type",
-    }
 
 
 def test_check_what_a_pagination_is_reported_is_in_wire_names() -> None:

@@ -16,7 +16,7 @@ from restencil_generator.output.drift import Cause
 ELSEWHERE = {"merge-conflict", "unreadable-file", "yaml-loader", "hook-arity", "hook-kind", "hook-missing"}
 
 # Cases that show the layout of the output rather than one code.
-OF_LAYOUT = {"excerpts", "fifty", "folder"}
+OF_LAYOUT = {"every-part", "excerpts", "fifty", "folder"}
 
 
 @pytest.mark.parametrize("case", cases(*FOLDERS), ids=lambda case: case.stem)
