@@ -178,7 +178,7 @@ class Process:
     def fork(self) -> None:
         """It goes on as its own child, and the parent is killed."""
         with self.store.lock:
-            self.persistence.before_fork()
+            self.persistence.fork("before")
             self.store.forked()
         self._by_hand()
         self.is_child = True

@@ -24,13 +24,13 @@ class Dumpable(PersistentStoreMixin):
         with self.lock:
             self._store_state.secrets.add(name)
             if self._persistence is not None:
-                self._persistence.secret(name)
+                self._persistence.add_client(secret=name)
 
     def note_credential(self) -> None:
         """A client sends a credential, so that what it is answered may be for the eyes of some alone."""
         with self.lock:
             if self._persistence is not None:
-                self._persistence.credential()
+                self._persistence.add_client(sends_credential=True)
 
     def dump(self) -> bytes:
         """What memory holds of what responses brought, as JSON: for fixtures, and for `Store.load`.

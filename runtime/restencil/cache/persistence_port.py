@@ -1,13 +1,13 @@
-"""The protocol between a store and its persistence: what it is notified of, and what it loads.
+"""The interface of a store to its persistence, and the members of a store that use it.
 
-The cache knows no storage: it is given one, and the tier over it is provided from outside. All of it is called under
-the store's lock, and none of it raises because of the state of the storage.
+The cache knows no storage: persistence is provided from outside. Its methods are called with the store's lock unless
+they say otherwise, and none of them raises because of the state of the storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ..base.durations import bounded
 from ..base.lazy_imports import asyncio
@@ -97,119 +97,97 @@ class PendingRequest(Protocol):
 
 
 class PersistencePort(Protocol):
-    """The second tier of a store, below its tables; locked, as the module says."""
+    """What a store asks of its persistence, and notifies it of; with the store's lock, unless it says otherwise."""
 
-    def place(self, place: str, /) -> None:
-        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
-        ...
+    def add_client(self, *, origin: str = "", secret: str = "", sends_credential: bool = False) -> None:
+        """A client has this origin, keeps a secret under this name, or sends a credential.
 
-    def secret(self, name: str, /) -> None:
-        """What bears this name is a secret: nothing of it is stored."""
-        ...
-
-    def credential(self, /) -> None:
-        """A client sends a credential: logs once if everyone who can open the storage may see the responses."""
+        Raises ValueError for another origin than that of other clients.
+        """
         ...
 
     # -- writing
 
-    def written(self, action: Action, effects: Any, /) -> object:
-        """What an action that is about to be carried out hands over, by its effects; None for nothing."""
+    def capture(self, action: Action, effects: Any, /) -> object:
+        """Captures an action and its effects before they are in memory; None if there is nothing to store."""
         ...
 
-    def take(self, written: Any, /) -> None:
-        """It was carried out; where nothing is to wait, it is in the storage when this returns."""
+    def committed(self, captured: Any, /) -> None:
+        """A captured action is in memory: the storage writes it now, or behind."""
+        ...
+
+    def is_pinned(self, path: EntityPath, /) -> bool:
+        """Whether an entity or list waits for its commit, so that it must not be evicted."""
+        ...
+
+    def evicted(self, paths: Collection[EntityPath], keys: Collection[str], /) -> None:
+        """Memory has evicted these."""
         ...
 
     # -- reading
 
-    def know(self, request: Request, state: State | None = None, /) -> bool:
-        """Before a read of a state (or the view) looks in earnest: what it touches is brought into memory.
-
-        False if part of it is unknown, so that nothing may be shown.
-        """
+    def before_read(self, request: Request, state: State | None = None, /) -> bool:
+        """Loads what a read of a state needs (None: the view); False if part of it is unknown and must not be shown."""
         ...
 
-    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
-        """Before the value of a schema is read from the tables, as a state shows them or the view: the same."""
+    def before_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
+        """The same for the value of a schema."""
         ...
 
-    def knows(self, request: Request, /) -> bool:
-        """Whether it is known what lies under the key of a request, so that an entity in memory may answer it."""
-        ...
-
-    def is_known(self, table: str, pk: str, /) -> bool:
-        """Whether it is known what the storage has of a cell."""
+    def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
+        """Loads the result of a key that an action updates; False if it is not known."""
         ...
 
     def catch_up(self, /) -> None:
-        """Memory is brought up to what others have written last, where the storage is at hand."""
+        """Brings memory up to the newest commit, if the storage is local."""
         ...
 
-    def finds(self, key: str, /, *, asks: bool) -> bool:
-        """True if a result that memory does not have is known to be absent from the storage; `asks`: it may load it."""
+    def knows(self, request: Request, /) -> bool:
+        """Whether it is known what is stored under the key of a request, so that an entity in memory may answer it."""
         ...
 
-    def is_unverified(self, key: str, /) -> bool:
-        """Whether it has to be found out whether what memory has under a key is right."""
-        ...
-
-    def steps(self, request: Request, /) -> Steps:
-        """Steps (without the lock) that bring into memory what a read touches, for who may wait."""
+    def knows_entity(self, table: str, pk: str, /) -> bool:
+        """Whether it is known what is stored of an entity."""
         ...
 
     def origin(self, key: str, /) -> str | None:
-        """Where the result under a key came from, in words; None where an answer brought it."""
+        """Where the result of a key came from, in words; None if a response contained it."""
         ...
 
-    # -- one request for all processes
+    # -- steps, without the lock
+
+    def steps(self, request: Request, /) -> Steps:
+        """Steps that load what a read needs, for callers that may wait."""
+        ...
 
     def opening(self) -> Steps:
-        """Steps (without the lock) that open the storage, if it is not open and answers."""
+        """Steps that open the storage, if it is not open and answers."""
         ...
 
     def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
-        """Steps (without the lock) before a request is sent: True where there is an outcome without it."""
+        """Steps before a request is sent: True if another process has sent it and there is an outcome."""
         ...
 
     def shared(self, fetch_id: int, /) -> None:
-        """A fetch was answered, or has failed, before which those steps were taken (without the lock)."""
+        """The request of these steps has its response, or has failed."""
         ...
 
-    # -- what memory holds
-
-    def is_pending(self, cell: EntityPath, /) -> bool:
-        """Whether a cell waits for its commit, so that it must not be let go of."""
-        ...
-
-    def let_go(self, cells: Collection[EntityPath], keys: Collection[str], /) -> None:
-        """Memory has let go of these: what lies below of them is unknown again."""
-        ...
-
-    # -- the life of a store
+    # -- the life of a store, without the lock
 
     def flush(self, timeout: float, /) -> bool:
-        """Waits (without the lock) until all that was taken is in the storage; False: not within `timeout` ms."""
+        """Waits until all that was committed is in the storage; False: not within `timeout` ms."""
         ...
 
     def close(self, timeout: float, /) -> None:
-        """Flushes (without the lock) and lets the storage go."""
+        """Flushes and closes the storage."""
         ...
 
     def stats(self, /) -> StorageStats:
-        """What it is doing (without the lock)."""
+        """The state and the counters of the storage."""
         ...
 
-    def before_fork(self, /) -> None:
-        """The process is about to fork, and the lock is held."""
-        ...
-
-    def after_fork(self, /) -> None:
-        """It has forked; this is the parent."""
-        ...
-
-    def forked(self, /) -> None:
-        """It has forked; this is the child."""
+    def fork(self, phase: Literal["before", "parent", "child"], /) -> None:
+        """The process is about to fork, or has forked; with the lock."""
         ...
 
 
@@ -219,7 +197,7 @@ class Storages(Protocol):
     def persistence_of(
         self, store: Any, store_state: Any, cache_reader: Any, storage: StorageLike, /
     ) -> PersistencePort:
-        """The tier of a store over a storage. Raises TypeError for what is no storage, RuntimeError for one in use."""
+        """The persistence of a store. Raises TypeError for what is no storage, RuntimeError for one in use."""
         ...
 
     def dump(self, store_state: Any, persistence: Any, /) -> bytes:

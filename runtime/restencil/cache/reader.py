@@ -103,7 +103,7 @@ class CacheReader:
         """What a read finds that finds nothing built (locked)."""
         store_state = self.store_state
         if store_state.persistence is not None:
-            is_known = store_state.persistence.know(request)
+            is_known = store_state.persistence.before_read(request)
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.view, request)
@@ -160,7 +160,7 @@ class CacheReader:
         """Why an entity that came with other responses does not answer a request; None where there is none, or does."""
         with self.lock:
             if self.store_state.persistence is not None:
-                self.store_state.persistence.know(request)
+                self.store_state.persistence.before_read(request)
             self.store_state.refresh()
             state, schema = self.store_state.view, request.rules.schema
             if schema is None or state.result(request.key) is not UNDEFINED:
@@ -173,7 +173,7 @@ class CacheReader:
         """Every entity and collection that a read of the endpoint touches, nested ones included."""
         with self.lock:
             if self.store_state.persistence is not None:
-                self.store_state.persistence.know(request)
+                self.store_state.persistence.before_read(request)
             self.store_state.refresh()
             state = self.store_state.view
             schema, args = request.rules.schema, request.rules.entity_args(request.args)
@@ -195,7 +195,7 @@ class CacheReader:
         if not store_state.optimistic.updates:
             return self.read(request)
         with self.lock:
-            is_known = store_state.persistence is None or store_state.persistence.know(request)
+            is_known = store_state.persistence is None or store_state.persistence.before_read(request)
             store_state.refresh()
             if not is_known:
                 return self._unknown(store_state.base, request)
@@ -227,7 +227,7 @@ class CacheReader:
         if schema is None:
             return None
         persistence = self.store_state.persistence
-        if persistence is not None and not persistence.know_value(schema, args, reader.state):
+        if persistence is not None and not persistence.before_value(schema, args, reader.state):
             return None
         try:
             return self._value(reader, schema, args)
@@ -256,7 +256,7 @@ class CacheReader:
     def reading_of_state(self, reader: Denormalization, request: Request) -> Reading:
         """What a read of the endpoint finds in a state beside the view (locked)."""
         persistence = self.store_state.persistence
-        if persistence is not None and not persistence.know(request, reader.state):
+        if persistence is not None and not persistence.before_read(request, reader.state):
             return self._unknown(reader.state, request)
         return self.reading_in(reader, request, is_past=True)
 
@@ -466,7 +466,7 @@ def _memoized(
         if not is_requested and _demand(request, schema, data) is not None:
             return None
         if type(data) is model.cls:
-            is_known = persistence is None or persistence.is_known(model.key, stored)
+            is_known = persistence is None or persistence.knows_entity(model.key, stored)
             return (data, {(model.key, stored): (None,)}, stored) if is_known else None
         nodes = memo.entities.get(model.key)
         node = None if nodes is None else nodes.get(model.cls, EMPTY).get(stored)

@@ -115,7 +115,7 @@ def collect(reader: CacheReader, action: actions.Collect) -> Transition:
     is_held, persistence = reader.store_state.retention.is_held, reader.store_state.persistence
     paths = [path for path in action.entities if not is_held(path)]
     if persistence is not None:
-        paths = [path for path in paths if not persistence.is_pending(path)]
+        paths = [path for path in paths if not persistence.is_pinned(path)]
     return RemoveEntries(paths, [key for key in action.keys if not is_held(key)])
 
 

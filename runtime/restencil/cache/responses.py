@@ -114,7 +114,7 @@ def _catch_up(store_state: StoreState, request: Request) -> None:
     if rules.update is not None or rules.list_key is not None:
         persistence.catch_up()
     if SELF in rules.expires and rules.siblings is not None:
-        persistence.know_value(schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args)))
+        persistence.before_value(schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args)))
 
 
 def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:

@@ -60,7 +60,7 @@ class Snapshot:
         cache_reader = self._cache_reader
         with cache_reader.lock, cache_reader.store_state.hooks:
             persistence = cache_reader.store_state.persistence
-            if persistence is not None and not persistence.know_value(node, args, self._state):
+            if persistence is not None and not persistence.before_value(node, args, self._state):
                 return None
             pk = node.query_key(args, self._reader(args))
             stored = self._state.get(node.table_key, pk) if isinstance(pk, str) else INVALID

@@ -130,7 +130,7 @@ class Store(Dumpable):
         with self.lock:
             known = self._origins.setdefault(is_base, origin)
             if self._persistence is not None:
-                self._persistence.place(origin)
+                self._persistence.add_client(origin=origin)
         if known != origin and not share:
             raise ValueError(
                 f"this store has what {known!r} answered, and the client asks {origin!r}: what the one says would show "
@@ -259,18 +259,18 @@ class Store(Dumpable):
             with self.lock:
                 transition = reduce.REDUCERS[type(action)](self._cache_reader, action)
                 persistence = store_state.persistence
-                written = None if persistence is None else persistence.written(action, transition)
+                captured = None if persistence is None else persistence.capture(action, transition)
                 try:
                     store_state.commit(transition)
                 finally:  # it was carried out, also where it was interrupted
                     done = True
                     if transition.notifies and self._listeners:
                         self._notifications.append(None)
-                    if persistence is not None and written is not None:
+                    if persistence is not None and captured is not None:
                         try:
-                            persistence.take(written)
+                            persistence.committed(captured)
                         finally:  # an interruption may have come before it; a second time does nothing
-                            persistence.take(written)
+                            persistence.committed(captured)
                 return outcome_of(self._cache_reader, transition.outcome)
         except BaseException as error:
             with self.lock:
@@ -341,18 +341,18 @@ class Store(Dumpable):
     def before_fork(self) -> None:
         """The process is about to fork, and the lock is held."""
         if self._persistence is not None:
-            self._persistence.before_fork()
+            self._persistence.fork("before")
 
     def after_fork(self) -> None:
         """It has forked; this is the parent."""
         if self._persistence is not None:
-            self._persistence.after_fork()
+            self._persistence.fork("parent")
 
     def forked(self) -> None:
         """This is a forked process: whoever was telling the listeners of a change is not here."""
         self._notifying = False
         if self._persistence is not None:
-            self._persistence.forked()
+            self._persistence.fork("child")
 
     # -- holding -------------------------------------------------------------------------------------------------------
 

@@ -173,7 +173,7 @@ class StoreState:
         oldest = min((request.fetched_at for request in self.in_flight.by_id.values()), default=None)
 
         def is_needed(cell: EntityPath) -> bool:
-            if cell in expected or (persistence is not None and persistence.is_pending(cell)):
+            if cell in expected or (persistence is not None and persistence.is_pinned(cell)):
                 return True
             if oldest is None or base.get(*cell) is not INVALID:
                 return False
@@ -346,7 +346,7 @@ class StoreState:
             del self.response_records[key]  # nothing that was let go of is held
         self.retention.removed(gone, keys, base)
         if self.persistence is not None:
-            self.persistence.let_go(gone, keys)
+            self.persistence.evicted(gone, keys)
         if gone or keys:
             debug(STORE, "%d entities and %d results let go of", len(gone), len(keys))
         memo.drop_cells(gone)

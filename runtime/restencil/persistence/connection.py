@@ -174,15 +174,19 @@ class ConnectionEvents(Protocol):
     @property
     def origin_of_clients(self) -> str:
         """The place of the API, as the storage names it."""
+        ...
 
     def opened(self) -> None:
         """The storage was opened (locked)."""
+        ...
 
     def answers_again(self) -> None:
         """A storage that was down answers: what others wrote meanwhile is not known."""
+        ...
 
     def drain_capture(self) -> object:
         """Decodes what actions captured (locked)."""
+        ...
 
 
 class StorageConnection:

@@ -147,7 +147,7 @@ class Provenance:
         self._store_state.mark_stale([cell], ELSEWHERE)
         self.memory_only.add(cell)
 
-    def let_go(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
+    def evicted(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
         """Memory has let go of these."""
         self.memory_only.difference_update(cells)
         for table, pk in cells:

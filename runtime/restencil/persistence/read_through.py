@@ -74,13 +74,13 @@ class ReadThrough:
 
     # -- reads -----------------------------------------------------------------------------------------------------
 
-    def know(self, request: Request, state: State | None = None) -> bool:
+    def ensure_loaded(self, request: Request, state: State | None = None) -> bool:
         """Loads what a read of the endpoint needs; False if the result must not be shown."""
         return self._here(
             lambda waits: self._of_request(request, waits=waits, state=state), ("request", request.key, request.args)
         )
 
-    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
+    def ensure_value_loaded(self, schema: Any, args: tuple[Any, ...], state: State | None = None) -> bool:
         """Loads what the value of a schema needs."""
         node = schema_of(schema)
         if node is None:
@@ -123,7 +123,7 @@ class ReadThrough:
             return False
         return request.key in self._connection.known.key_revs or not self._asks or not self.misses.keeps(request)
 
-    def is_known(self, table: str, pk: str) -> bool:
+    def knows_entity(self, table: str, pk: str) -> bool:
         """Whether it is known what the storage has of a cell."""
         self._connection.drain_capture()
         if self._connection.known.rev(table, pk) is not None:
@@ -135,6 +135,11 @@ class ReadThrough:
         self._bound()
         self._prepared = request.key
         return self.loader.steps(self._of_request(request, waits=True), self._most_before_waiting)
+
+    def opening(self) -> Steps:
+        """Steps that open the storage, if it is not open and answers."""
+        if not self._connection.is_open:
+            yield self.loader.step(lambda storage: True)
 
     def catching_up(self) -> Steps:
         """Steps: memory is brought up to the newest commit."""

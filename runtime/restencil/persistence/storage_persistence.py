@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib import parse as urls
 from weakref import WeakSet, ref
 
@@ -25,14 +25,12 @@ from .write_behind import WriteBehind
 
 if TYPE_CHECKING:
     from ..base.scheduler import Scheduler
-    from ..base.steps import Steps
     from ..cache.actions import Action
-    from ..cache.persistence_port import PendingRequest, StorageLike
+    from ..cache.persistence_port import StorageLike
     from ..cache.reader import CacheReader
-    from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.store_state import StoreState
-    from ..cache.tables import EntityPath, State
+    from ..cache.tables import EntityPath
     from ..cache.transition import Transition
     from ..storage.protocol import Place
     from .pending_write import CapturedAction
@@ -54,7 +52,19 @@ class StoragePersistence:
         self.read_through = ReadThrough(store, store_state, cache_reader, connection, write_behind, registry, waiters)
         self.leases = Leases(connection, self.read_through, waiters)
         self.trim_schedule = TrimSchedule(connection)
-        self.take: Callable[[list[Any] | PendingWrite], None] = write_behind.take
+        # Methods of the port that its parts have.
+        self.committed: Callable[[list[Any] | PendingWrite], None] = write_behind.take
+        self.is_pinned = write_behind.is_pending
+        self.before_read = self.read_through.ensure_loaded
+        self.before_value = self.read_through.ensure_value_loaded
+        self.catch_up = self.read_through.catch_up_here
+        self.knows = self.read_through.knows
+        self.knows_entity = self.read_through.knows_entity
+        self.origin = self.read_through.origin
+        self.steps = self.read_through.steps
+        self.opening = self.read_through.opening
+        self.sharing = self.leases.steps
+        self.shared = self.leases.done
         self.drain_capture = write_behind.queue.drain_capture
         self._capture = write_behind.capture
         self._store = store
@@ -64,10 +74,21 @@ class StoragePersistence:
         """Rows of a table can be read from now on, as one more of its classes is known."""
         self.read_through.hydrator.load_again(table)
 
-    # -- the place of the API
+    # -- clients
 
-    def place(self, place: str, /) -> None:
-        """What the URLs of a client begin with. Raises ValueError where another one's begin otherwise."""
+    def add_client(self, *, origin: str = "", secret: str = "", sends_credential: bool = False) -> None:
+        """A client has this origin, keeps a secret under this name, or sends a credential.
+
+        Raises ValueError for another origin than that of other clients.
+        """
+        if origin:
+            self._set_origin(origin)
+        if secret:
+            self.registry.add_secret(secret)
+        if sends_credential:
+            self._warn_of_credential()
+
+    def _set_origin(self, place: str) -> None:
         if not getattr(self.connection.storage, "has_places", True):
             return
         bare = _without_userinfo(place)
@@ -88,11 +109,7 @@ class StoragePersistence:
         """The place of the API, as the storage names it."""
         return self._origin or ""
 
-    def secret(self, name: str, /) -> None:
-        """What bears this name is a secret: nothing of it is stored."""
-        self.registry.add_secret(name)
-
-    def credential(self, /) -> None:
+    def _warn_of_credential(self) -> None:
         """Warns once if a client sends a credential and the storage is shared by all principals."""
         storage = self.connection.storage
         if self._is_warned or not getattr(storage, "is_for_all", False):
@@ -107,8 +124,8 @@ class StoragePersistence:
 
     # -- writing
 
-    def written(self, action: Action, transition: Transition, /) -> object:
-        """What an action that is about to be carried out hands over; None for nothing."""
+    def capture(self, action: Action, transition: Transition, /) -> object:
+        """Captures an action and its transition before they are in memory; None if there is nothing to store."""
         connection = self.connection
         if connection.state == "off":
             return None
@@ -128,10 +145,6 @@ class StoragePersistence:
         if self.leases.are_held:
             return _giving_back(self.leases, self.write_behind, action, captured)
         return captured
-
-    def is_pending(self, cell: EntityPath, /) -> bool:
-        """Whether a cell waits for its commit, so that it must not be let go of."""
-        return self.write_behind.is_pending(cell)
 
     def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
         """Notes what an action of this process has written (locked)."""
@@ -185,68 +198,23 @@ class StoragePersistence:
 
     # -- reading
 
-    def know(self, request: Request, state: State | None = None, /) -> bool:
-        """Before a read looks in earnest: what it touches is brought into memory, as far as it is known below."""
-        return self.read_through.know(request, state)
-
-    def know_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
-        """Before the value of a schema is read from the tables: what it touches is brought into memory."""
-        return self.read_through.know_value(schema, args, state)
-
-    def knows(self, request: Request, /) -> bool:
-        """Whether it is known what lies under the key of a request."""
-        return self.read_through.knows(request)
-
-    def is_known(self, table: str, pk: str, /) -> bool:
-        """Whether it is known what the storage has of a cell."""
-        return self.read_through.is_known(table, pk)
-
-    def catch_up(self, /) -> None:
-        """Memory is brought up to what others have written last, where the storage is at hand."""
-        self.read_through.catch_up_here()
-
-    def finds(self, key: str, /, *, asks: bool) -> bool:
-        """Whether a result absent from memory is known to be absent from storage; `asks`: storage may be queried."""
-        return self.read_through.finds(key, asks=asks)
-
-    def is_unverified(self, key: str, /) -> bool:
-        """Whether it has to be found out whether what memory has under a key is right."""
-        return bool(self.connection.known.unverified_keys.get(key))
-
-    def steps(self, request: Request, /) -> Steps:
-        """Steps that bring into memory what a read touches, for who may wait."""
-        return self.read_through.steps(request)
-
-    def origin(self, key: str, /) -> str | None:
-        """Where the result under a key came from, in words; None where an answer brought it."""
-        return self.read_through.origin(key)
-
-    # -- one request for all processes
-
-    def opening(self) -> Steps:
-        """Steps that open the storage, if it is not open and answers."""
-        if not self.connection.is_open:
-            yield self.read_through.loader.step(lambda storage: True)
-
-    def sharing(self, request: Request, fetch_id: int, wanted: PendingRequest, /) -> Steps:
-        """Steps before a request is sent: True where there is an outcome without it."""
-        return self.leases.steps(request, fetch_id, wanted)
-
-    def shared(self, fetch_id: int, /) -> None:
-        """A fetch was answered, or has failed, before which those steps were taken."""
-        self.leases.done(fetch_id)
+    def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:
+        """Loads the result of a key that an action updates; False if it is not known."""
+        if not (is_absent or self.connection.known.unverified_keys.get(key)):
+            return True
+        return self.read_through.finds(key, asks=may_load)
 
     # -- what memory holds
 
-    def let_go(self, cells: Collection[EntityPath], keys: Collection[str], /) -> None:
-        """Memory has let go of these: what lies below of them is unknown again."""
+    def evicted(self, paths: Collection[EntityPath], keys: Collection[str], /) -> None:
+        """Memory has evicted these: what is stored of them is unknown again."""
         self.connection.drain_capture()
         known = self.connection.known
-        for table, pk in cells:
+        for table, pk in paths:
             known.forget(table, pk)
         for key in keys:
             known.key_revs.pop(key, None)
-        self.read_through.hydrator.let_go(cells, keys)
+        self.read_through.hydrator.evicted(paths, keys)
 
     # -- the life of a store
 
@@ -280,16 +248,14 @@ class StoragePersistence:
             state=connection.state, reason=connection.reason, pending_rows=rows, pending_names=names, **counters
         )
 
-    def before_fork(self, /) -> None:
-        """The process is about to fork, and the lock is held."""
-        self.connection.before_fork()
-
-    def after_fork(self, /) -> None:
-        """It has forked; this is the parent."""
-        self.connection.write_lock.release()
-
-    def forked(self, /) -> None:
-        """It has forked; this is the child."""
+    def fork(self, phase: Literal["before", "parent", "child"], /) -> None:
+        """The process is about to fork with the lock held, or has forked and this is the parent or the child."""
+        if phase == "before":
+            self.connection.before_fork()
+            return
+        if phase == "parent":
+            self.connection.write_lock.release()
+            return
         self.connection.begin_anew()
         self.write_behind.forked()
         self.read_through.forked()

@@ -56,18 +56,23 @@ class WriteEvents(Protocol):
 
     def wrote(self, pending: PendingWrite, captured: CapturedAction) -> None:
         """An action has written this, which is not decoded yet (locked)."""
+        ...
 
     def drained(self) -> None:
         """Nothing waits any more (locked)."""
+        ...
 
     def take_broken(self) -> list[Place]:
         """Stored values that are no JSON, to be deleted by the next commit (locked)."""
+        ...
 
     def look(self) -> None:
         """A commit found another epoch: the log says why (without the lock)."""
+        ...
 
     def maintain(self) -> None:
         """The thread has written, or `poll` has passed (without the lock)."""
+        ...
 
 
 class WriteBehind:

@@ -33,8 +33,8 @@ def run_update(tx: Transaction) -> None:
         return
     for other, updater in pairs:
         current = change.result(other)
-        if persistence is not None and (current is UNDEFINED or persistence.is_unverified(other)):
-            if not persistence.finds(other, asks=tx.is_final):
+        if persistence is not None:
+            if not persistence.before_update(other, is_absent=current is UNDEFINED, may_load=tx.is_final):
                 if tx.is_final:
                     times = Meta(change.times.fetched_at, change.times.date, 0)
                     change.key_metas[other] = ResultMeta(times, invalidated=True)
