@@ -150,13 +150,15 @@ def test_filter_direction_may_be_one(schema: Any, arranges: bool) -> None:
         ({"query": {"done": {"type": "boolean", "default": False}}}, False),
         ({"query": {"state": {"type": "string", "enum": ["open", "closed"]}}}, True),
         ({"description": "By default, only open items are returned."}, False),
+        ({"query": {"hidden": {"type": "boolean", "default": False}}}, False),
+        ({"query": {"limit": {"type": "integer", "default": 10}}}, True),
     ],
 )
 def test_list_that_selects_by_default_follows_nothing(get: Any, follows: bool) -> None:
     """Which records a list has without arguments is certain only if nothing selects them by default."""
     found = written(listed(ITEM, **get), "resources", "items")
-    assert (found.get("collection") is None) is follows
-    assert follows or found["collection"] == {"follow": False}
+    assert ("follow" not in found.get("collection", {})) is follows
+    assert follows or found["collection"]["follow"] is False
 
 
 def test_list_besides_that_of_the_resource_follows_nothing() -> None:
@@ -168,6 +170,28 @@ def test_list_besides_that_of_the_resource_follows_nothing() -> None:
     }
     endpoints = written(made(paths, {"Item": ITEM}), "resources", "items", "endpoints")
     assert endpoints["mine"]["schema"] == {"collection": ["Item"], "follow": False}
+
+
+def test_list_below_no_parent_follows_nothing_if_records_are_listed_below_one() -> None:
+    """`/account/cards` has the cards of one's own account, and `/accounts/{account}/cards` those of any."""
+    card = record("id", "account", id="string", account="string")
+    paths: dict[str, Any] = {}
+    for list_ in ("/account/cards", "/accounts/{account}/cards"):
+        paths[list_] = {"get": operation(many(ref("Card")))}
+        paths[f"{list_}/{{card_id}}"] = {"get": operation(ref("Card"))}
+    found = written(made(paths, {"Card": card}), "resources")
+    settings = {resource["path"]: resource.get("collection") for resource in found.values()}
+    assert settings == {"/account/cards/:id": {"follow": False}, "/accounts/:account/cards/:id": None}
+
+
+def test_filter_by_a_member_that_is_set_sometimes_is_unknown() -> None:
+    """A subscription to several plans has no `plan`, and is selected by each of them."""
+    text = "Only set if the subscription has a single plan."
+    item = record("id", "done", id="integer", done={"type": "boolean", "description": text})
+    assert written(listed(item, query={"done": "boolean"}), "resources", "items", "search_params", "done") == {
+        "type": "boolean?",
+        "filter": "unknown",
+    }
 
 
 @pytest.fixture
@@ -307,6 +331,38 @@ def test_lookup_with_a_query_is_to_be_checked() -> None:
     }
     result = made(paths, {"Schema": record("id", "checksum", id="string", checksum="string")})
     assert [text for _, text in result.tree.checks()] == ["version may select the record too"]
+
+
+def test_lookup_by_a_field_that_counts_per_parent_elsewhere_is_to_be_checked() -> None:
+    """`/queues/name/{name}` finds one of several queues of a name, if `/pools/{pool}/queues/{name}` is there too."""
+    paths = {
+        "/queues/{id}": {"get": operation(ref("Queue"))},
+        "/queues/name/{name}": {"get": operation(ref("Queue"))},
+        "/pools/{pool}/queues/{name}": {"get": operation(ref("Queue"))},
+    }
+    result = made(paths, {"Queue": record("id", "name", id="string", name="string")})
+    assert sorted(text for _, text in result.tree.checks()) == [
+        "field: another path counts it per {pool}",
+        "field: counts per {pool}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "doubt"),
+    [
+        ("org", "The name of the organization. It is not case sensitive.", "{org} has several spellings of one value"),
+        ("org_id_or_key", "", "{org_id_or_key} has several spellings of one value"),
+        ("org", "The name of the organization.", None),
+    ],
+)
+def test_key_from_a_parameter_with_several_spellings_is_to_be_checked(
+    name: str, description: str, doubt: str | None
+) -> None:
+    """Two spellings of an owner are two records of restencil, and one of the server."""
+    owner = {"name": name, "in": "path", "required": True, "description": description, "schema": {"type": "string"}}
+    secret = operation(record("name", name="string"), parameters=[owner])
+    result = made({f"/orgs/{{{name}}}/secrets/{{name}}": {"get": secret}})
+    assert [text for _, text in result.tree.checks()] == ([] if doubt is None else [doubt])
 
 
 @pytest.mark.parametrize("path", ["/runs/{id}/attempts/{number}", "/runs/{id}/draft"])

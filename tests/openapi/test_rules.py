@@ -1303,7 +1303,10 @@ def test_paths_by_another_field_are_endpoints_of_the_one_resource() -> None:
         "update_by_name": {"name": {"field": "name"}},
     }
     checked = {path[-1]: text for path, text in result.tree.comments.items() if "params" in path}
-    assert checked == {"thing_name": "check: field: counts per {owner}"}
+    assert checked == {
+        "name": "check: field: another path counts it per {owner}",
+        "thing_name": "check: field: counts per {owner}",
+    }
 
 
 def body_of(**members: str) -> Any:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from restencil_generator.openapi.document.model import Part, Schema, Where
@@ -47,6 +47,9 @@ VAGUE: Final = re.compile(
 EVERY: Final = frozenset(("all", "any", "both", "every", "none", "*"))
 """Values of an enum that select by no field."""
 
+SOMETIMES: Final = re.compile(r"\bonly (?:set|present|returned|included|available)\b", re.IGNORECASE)
+"""What descriptions say of members that not all records have."""
+
 NARROWED: Final = re.compile(
     r"\bby default\b|\bdefaults? (?:to|is|value)\b|\bif (?:none|omitted|unspecified|empty|not)\b"
     r"|\b(?:not|isn't) (?:provided|specified|set|given|passed|present)\b|\bunless\b",
@@ -75,7 +78,7 @@ class Lists:
         fields = set[str]() if listed is None else set(self.context.entities[listed].values())
         for query in queries:
             name = names[query.wire]
-            if name in fields and self._is_vague(query):
+            if name in fields and (self._is_vague(query) or self._is_set_sometimes(listed, name)):
                 found[name] = _with(found[name], "filter", "unknown")
         if found:
             endpoint.values["search_params"] = found
@@ -88,6 +91,13 @@ class Lists:
             isinstance(value, str) and value.lower() in EVERY for value in schema.enum
         )
 
+    def _is_set_sometimes(self, listed: Entity | None, name: str) -> bool:
+        """Whether records that a value selects may lack it: a subscription has no `plan` if it is for several."""
+        record = None if listed is None else listed.record
+        member = None if record is None else record.members.get(record.by_name.get(name, ""))
+        text = "" if member is None else self.context.shapes.of(member.parts[0]).description
+        return member is not None and SOMETIMES.search(text) is not None
+
     def _has_all_records(self, resource: Resource, endpoint: Endpoint, queries: list[Query], listed: Entity) -> bool:
         """Whether a list has all records that its path names, if nothing else selects them.
 
@@ -98,23 +108,27 @@ class Lists:
         path = self.context.names_of(resource, endpoint.call, None if endpoint.member else listed).values()
         if any(parameter not in names for parameter in path):
             return True  # the path selects by no field, so nothing joins it or leaves it anyway
-        if not endpoint.member or (not path and self._lists_of_all[listed] > 1):
+        if not endpoint.member or (not path and self._lists[listed] > 1):
             return False
         if NARROWED.search(f"{endpoint.call.operation.summary} {endpoint.call.operation.description}"):
             return False
-        for query in queries:
-            schema = self.context.shapes.of(query.part)
-            if snake_case(query.wire) in names and (
-                schema.default not in (None, "", *EVERY) or NARROWED.search(query.description or schema.description)
-            ):
-                return False
-        return True
+        return not any(self._selects_by_default(query, names) for query in queries)
+
+    def _selects_by_default(self, query: Query, fields: Collection[str]) -> bool:
+        """Whether a parameter selects where it is not given, as far as its default and its description say."""
+        schema, name = self.context.shapes.of(query.part), snake_case(query.wire)
+        is_field = name in fields
+        if is_field and NARROWED.search(query.description or schema.description):
+            return True
+        if schema.default in (None, "", *EVERY) or name in SIZES | ORDERS:
+            return False
+        return is_field or schema.type == "boolean" or bool(schema.enum)
 
     @functools.cached_property
-    def _lists_of_all(self) -> Counter[Entity]:
-        """How many resources list the records of each entity below no parent."""
-        listing = [each for each in self.context.resources if each.summary is not None and not each.parents]
-        return Counter(each.entity for each in listing if each.entity is not None)
+    def _lists(self) -> Counter[Entity]:
+        """How many resources list the records of each entity."""
+        listing = [each.entity for each in self.context.resources if each.summary is not None]
+        return Counter(entity for entity in listing if entity is not None)
 
     def get_list(self, resource: Resource, endpoint: Endpoint) -> None:
         call, many, entity = endpoint.call, resource.listing, resource.entity

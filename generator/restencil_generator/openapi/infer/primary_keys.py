@@ -88,7 +88,9 @@ class Key:
 
     def doubted(self, doubt: str) -> Key:
         """Return the key with something to check, unless its comment has something already."""
-        return self if CHECK in self.comment else dataclasses.replace(self, comment=f"{self.comment}; {CHECK}{doubt}")
+        if CHECK in self.comment:
+            return self
+        return dataclasses.replace(self, comment=f"{self.comment}; {CHECK}{doubt}".removeprefix("; "))
 
     @property
     def wires(self) -> frozenset[str]:

@@ -20,6 +20,14 @@ _ALIAS: Final = re.compile(r"[`'\"]me[`'\"]|\bor (?:just )?[`'\"]\w+[`'\"]")
 """What descriptions say of parameters that have fixed values besides the keys of records."""
 
 
+_SPELLINGS: Final = re.compile(
+    r"\bsubstitute\b|\bnot case[- ]sensitive|\bcase[- ]insensitive"
+    r"|\bor (?:the )?(?:url[- ]encoded )?(?:key|name|slug|path|code)\b",
+    re.IGNORECASE,
+)
+"""What descriptions say of parameters that name one thing in several ways."""
+
+
 class Selection:
     """What the operations of a document declare that selects records."""
 
@@ -30,14 +38,17 @@ class Selection:
 
     def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
         """A key with what of its operations makes it doubtful."""
-        get = at.get("GET")
-        if get is None:
-            return key
+        get = at.get("GET") or next(iter(at.values()))
         if query := self._selecting(get, [call for method, call in at.items() if method in MUTATIONS]):
             return key.doubted(f"it may count per {{{query}}}")
-        parameter = next((each for each in get.operation.parameters if each.name == found.parameters[-1]), None)
-        if parameter is not None and _ALIAS.search(parameter.description):
-            return key.doubted(f"{{{parameter.name}}} may be another name of a record")
+        parts = {part.parameter for part in key.parts}
+        for each in get.operation.parameters:
+            if each.place != "path":
+                continue
+            if each.name == found.parameters[-1] and _ALIAS.search(each.description):
+                return key.doubted(f"{{{each.name}}} may be another name of a record")
+            if each.name in parts and ("_or_" in snake_case(each.name) or _SPELLINGS.search(each.description)):
+                return key.doubted(f"{{{each.name}}} has several spellings of one value")
         return key
 
     def is_one_of_many(self, get: Call, answer: Part, record: Record) -> bool:

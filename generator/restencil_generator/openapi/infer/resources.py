@@ -611,6 +611,7 @@ class _Finder:
             ):
                 return
             key = Key(0, tuple(KeyPart((), parameter) for parameter in found.parameters), "")
+            key = self.selection.doubted(key, found, {"GET": get})
             schema = self.shapes.of(answer)
             identity = f"{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}" if taken is None else found.path
             entity = Entity(key, [record], f"type:{identity}", schema.name if taken is None else "", home=found)
@@ -657,12 +658,10 @@ class _Finder:
             expires = self._expires(resource, call)
             own = Own(call, expires, self._check(resource, call, expires))
             if lookup is not None and call.route.segments == lookup.route.segments:
-                comment = lookup.own_key.comment
                 own.field = lookup.own_key.parts[-1]
-                own.field_check = comment.replace("pk", "field", 1) if CHECK in comment else ""
-                selecting = [each.name for each in call.operation.parameters if each.place == "query"]
-                if selecting and not own.field_check:
-                    own.field_check = f"check: {selecting[0]} may select the record too"
+                at = self.shapes.of(lookup.one.part).at
+                alike = [each for each in self.lookups.values() if self.shapes.of(each.one.part).at == at]
+                own.field_check = _field_check(lookup, call, alike)
             resource.own.append(own)
 
     def _deepest(self, call: Call) -> tuple[Resource | None, _Candidate | None]:
@@ -702,6 +701,19 @@ class _Finder:
         return (
             "check: its answer is not the entity" if expires and call.route.segments == resource.list_segments else ""
         )
+
+
+def _field_check(lookup: _Candidate, call: Call, alike: Iterable[_Candidate]) -> str:
+    """What is to be checked of a field that finds one record alone; `alike` are the lookups of its component."""
+    key = lookup.own_key
+    if CHECK in key.comment:
+        return key.comment.replace("pk", "field", 1)
+    selecting = [each.name for each in call.operation.parameters if each.place == "query"]
+    if selecting:
+        return f"check: {selecting[0]} may select the record too"
+    same = (each.place.owners for each in alike if each.own_key.parts[-1] == key.parts[-1])
+    owners = ", ".join(f"{{{name}}}" for name in next(filter(None, same), ()))
+    return f"check: field: another path counts it per {owners}" if owners else ""
 
 
 def _separate_relations(finder: _Finder) -> None:
