@@ -464,7 +464,7 @@ class WriteBehind:
             with self._store.lock:
                 return self.commit_all()
         is_done = self.commit_all()
-        if self._is_resetting:
+        if self._is_resetting and not is_done:  # else the reset came after it, and has its own turn
             with self._store.lock:
                 self._is_refused = True
                 self._done.notify_all()
