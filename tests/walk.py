@@ -49,6 +49,7 @@ from tests.mocked import mocked, served
 from tests.patience import PATIENCE, eventually
 from tests.servers.running import PYTHON, part, started
 from tests.storage.servers import ValkeyServer
+from tests.storages import patience_by_default
 
 SPECS = Path(__file__).parents[1] / "specs"
 ADDRESS = "http://127.0.0.1:8000"
@@ -116,6 +117,7 @@ class _Walk:
 
     def __enter__(self) -> _Walk:
         self.ends.enter_context(_at_home(self.folder, self.environment))
+        self.ends.enter_context(patience_by_default())
         sys.modules["page"] = self.module
         self.ends.callback(lambda: sys.modules.update(self.aside))
         self.ends.callback(self.forget)

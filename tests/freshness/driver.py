@@ -25,7 +25,7 @@ from tests.freshness.programs import PAGED, READS, Arguments, Program, Step, Wor
 from tests.freshness.server import SIZE, Manners, Server
 from tests.freshness.spec import Variant, client_class, package
 from tests.libraries import httpx
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 import restencil
 from restencil.testing import FakeClock, Task
@@ -102,7 +102,7 @@ class Session:
         if self.folder is not None:
             # Others are looked at, and commits made, in `sync` alone, so that a program runs the same each time.
             storage = sqlite_storage(self.folder, poll="1h", write_behind="1h")
-        store = restencil.Store(clock=self.clock, scheduler=self.clock, max_entities=bound, storage=storage)
+        store = PatientStore(clock=self.clock, scheduler=self.clock, max_entities=bound, storage=storage)
         kind = client_class(self.package, asynchronous=self.world.asynchronous)
         if self.world.asynchronous:
             client = kind(store=store, client=httpx.AsyncClient(transport=AsyncTransport(self.network)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tests.storage.others import Other
+from tests.storages import PatientStore
 
-from restencil import Controller, Entity, MemoryStorage, Store, create_resource, field
+from restencil import Controller, Entity, MemoryStorage, create_resource, field
 from restencil.testing import Answer, FakeClock, MockServer
 
 T = TypeVar("T")
@@ -47,7 +48,9 @@ class Here:
 
     def begin(self, **options: Any) -> None:
         """The process starts (again): nothing is in memory."""
-        self.store = Store(clock=self.clock, scheduler=self.clock, storage=self.storage.another(), **options)
+        self.store: Any = PatientStore(
+            clock=self.clock, scheduler=self.clock, storage=self.storage.another(), **options
+        )
         self.controller = Controller(self.store, client=self.server.client(), base_url="http://api.test")
 
     def _respond(self, request: Any) -> Answer:

@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Any
 
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -36,7 +36,7 @@ items: Any = create_resource(path="/items/:id", schema=Item, data_expiry_length=
 
 def main(plan: dict[str, Any]) -> dict[str, int]:
     keys = [str((plan["first"] + step) % plan["keys"]) for step in range(plan["keys"])]
-    store = Store(storage=storage_at(plan["storage"]))
+    store = PatientStore(storage=storage_at(plan["storage"]))
     print("ready", flush=True)
     sys.stdin.readline()
     if plan["tasks"]:

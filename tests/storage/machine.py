@@ -11,6 +11,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Any, NamedTuple, TypeAlias
 
+from tests.storages import PatientStore
+
 from restencil import Entity, RestEndpoint, Storage, Store, ValkeyStorage
 from restencil.base.values import UNDEFINED
 from restencil.cache.actions import (
@@ -139,7 +141,7 @@ class Process:
 
     def __init__(self, world: World, storage: Storage, bound: int | None) -> None:
         self._world = world
-        self.store = Store(clock=world.clock, scheduler=world.clock, storage=storage, max_entities=bound)
+        self.store = PatientStore(clock=world.clock, scheduler=world.clock, storage=storage, max_entities=bound)
         self.persistence: Any = self.store._persistence
         self.failed: set[str] = set()
         """Keys under which it has an error of its own."""

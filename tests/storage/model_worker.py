@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.storage.histories import history
 from tests.storage.machine import READS, SLUGS, Acting, found, shown
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import Storage, Store, ValkeyStorage
 from restencil.cache.actions import Collect
@@ -70,7 +70,7 @@ def fork() -> int:
 
 def main(kind: str, where: str) -> None:
     """Answers until there are no more lines."""
-    store = Store(storage=storage_of(kind, where))
+    store = PatientStore(storage=storage_of(kind, where))
     print(os.getpid(), flush=True)
     while line := sys.stdin.readline():
         do, seed, number = json.loads(line)

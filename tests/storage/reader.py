@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import Controller, Entity, Store, create_resource
 
@@ -24,7 +24,7 @@ Articles = create_resource(schema=Article, path="/articles/:id")
 def main(folder: str) -> None:
     """`cached`, `answer [..]`, `get ID`, `reset`, `stats`, `end`: each is answered with one line of JSON."""
     storage = sqlite_storage(folder, write_behind=5, poll=20)
-    with Store(storage=storage) as store:
+    with PatientStore(storage=storage) as store:
         controller = Controller(store, base_url="http://api.test")
         for line in sys.stdin:
             print(json.dumps(_answer(controller, store, *line.strip().split(" ", 1))), flush=True)

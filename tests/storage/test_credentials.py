@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Schemes, SQLiteStorage, Store
+from restencil import Api, AsyncController, Auth, Controller, RestEndpoint, Schemes, Store
 from restencil.testing import Answer, FakeClock, MockServer
 
 API = "https://api.test"
@@ -64,11 +65,11 @@ def test_credential_over_a_storage_of_no_one_is_reported_once(
     api: Api, given: dict[str, Any], asynchronous: bool, tmp_path: Path, told: Told
 ) -> None:
     """Once for each store, however many clients ask; what is asked is answered."""
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as store:
         for _ in range(2):
             _asked(store, api, asynchronous=asynchronous, **given)
         assert told() == [TOLD]
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as store:
         _asked(store, api, asynchronous=asynchronous, **given)
         assert told() == [TOLD] * 2
 
@@ -79,14 +80,14 @@ def test_credentials_one_from_the_environment_is_reported_as_well(
 ) -> None:
     """It is sent like one that was given."""
     monkeypatch.setenv(name, SECRET)
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as store:
         _asked(store, api)
     assert told() == [TOLD]
 
 
 def test_credentials_view_with_a_token_of_its_own_fills_no_storage(tmp_path: Path, told: Told) -> None:
     """So it is not told; one whose answers are the client's is."""
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as store:
         _asked(store, ONE, view={"token": SECRET})
         assert told() == []
         _asked(store, ONE, view={"token": SECRET, "vary": False})
@@ -95,10 +96,10 @@ def test_credentials_view_with_a_token_of_its_own_fills_no_storage(tmp_path: Pat
 
 def test_credentials_nothing_is_reported_where_all_is_well(tmp_path: Path, told: Told) -> None:
     """With a principal, without a storage, and where no credential is sent."""
-    with Store(storage=SQLiteStorage(tmp_path, principal="ann")) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path, principal="ann")) as store:
         _asked(store, ONE, token=SECRET)
     _asked(Store(), ONE, token=SECRET)
-    with Store(storage=SQLiteStorage(tmp_path, principal=None)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as store:
         _asked(store, Api(url_prefix=API))
         _asked(store, ONE)
     assert told() == []

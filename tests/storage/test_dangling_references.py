@@ -14,9 +14,9 @@ import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.storage.servers import ValkeyServer, executable
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Controller, Entity, Store, ValkeyStorage, create_resource, field
+from restencil import Controller, Entity, ValkeyStorage, create_resource, field
 
 
 class Author(Entity):
@@ -68,7 +68,7 @@ class Scene:
         self.upstream = stack.enter_context(Server(self.api))
 
     def process(self) -> Controller:
-        store = self._stack.enter_context(Store(storage=self._storage()))
+        store = self._stack.enter_context(PatientStore(storage=self._storage()))
         return self._stack.enter_context(Controller(store, base_url=self.upstream.url))
 
 

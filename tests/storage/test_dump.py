@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.storages import PatientStore
 
 import blog
 from restencil import (
@@ -372,11 +373,11 @@ def test_dump_store_over_a_storage_dumps_what_memory_holds() -> None:
     """What lies in the storage alone is not asked for; what was excluded from it is in no dump either."""
     clock = FakeClock()
     storage = MemoryStorage()
-    first = over(Store(clock=clock, scheduler=clock, storage=storage))
+    first = over(PatientStore(clock=clock, scheduler=clock, storage=storage))
     first.set_response(NOTES, [{"id": "1", "text": "A"}, {"id": "2", "text": "B"}])
     _unstored(first)
     assert MARK.encode() not in first.store.dump()
-    second = over(Store(clock=clock, scheduler=clock, storage=storage.another()))
+    second = over(PatientStore(clock=clock, scheduler=clock, storage=storage.another()))
     assert json.loads(second.store.dump())["tables"] == {}
     assert len(second.cached(NOTES)) == 2
     again = loaded(second.store.dump(), clock=clock, scheduler=clock)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.connections import opened_connections
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown, Store
+from restencil import Entity, RestEndpoint, SQLiteStorage, StorageDown
 from restencil.storage.memory import MemoryStorage
 
 SCRIPT = """
@@ -62,7 +62,7 @@ def run(folder: Path, body: str, *, fails: bool = False) -> str:
 
 def stored(folder: Path, pk: str) -> str | None:
     """The word of a tag on the disk."""
-    with Store(storage=sqlite_storage(folder)) as store:
+    with PatientStore(storage=sqlite_storage(folder)) as store:
         found: Tag | None = store.query(Tag, ({"id": pk},))
         return None if found is None else found.word
 
@@ -194,7 +194,7 @@ def test_endings_store_that_no_one_has_ends_its_thread() -> None:
     import weakref
 
     others = threading.enumerate()
-    store = Store(storage=MemoryStorage(write_behind=1))
+    store = PatientStore(storage=MemoryStorage(write_behind=1))
     store.query(Tag, ({"id": "1"},))
     own = thread_beside(others)
     gone = weakref.ref(store)
@@ -223,7 +223,7 @@ def test_endings_what_is_in_progress_when_a_store_is_closed_leaves_nothing_open(
 
     others = threading.enumerate()
     with opened_connections() as connections:
-        with Store(storage=Slow(tmp_path / "cache", principal=None, poll=1)) as store:
+        with PatientStore(storage=Slow(tmp_path / "cache", principal=None, poll=1)) as store:
             store.query(Tag, ({"id": "1"},))
             assert asked.wait(PATIENCE)
             thread = thread_beside(others)

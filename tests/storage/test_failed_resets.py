@@ -14,7 +14,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -138,18 +138,18 @@ def test_failed_resets_reset_needs_no_descriptor() -> None:
 
 def test_failed_resets_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> None:
     """A name that no clock gives is no epoch."""
-    store = Store(storage=sqlite_storage(tmp_path, write_behind=0))
+    store = PatientStore(storage=sqlite_storage(tmp_path, write_behind=0))
     controller = Controller(store)
     controller.set_response(items.get, {"id": 1}, {"id": 1})
     (inner,) = (path for path in tmp_path.iterdir() if path.is_dir())
     (inner / "999999999999999999.db").touch(0o600)
     controller.reset_entire_store()
     store.close()
-    with Store(storage=sqlite_storage(tmp_path)) as later:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as later:
         reader = Controller(later)
         assert reader.cached(items.get, {"id": 1}) is None
         reader.set_response(items.get, {"id": 2}, {"id": 2})
-    with Store(storage=sqlite_storage(tmp_path)) as last:
+    with PatientStore(storage=sqlite_storage(tmp_path)) as last:
         found = Controller(last).cached(items.get, {"id": 2})
         assert found is not None and found.id == 2
 
@@ -157,7 +157,7 @@ def test_failed_resets_reset_outruns_a_file_with_18_digits(tmp_path: Path) -> No
 def test_failed_resets_reset_where_nothing_can_be_stored_is_no_error(tmp_path: Path) -> None:
     """There is nothing to log out of."""
     (tmp_path / "file").touch()
-    with Store(storage=sqlite_storage(tmp_path / "file", write_behind=0)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path / "file", write_behind=0)) as store:
         Controller(store).reset_entire_store()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.storage.here import one
+from tests.storages import PatientStore
 
 from restencil import (
     Controller,
@@ -15,7 +16,6 @@ from restencil import (
     Entity,
     MemoryStorage,
     Resource,
-    Store,
     create_resource,
     field,
     rest,
@@ -55,7 +55,7 @@ def processes(clock: FakeClock) -> Generator[list[Controller]]:
     with ExitStack() as stack:
         found: list[Controller] = []
         for place in (storage, storage.another(), storage.another()):
-            store = stack.enter_context(Store(clock=clock, scheduler=clock, storage=place))
+            store = stack.enter_context(PatientStore(clock=clock, scheduler=clock, storage=place))
             found.append(stack.enter_context(Controller(store)))
         first = found[0]
         for name, args in LISTS.items():

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -21,7 +21,6 @@ from restencil import (
     Entity,
     GCPolicy,
     RestEndpoint,
-    Store,
     create_resource,
     field,
     schema,
@@ -240,7 +239,7 @@ def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> Non
 
     async def main() -> None:
         async with AsyncController(
-            Store(clock=clock, storage=here.storage.another()),
+            PatientStore(clock=clock, storage=here.storage.another()),
             client=here.server.async_client(),
             base_url="http://api.test",
         ) as controller:
@@ -251,7 +250,7 @@ def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> Non
             await asyncio.wait_for(there.wait(), PATIENCE)
             assert len(one(controller.cached(Articles.get_list))) == 900
         async with AsyncController(
-            Store(clock=clock, storage=here.storage.another()),
+            PatientStore(clock=clock, storage=here.storage.another()),
             client=here.server.async_client(),
             base_url="http://api.test",
         ) as controller:
@@ -306,7 +305,10 @@ def test_holes_what_led_to_rows_of_a_damaged_file_is_fetched(
     with closing(server.client()) as client:
         for damage in (True, False):
             storage = sqlite_storage(tmp_path / "cache")
-            with Store(storage=storage) as store, Controller(store, client=client, base_url="http://api.test") as one:
+            with (
+                PatientStore(storage=storage) as store,
+                Controller(store, client=client, base_url="http://api.test") as one,
+            ):
                 found = one.read(read, *args)
                 assert (found.title if read is Articles.get else titles(found)) in ("A", ["A", "B"])
             if damage:

@@ -22,10 +22,10 @@ from tests.effort import IS_NIGHT, examples
 from tests.patience import PATIENCE
 from tests.storage.batches import batch as one_batch
 from tests.storage.batches import result, row
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 import restencil
-from restencil import Controller, Entity, Store, create_resource
+from restencil import Controller, Entity, create_resource
 
 STORAGE: Final = str(Path(restencil.__file__).parent / "storage")
 WRITING: Final = tuple(
@@ -136,7 +136,7 @@ class Scene:
 
     def __init__(self, folder: Path, write_behind: float) -> None:
         self.folder = folder
-        self.store = Store(storage=sqlite_storage(folder, write_behind=write_behind, lock_timeout=2_000))
+        self.store = PatientStore(storage=sqlite_storage(folder, write_behind=write_behind, lock_timeout=2_000))
         self.controller = Controller(self.store)
         self._numbers = itertools.count()
 
@@ -157,7 +157,7 @@ class Scene:
         elsewhere(self.change)
         assert elsewhere(lambda: self.store.flush(PATIENCE * 1_000))
         shown = {id: found.text for id in range(5) if (found := self.controller.cached(items.get, {"id": id}))}
-        with Store(storage=sqlite_storage(self.folder)) as other:
+        with PatientStore(storage=sqlite_storage(self.folder)) as other:
             reader = Controller(other)
             stored = {id: found.text for id in range(5) if (found := reader.cached(items.get, {"id": id}))}
         assert stored == shown

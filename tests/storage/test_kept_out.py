@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from tests.storages import PatientStore
 
 from restencil import Controller, Entity, MemoryStorage, Record, RestEndpoint, Store, field
 from restencil.base.values import Meta
@@ -73,7 +74,7 @@ class Bench:
 
     def opened(self, storage: MemoryStorage | None = None) -> Any:
         """A controller of a store over the same data, with an empty memory."""
-        store = Store(clock=self.clock, scheduler=self.clock, storage=storage or self.storage)
+        store = PatientStore(clock=self.clock, scheduler=self.clock, storage=storage or self.storage)
         return Controller(store, client=MockServer(self.clock).client(), base_url="http://mock")
 
     def another(self) -> Any:

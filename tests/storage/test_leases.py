@@ -17,6 +17,7 @@ import pytest
 from tests.patience import PATIENCE, eventually, eventually_async
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.storage.servers import ValkeyServer, needs_server
+from tests.storages import PatientStore
 
 from restencil import (
     AbortController,
@@ -28,7 +29,6 @@ from restencil import (
     MemoryStorage,
     NetworkError,
     ResetError,
-    Store,
     create_resource,
 )
 from restencil.storage import Batch, Changes
@@ -78,12 +78,12 @@ class House:
 
     def process(self) -> Controller:
         """One more process."""
-        store = self._stack.enter_context(Store(storage=self.storage.another()))
+        store = self._stack.enter_context(PatientStore(storage=self.storage.another()))
         return self._stack.enter_context(Controller(store, base_url=self.server.url))
 
     def async_process(self) -> AsyncController:
         """One more process, for asyncio; it is closed by the test."""
-        return AsyncController(Store(storage=self.storage.another()), base_url=self.server.url)
+        return AsyncController(PatientStore(storage=self.storage.another()), base_url=self.server.url)
 
     def asking(self, calls: Calls, items: Any = None) -> Controller:
         """A process that asks for the item 1; its request has come, and is not answered before `may_answer` is set."""
@@ -286,7 +286,7 @@ def test_leases_holder_that_was_killed_costs_the_others_three_seconds() -> None:
     house = House()
     dying = Killed()
     dying._places = house.storage._places
-    killed = Controller(Store(storage=dying), base_url=house.server.url)
+    killed = Controller(PatientStore(storage=dying), base_url=house.server.url)
     killed.open()
     others = [house.process() for _ in range(3)]
     calls = Calls()
@@ -351,7 +351,7 @@ def test_lease_that_was_lost_before_its_request_is_sent_is_taken_again() -> None
 
     storage = Outrun(outrun)
     storage._places = house.storage._places
-    with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
+    with PatientStore(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
         assert process.read(house.items.get, id="1").count == 1
     assert storage.took >= 3
     assert house.counting.asked == ["/items/1"]
@@ -378,7 +378,7 @@ def test_leases_who_receives_of_nothing_looks_again_after_a_second() -> None:
     house.asking(calls)
     storage = Deaf(inline=False, lease_wait=1_000_000)
     storage._places = house.storage._places
-    with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
+    with PatientStore(storage=storage) as store, Controller(store, base_url=house.server.url) as process:
         calls.call(process.read, house.items.get, id="1")
         eventually(lambda: bool(stats(process).leases_waited_for))
         house.answer(calls)
@@ -445,7 +445,7 @@ def test_leases_storage_that_is_down_lets_everyone_ask(house: House) -> None:
             raise OSError("not today")
 
     storage = Down(inline=house.storage.inline)
-    with Store(storage=storage) as store, Controller(store, base_url=house.server.url) as controller:
+    with PatientStore(storage=storage) as store, Controller(store, base_url=house.server.url) as controller:
         assert controller.read(house.items.get, id="1").count == 1
         assert store.storage_stats().errors == {"OSError": 1}
 
@@ -514,7 +514,7 @@ def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> Non
 def test_leases_network_error_is_no_response(house: House) -> None:
     """Nobody waits for a server that is not there longer than its own request takes."""
     first = house.process()
-    with Controller(Store(storage=house.storage.another()), base_url="http://127.0.0.1:1") as unreachable:
+    with Controller(PatientStore(storage=house.storage.another()), base_url="http://127.0.0.1:1") as unreachable:
         with pytest.raises(NetworkError):
             unreachable.read(house.items.get, id="1")
         unreachable.store.close()

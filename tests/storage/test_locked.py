@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.patience import eventually
 from tests.storage.here import FIRST, SECOND, Articles, one, titles
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
-from restencil import AsyncController, Controller, Store
+from restencil import AsyncController, Controller
 from restencil.testing import Answer, FakeClock, MockServer
 
 AN_HOUR = 3_600_000
@@ -26,7 +26,7 @@ class Desk:
 
     def __init__(self, folder: Path, clock: FakeClock, **options: Any) -> None:
         self.server = MockServer(clock, respond=lambda _: Answer(json=SECOND))
-        self.store = Store(clock=clock, scheduler=clock, storage=sqlite_storage(folder, **options))
+        self.store = PatientStore(clock=clock, scheduler=clock, storage=sqlite_storage(folder, **options))
         self.controller = Controller(self.store, client=self.server.client(), base_url="http://api.test")
         self.awaiting = AsyncController(self.store, client=self.server.async_client(), base_url="http://api.test")
 

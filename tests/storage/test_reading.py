@@ -6,8 +6,9 @@ from typing import Any
 
 from tests.storage.here import FIRST, SECOND, Article, Articles, Author, Here, one, titles
 from tests.storage.others import Other
+from tests.storages import PatientStore
 
-from restencil import Controller, MemoryStorage, Store, create_resource
+from restencil import Controller, MemoryStorage, create_resource
 from restencil.cache.reading import ExpiryStatus
 from restencil.storage import Batch, Outcome
 from restencil.testing import FakeClock
@@ -107,11 +108,11 @@ def test_reading_what_was_loaded_under_a_key_counts_as_used() -> None:
             return super().commit(batch)
 
     storage, clock = Noting(write_behind=0), FakeClock()
-    with Store(clock=clock, scheduler=clock, storage=storage.another()) as store:
+    with PatientStore(clock=clock, scheduler=clock, storage=storage.another()) as store:
         controller = Controller(store, base_url="http://api.test")
         controller.set_response(Authors.get, {"id": "a1", "name": "Ann"}, id="a1")
         controller.set(Author, {"id": "a2", "name": "Bob"})
-    with Store(clock=clock, scheduler=clock, storage=storage) as store:
+    with PatientStore(clock=clock, scheduler=clock, storage=storage) as store:
         controller = Controller(store, base_url="http://api.test")
         for pk in ("a1", "a2", "a1"):
             assert controller.cached(Authors.get, id=pk) is not None

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.storages import PatientStore
 
-from restencil import Controller, Entity, MemoryStorage, RestEndpoint, Store, field
+from restencil import Controller, Entity, MemoryStorage, RestEndpoint, field
 from restencil.schema import Collection
 from restencil.testing import FakeClock, MockServer
 
@@ -40,7 +41,7 @@ class Release:
         schema = [self.Item] if listed is None else listed(self)
         self.items: AnyEndpoint = RestEndpoint(path="/items", schema=schema, **dict(options or {}))
         self.tags: AnyEndpoint = RestEndpoint(path="/tags", schema=Collection([self.Tag]))
-        store = Store(clock=clock, scheduler=clock, storage=storage.another())
+        store = PatientStore(clock=clock, scheduler=clock, storage=storage.another())
         self.c: Any = Controller(store, client=MockServer(clock).client(), base_url="http://mock")
 
     def write(self) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.patience import eventually
 from tests.storage.here import ANN, FIRST, SECOND, Article, Articles, Author, Here, one, titles
+from tests.storages import PatientStore
 
-from restencil import Controller, ResetError, RestEndpoint, Store
+from restencil import Controller, ResetError, RestEndpoint
 from restencil.base.values import Meta
 from restencil.storage import Batch, Entry
 from restencil.testing import Answer, FakeClock
@@ -310,7 +311,7 @@ def test_sharing_poll_is_skipped_where_another_process_was_answered(here: Here) 
     """Of two processes that poll the same, one asks each time: the other one's tick follows its answer."""
     here.answers["/articles/1"] = FIRST
     polled: Any = Articles.get.extend(poll_frequency=1_000)
-    with Store(clock=here.clock, scheduler=here.clock, storage=here.storage.another()) as store:
+    with PatientStore(clock=here.clock, scheduler=here.clock, storage=here.storage.another()) as store:
         second = Controller(store, client=here.server.client(), base_url="http://api.test")
         with here.controller.live(polled, id="1"), second.live(polled, id="1"):
             here.clock.advance(1)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.patience import eventually
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import Controller, Entity, MemoryStorage, RestEndpoint, Store
 from restencil.schema import Collection
@@ -35,16 +35,16 @@ def test_tending_what_is_too_much_is_dropped_while_a_store_is_open(tmp_path: Pat
         found = [Controller(store).cached(get_items, {"page": page}) for page in range(12)]
         return [None if page is None else len(page) for page in found]
 
-    with Store(storage=sqlite_storage(tmp_path / "cache")) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache")) as store:
         for page in range(12):
             items = [{"id": page * 50 + number, "text": "x" * 1_000} for number in range(50)]
             Controller(store).set_response(get_items, items, {"page": page})
-    with Store(storage=sqlite_storage(tmp_path / "cache", max_bytes=bound, poll=10)) as store:
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache", max_bytes=bound, poll=10)) as store:
         held = pages(store)
         eventually(lambda: 0 < _bytes(store) <= bound)
         assert store.storage_stats().errors == {}
         assert [page for page, before in zip(pages(store), held, strict=True) if before] == [50] * sum(map(bool, held))
-    with Store(storage=sqlite_storage(tmp_path / "cache")) as later:
+    with PatientStore(storage=sqlite_storage(tmp_path / "cache")) as later:
         assert None in pages(later) and set(pages(later)) <= {50, None}
 
 
@@ -58,7 +58,7 @@ def test_tending_is_looked_after_without_a_thread_too() -> None:
             return 0
 
     clock = FakeClock()
-    store = Store(clock=clock, scheduler=clock, storage=Counting())
+    store = PatientStore(clock=clock, scheduler=clock, storage=Counting())
     Controller(store).set_response(get_item, {"id": 1}, {"id": 1})
     clock.advance(1_000)
     assert len(trims) == 1, "once, and again after ten seconds"

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -109,7 +109,7 @@ class Place:
         """The store of a process with nothing in its memory; a `slow` one writes when it is told to."""
         storage = self.storage()
         storage.write_behind = 1_000_000 if slow else 0
-        store = Store(clock=self.clock, scheduler=self.clock, storage=storage, **options)
+        store = PatientStore(clock=self.clock, scheduler=self.clock, storage=storage, **options)
         self._stores.append(store)
         return store
 

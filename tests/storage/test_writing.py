@@ -7,6 +7,7 @@ import json
 from typing import Any, cast
 
 import pytest
+from tests.storages import PatientStore
 
 from restencil import Entity, RestEndpoint, StorageDown, StorageOff, Store
 from restencil.cache.actions import ExpireAll, Invalidate, InvalidateAll, Meta, Reset, Set, SetError, SetResponse
@@ -77,7 +78,7 @@ class Desk:
     def __init__(self, storage: MemoryStorage | None = None, clock: FakeClock | None = None) -> None:
         self.clock = clock or FakeClock(1_000)
         self.storage = storage or MemoryStorage()
-        self.store = Store(clock=self.clock, scheduler=self.clock, storage=self.storage)
+        self.store = PatientStore(clock=self.clock, scheduler=self.clock, storage=self.storage)
 
     def another(self) -> Desk:
         """A store of another process."""
@@ -437,7 +438,7 @@ def test_writing_thread_commits_what_waits() -> None:
 def test_writing_store_that_is_closed_goes_on_in_memory() -> None:
     """At the end of `with` all is stored, and the storage is let go of."""
     storage = MemoryStorage(write_behind=60_000)
-    with Store(storage=storage) as store:
+    with PatientStore(storage=storage) as store:
         store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
     assert len(storage.load([("WrittenTag", "1")]).rows) == 1
     store.apply(Set(Tag, (), {"id": "2"}, Meta(1, 1, 2)))
@@ -447,7 +448,7 @@ def test_writing_store_that_is_closed_goes_on_in_memory() -> None:
 
 
 async def _closed(storage: MemoryStorage) -> None:
-    async with Store(storage=storage) as store:
+    async with PatientStore(storage=storage) as store:
         store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
 
 
@@ -461,9 +462,9 @@ def test_writing_asynchronous_end_waits_in_a_thread() -> None:
 def test_writing_one_storage_serves_one_store(desk: Desk) -> None:
     """A second store over a storage is an error, which says what to do."""
     with pytest.raises(RuntimeError, match="serves another store; give each store a storage of its own"):
-        Store(storage=desk.storage)
+        PatientStore(storage=desk.storage)
     with pytest.raises(TypeError, match="storage is an object; expected a storage, such as"):
-        Store(storage=cast(Any, object()))
+        PatientStore(storage=cast(Any, object()))
 
 
 def test_writing_store_without_a_storage_has_nothing_to_wait_for() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.servers import Arrived, Reply, Server
-from tests.storages import sqlite_storage
+from tests.storages import PatientStore, sqlite_storage
 
 from restencil import (
     AsyncController,
@@ -146,6 +146,6 @@ def test_contents_are_apart_in_a_storage(server: Server, tmp_path: Any) -> None:
     """What a storage keeps of one URL is told apart by its content too."""
     endpoints = [endpoint_of(server, None), endpoint_of(server, "text")]
     for _ in range(2):
-        with Store(storage=sqlite_storage(tmp_path)) as store:
+        with PatientStore(storage=sqlite_storage(tmp_path)) as store:
             assert reads(False, endpoints, store) == [{"a": 1}, '{"a": 1}']
     assert len(server.arrived) == 2
