@@ -78,14 +78,9 @@ def _process(cls: Any, value: Mapping[str, Json], parent: Json, key: str | None,
     return None if value.get("a") == 9 else {**value}
 
 
-def _create_if_valid(cls: Any, record: Mapping[str, Json]) -> Any:
-    return None if record.get("a") == 1 else cls.from_js(record)
-
-
 HOOKS: dict[str, Callable[..., Any]] = {
     "validate": _validate,
     "process": _process,
-    "create_if_valid": _create_if_valid,
 }
 
 

@@ -57,12 +57,10 @@ KEYWORDS: Final = frozenset(
 
 ENTITY_MEMBERS: Final = frozenset(
     (
-        "create_if_valid",
         "from_dict",
         "from_js",
         "from_json",
         "merge",
-        "merge_meta_with_store",
         "merge_with_store",
         "process",
         "replace",

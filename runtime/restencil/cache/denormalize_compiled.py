@@ -148,7 +148,7 @@ def compile_entity(schema: EntitySchema) -> Builder:
     source = Source()
     body = _Statements(source)
     name = source.name(schema, "schema")
-    fits = model.validate is None and model.from_js is None and model.create_if_valid is None and not schema.whole
+    fits = model.validate is None and not schema.whole
     deepest = _deepest(schema) if fits else None
     with source.block("def build(reader, pk, record, home, current):"):
         if not fits:

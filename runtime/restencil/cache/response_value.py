@@ -135,7 +135,7 @@ def _is_risky(schema: Schema | None, seen: set[tuple[int, bool]], *, in_list: bo
     if isinstance(schema, EntitySchema):
         model = schema.model
         converted = model.codecs.keys() - {relation.name for relation in model.relations}
-        if model.validate or model.from_js or model.create_if_valid or model.whole or (converted and not in_list):
+        if model.validate or model.whole or (converted and not in_list):
             return True
         children = map(resolved, model.relations)
     elif isinstance(schema, Collection):

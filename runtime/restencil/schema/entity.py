@@ -220,9 +220,8 @@ class EntitySchema(EntityNode):
         if model.merges and before is not INVALID:
             existing = _shown(existing)
         merge = model.merge_with_store or partial(merged_with_store, model)
-        merge_meta = model.merge_meta_with_store or partial(merged_meta, model)
         merged = merge(before_meta, meta, existing, record)
-        times: Meta = merge_meta(before_meta, meta, existing, record)
+        times = merged_meta(model, before_meta, meta, existing, record)
         if merged is existing:
             return before, times
         if merged is INVALID:
@@ -294,36 +293,20 @@ class EntitySchema(EntityNode):
         self, record: Mapping[str, Any], pk: str | None, reader: Reader, begun: Callable[[Any], None] | None
     ) -> Any:
         model = self.model
-        instance, members = self._begun(record)
-        if instance is None:
+        if model.validate is not None and model.validate(record):
             return INVALID
+        instance = new_instance(self.cls)
+        set_members(instance, {})
         set_record(instance, record)
         if begun is not None:
             begun(instance)
-        if members is None:
-            members = model.attributes(record, pk)
+        members = model.attributes(record, pk)
         shown = shown_relations(model, record, pk, reader)
         if shown is None:
             return INVALID
         replace_relations(model, members, shown)
         set_members(instance, members)
         return instance
-
-    def _begun(self, record: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
-        """A new instance, and its members where an overridden method made it; None for an unusable record."""
-        model = self.model
-        instance: Entity | None
-        if model.create_if_valid is not None:
-            instance = model.create_if_valid(record)
-            return instance, None if instance is None else vars(instance)
-        if model.validate is not None and model.validate(record):
-            return None, None
-        if model.from_js is not None:
-            instance = model.from_js(record)
-            return instance, vars(instance)
-        instance = self.cls.__new__(self.cls)
-        set_members(instance, {})
-        return instance, None
 
     def echo(self, value: Any, echo: Echo) -> Any:
         if not isinstance(value, _OBJECT) and not is_instance(value):
@@ -481,16 +464,7 @@ class EntityModel(Model):
         self.should_update = self._hook("should_update")
         self.should_reorder = self._hook("should_reorder")
         self.merge_with_store = self._hook("merge_with_store")
-        self.merge_meta_with_store = self._hook("merge_meta_with_store")
-        self.from_js = self._hook("from_js")
-        self.create_if_valid = self._hook("create_if_valid")
-        self.merges = bool(
-            self.merge
-            or self.should_update
-            or self.should_reorder
-            or self.merge_with_store
-            or self.merge_meta_with_store
-        )
+        self.merges = bool(self.merge or self.should_update or self.should_reorder or self.merge_with_store)
         """Whether any hook has a say in merging."""
 
     @property
@@ -711,8 +685,6 @@ class EntityModel(Model):
                 or self.to_json
                 or self.codecs
                 or self.validate
-                or self.from_js
-                or self.create_if_valid
                 or any(declared.factory is not None for declared in self.fields.values())
                 or _has_cached_property(self.cls)
             )
@@ -949,9 +921,7 @@ _HOOKS: Final = frozenset(
         "should_update",
         "should_reorder",
         "merge_with_store",
-        "merge_meta_with_store",
         "from_js",
-        "create_if_valid",
     }
 )
 
@@ -1019,11 +989,6 @@ class Entity(Record, metaclass=EntityMeta):
         return instance
 
     @classmethod
-    def create_if_valid(cls, record: Mapping[str, Any]) -> Self | None:
-        """An instance for a stored record, None if `validate` reports an error."""
-        return None if cls.validate(record) else cls.from_js(record)
-
-    @classmethod
     def process(cls, input: Any, parent: Any, key: str | None, args: tuple[Any, ...]) -> Mapping[str, Any] | None:
         """The record to store for a response object: a shallow copy; None invalidates the entity."""
         return {**input}
@@ -1056,13 +1021,6 @@ class Entity(Record, metaclass=EntityMeta):
     def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored) -> Stored:
         """The record to store for one that is there and one that comes."""
         return merged_with_store(cls.__model__, existing_meta, incoming_meta, existing, incoming)
-
-    @classmethod
-    def merge_meta_with_store(
-        cls, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
-    ) -> Meta:
-        """The times to store: those of the younger record."""
-        return merged_meta(cls.__model__, existing_meta, incoming_meta, existing, incoming)
 
     def __hash__(self) -> int:
         pk = type(self).__model__.pk_of_instance(self)
@@ -1106,7 +1064,7 @@ def merged_with_store(
 def merged_meta(
     model: EntityModel, existing_meta: Meta, incoming_meta: Meta, existing: Stored, incoming: Stored
 ) -> Meta:
-    """The times to store for a record that is there and one that comes, where no hook decides it."""
+    """The times to store for a record that is there and one that comes: those of the younger record."""
     if model.should_reorder is None or existing is INVALID or incoming is INVALID:
         older = incoming_meta.fetched_at < existing_meta.fetched_at and incoming is not INVALID
     else:

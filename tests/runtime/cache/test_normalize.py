@@ -195,7 +195,7 @@ def test_normalize_should_reorder_may_compare_what_the_server_says() -> None:
 
 
 def test_normalize_merge_with_store_may_be_replaced() -> None:
-    """It alone says what is stored, times included through its sister; it may keep the stored record."""
+    """It alone decides what is stored and may keep the stored record; the times are those of the younger one."""
 
     class First(Entity):
         id: str = ""
@@ -204,17 +204,13 @@ def test_normalize_merge_with_store_may_be_replaced() -> None:
         def merge_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Any, incoming: Any) -> Any:
             return existing
 
-        @classmethod
-        def merge_meta_with_store(cls, existing_meta: Meta, incoming_meta: Meta, existing: Any, incoming: Any) -> Meta:
-            return existing_meta
-
     endpoint = _endpoint(First)
     desk = Desk()
     before = desk.answer(endpoint, {"id": "1", "x": 1}, {"id": 1})
     desk.now = 2_000
     desk.answer(endpoint, {"id": "1", "x": 2}, {"id": 1})
     assert desk.data(endpoint, {"id": 1}) is before
-    assert desk.store.entity_meta("First", "1") == (1_000, 1_000, 61_000)
+    assert desk.store.entity_meta("First", "1") == (2_000, 2_000, 62_000)
 
 
 def test_normalize_response_is_written_as_a_whole_or_not_at_all(get: AnyEndpoint) -> None:
