@@ -462,7 +462,7 @@ class Run:
                 continue
             self.outcome.counts["live reads compared"] += 1
             fits = session.world.bound == 0  # what a store has no room for is never fresh
-            for _ in range(10 if session.world.sqlite else 0):
+            for _ in range(200 if session.world.sqlite else 0):
                 if session.is_fresh(step.name, step.arguments):
                     break
                 time.sleep(0.01)  # the thread of a storage tells the reader of what others wrote

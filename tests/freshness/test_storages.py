@@ -71,6 +71,12 @@ CASES: Final = {
         users.get.fetch(id=2)
         items.update(id=1, body={'team': 2}) -> whole
     """,
+    "a live read requests a list while a change overlaps with it": """
+        world sqlite
+        start 8: items.get(id=4)
+        start 9: items.partial_update(id=1, body={'title': 'x1'}) -> whole
+        watch items.get_list(title='x')
+    """,
 }
 
 

@@ -406,6 +406,8 @@ def _order_of(pending: PendingWrite) -> int:
 
 def _note_event(captured: list[Any] | PendingWrite, timeline: Timeline, number: float) -> None:
     """Notes on the timeline that an action made something stale, at the newest number."""
+    if isinstance(captured, PendingWrite) and captured.captured is not None:
+        captured = captured.captured  # it is not decoded yet
     if isinstance(captured, PendingWrite):
         if captured.stale is not None and captured.event is None:
             captured.event = timeline.event(number)
