@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from restencil_generator.codegen.annotations import object_types
@@ -10,7 +10,7 @@ from restencil_generator.codegen.context import Example, Usage
 from restencil_generator.codegen.json_values import json_value
 from restencil_generator.codegen.pyexpr import call
 from restencil_generator.spec import model as d
-from restencil_generator.spec.type_info import record_fields
+from restencil_generator.spec.member_names import by_name, with_names
 
 _LONG: Final = 300
 """Longer example responses show only the first item of each list."""
@@ -88,52 +88,22 @@ def example_of(spec: d.Spec, endpoint: d.Endpoint, function: str) -> Example | N
     example = endpoint.example
     if example is None:
         return None
-    names = _by_name((*endpoint.params, *endpoint.search_params, *endpoint.page_params))
+    names = by_name((*endpoint.params, *endpoint.search_params, *endpoint.page_params))
     options: dict[str, str] = {}
     for name, value in example.params.items():
         field = names.get(name)
         options[name if field is None else field.python] = json_value(value)
     if example.body is not d.MISSING:
-        body = endpoint.body
-        value = example.body if body is None else _renamed(spec, body.type, example.body, lambda field: field.python)
-        options["body"] = json_value(value)
+        body = None if endpoint.body is None else endpoint.body.type
+        options["body"] = json_value(with_names(spec, body, example.body, lambda field: field.python))
     return Example(call(function, (), options), _response(spec, endpoint, example.response))
 
 
 def _response(spec: d.Spec, endpoint: d.Endpoint, response: d.Json | d.Missing) -> str | None:
     if response is d.MISSING:
         return None
-    value = _renamed(spec, endpoint.schema, response, lambda field: field.wire)
+    value = with_names(spec, endpoint.schema, response, lambda field: field.wire)
     shown = json_value(value)
     if len(shown) > _LONG:
         shown = json_value(value, brief=True)
     return None if len(shown) > _TOO_LONG else shown
-
-
-def _renamed(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d.Field], str]) -> d.Json:
-    """A value of a type with other names for its members; names that the spec does not know stay."""
-    match type:
-        case d.Optional(of) | d.CollectionOf(of) | d.PageOf(of) | d.QueryOf(of) | d.InvalidateOf(of):
-            return _renamed(spec, of, value, name)
-        case d.AdderOf(of):
-            whole = isinstance(of.of, d.ValuesOf) or isinstance(value, list)
-            return _renamed(spec, of.of if whole else of.of.item, value, name)
-        case d.ListOf(of) | d.AllOf(of) if isinstance(value, list):
-            return [_renamed(spec, of, part, name) for part in value]
-        case d.ValuesOf(of) if isinstance(value, dict):
-            return {key: _renamed(spec, of, part, name) for key, part in value.items()}
-        case _ if isinstance(value, dict):
-            fields = _by_name(() if type is None else record_fields(spec, type))
-            found: dict[str, d.Json] = {}
-            for key, part in value.items():
-                field = fields.get(key)
-                found[key if field is None else name(field)] = (
-                    part if field is None else _renamed(spec, field.type, part, name)
-                )
-            return found
-        case _:
-            return value
-
-
-def _by_name(fields: tuple[d.Field, ...]) -> Mapping[str, d.Field]:
-    return {field.wire: field for field in fields} | {field.name: field for field in fields}

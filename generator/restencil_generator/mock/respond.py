@@ -16,8 +16,8 @@ from restencil_generator.mock.routes import filled
 from restencil_generator.mock.seed import MANY
 from restencil_generator.mock.serialize import show
 from restencil_generator.mock.tables import Row, Tables, argument_field, text_of, value_at
-from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec import model as d
+from restencil_generator.spec.member_names import to_wire
 from restencil_generator.spec.type_info import bare, first_entity, holds_many
 from restencil_generator.spec.validate_value import fits
 

@@ -8,8 +8,8 @@ from restencil_generator.mock import fake_values
 from restencil_generator.mock.errors import CannotServe, InvalidRecord
 from restencil_generator.mock.store_json import Intake
 from restencil_generator.mock.tables import Ref, Row, Stored, Tables, argument_field, pk_part, scalar_of, text_of
-from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec import model as d
+from restencil_generator.spec.member_names import to_wire
 from restencil_generator.spec.type_info import bare, first_entity
 from restencil_generator.spec.validate_value import validation_errors
 

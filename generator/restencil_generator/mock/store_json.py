@@ -22,9 +22,9 @@ from restencil_generator.mock.tables import (
     whole,
     with_value,
 )
-from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec import model as d
 from restencil_generator.spec.datetimes import in_format
+from restencil_generator.spec.member_names import to_wire
 from restencil_generator.spec.type_info import first_entity
 from restencil_generator.spec.validate_value import fits, validation_errors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from restencil_generator.diagnostics.model import Place
 
@@ -118,13 +118,20 @@ class Type:
     Code that only passes through a type uses these operations and `walk`, so that a new form is one class.
     """
 
+    parts: ClassVar[tuple[str, ...]] = ()
+    """The attributes that hold types, or members with a type: one, several in a tuple, or None."""
+
     def children(self) -> tuple[Type, ...]:
         """The types that this one is made of, one level down. What a name or a union represents is not among them."""
-        return ()
+        held = [part for name in self.parts for part in _several(getattr(self, name))]
+        return tuple(part.type if isinstance(part, Field) else part for part in held)
 
     def map(self, change: Change) -> Type:
         """A type of this form with each of the children changed."""
-        return self
+        if not self.parts:
+            return self
+        changed = {name: _changed(getattr(self, name), change) for name in self.parts}
+        return dataclasses.replace(self, **changed)
 
     def unwrap(self) -> Type:
         """The type of the value itself: without `?` and without the forms that say how a result is kept or computed."""
@@ -132,6 +139,20 @@ class Type:
 
 
 Change: TypeAlias = Callable[[Type], Type]
+
+
+def _several(value: Any) -> tuple[Type | Field, ...]:
+    """What an attribute of `parts` holds."""
+    return cast("tuple[Type | Field, ...]", value) if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def _changed(value: Any, change: Change) -> Any:
+    """What an attribute of `parts` holds, with its types changed."""
+    if isinstance(value, tuple):
+        return tuple(_changed(part, change) for part in _several(value))
+    if isinstance(value, Field):
+        return dataclasses.replace(value, type=change(value.type))
+    return None if value is None else change(value)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -185,12 +206,7 @@ class Optional(Type):
     """`X?`: the value, or null, or absent. Never nested."""
 
     item: Type
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.item,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, item=change(self.item))
+    parts = ("item",)
 
     def unwrap(self) -> Type:
         return self.item.unwrap()
@@ -201,12 +217,7 @@ class ListOf(Type):
     """`[X]`: an array."""
 
     item: Type
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.item,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, item=change(self.item))
+    parts = ("item",)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -214,12 +225,7 @@ class ValuesOf(Type):
     """`{values: X}`: an object with free keys."""
 
     item: Type
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.item,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, item=change(self.item))
+    parts = ("item",)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -234,13 +240,7 @@ class ObjectType(Type):
 
     members: tuple[Field, ...]
     name: str = dataclasses.field(compare=False)
-
-    def children(self) -> tuple[Type, ...]:
-        return tuple(member.type for member in self.members)
-
-    def map(self, change: Change) -> Type:
-        members = tuple(dataclasses.replace(member, type=change(member.type)) for member in self.members)
-        return dataclasses.replace(self, members=members)
+    parts = ("members",)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -278,12 +278,7 @@ class OneOf(Type):
     attribute: str = ""
     wire: str = ""
     values: tuple[Choice, ...] = ()
-
-    def children(self) -> tuple[Type, ...]:
-        return self.alternatives
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, alternatives=tuple(map(change, self.alternatives)))
+    parts = ("alternatives",)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -301,12 +296,7 @@ class CollectionOf(Type):
     custom: Reference | None = None
     follow: bool = True
     apart: str = ""
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, of=cast("ListOf | ValuesOf", change(self.of)))
+    parts = ("of",)
 
     def unwrap(self) -> Type:
         return self.of
@@ -325,12 +315,7 @@ class AllOf(Type):
     """`{all: Entity}` or `{all: {value: Entity, …}, attribute: type}`: every cached entity of the type."""
 
     of: EntityRef | UnionOf
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, of=cast("EntityRef | UnionOf", change(self.of)))
+    parts = ("of",)
 
     def unwrap(self) -> Type:
         return ListOf(self.of)
@@ -341,12 +326,7 @@ class InvalidateOf(Type):
     """`{invalidate: Entity}`: the response removes the entity."""
 
     of: EntityRef | UnionOf
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, of=cast("EntityRef | UnionOf", change(self.of)))
+    parts = ("of",)
 
     def unwrap(self) -> Type:
         return self.of
@@ -359,13 +339,7 @@ class QueryOf(Type):
     of: CollectionOf | AllOf
     process: Reference
     returns: Type | None = None
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,) if self.returns is None else (self.of, self.returns)
-
-    def map(self, change: Change) -> Type:
-        of = cast("CollectionOf | AllOf", change(self.of))
-        return dataclasses.replace(self, of=of, returns=None if self.returns is None else change(self.returns))
+    parts = ("of", "returns")
 
     def unwrap(self) -> Type:
         return Scalar("any") if self.returns is None else self.returns.unwrap()
@@ -383,12 +357,7 @@ class AdderOf(Type):
 
     of: CollectionOf
     how: Adder
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, of=cast("CollectionOf", change(self.of)))
+    parts = ("of",)
 
     def unwrap(self) -> Type:
         return (self.of.of if self.how == "assign" else self.of.of.item).unwrap()
@@ -399,12 +368,7 @@ class PageOf(Type):
     """The schema of `get_page`, never written: `of` with every collection appending instead of replacing."""
 
     of: Type
-
-    def children(self) -> tuple[Type, ...]:
-        return (self.of,)
-
-    def map(self, change: Change) -> Type:
-        return dataclasses.replace(self, of=change(self.of))
+    parts = ("of",)
 
     def unwrap(self) -> Type:
         return self.of.unwrap()
@@ -415,12 +379,7 @@ class AnyOf(Type):
     """One of several scalars or enums: the type of a path parameter that the spec does not say (`str | int`)."""
 
     items: tuple[Type, ...]
-
-    def children(self) -> tuple[Type, ...]:
-        return self.items
-
-    def map(self, change: Change) -> Type:
-        return AnyOf(tuple(map(change, self.items)))
+    parts = ("items",)
 
 
 def walk(type: Type, *, order: Literal["pre", "post"] = "pre") -> Iterator[Type]:

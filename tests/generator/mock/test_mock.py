@@ -11,9 +11,9 @@ from tests.libraries import httpx
 
 import restencil
 from restencil_generator.mock import CannotServe, create_app
-from restencil_generator.mock.wire import to_wire
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.member_names import to_wire
 from restencil_generator.spec.model import PathText, Spec
 
 BLOG = """

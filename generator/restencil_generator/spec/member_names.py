@@ -1,0 +1,61 @@
+"""Examples and defaults of a spec under other names of their members: those on the wire, or those in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from restencil_generator.spec import model as d
+from restencil_generator.spec.datetimes import text_in_format
+from restencil_generator.spec.type_info import record_fields
+from restencil_generator.spec.validate_value import added_by, choice_of, fits
+
+Rename: TypeAlias = Callable[[d.Type, d.Json], d.Json]
+
+
+def to_wire(spec: d.Spec, type: d.Type, value: d.Json) -> d.Json:
+    """An example or default as the API sends it: with its members under wire names, and datetimes in their format.
+
+    Names may be Python or wire names; unknown ones stay. A value that does not fit the type stays as it is.
+    """
+    if isinstance(type, d.Scalar) and type.name == "datetime":
+        return text_in_format(value, type.format)
+    return _renamed(spec, type, value, lambda field: field.wire, lambda part, json: to_wire(spec, part, json))
+
+
+def with_names(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d.Field], str]) -> d.Json:
+    """An example or default with these names for its members, and its values as they are written."""
+    return _renamed(spec, type, value, name, lambda part, json: with_names(spec, part, json, name))
+
+
+def by_name(fields: Iterable[d.Field]) -> dict[str, d.Field]:
+    """Fields by both their names: those on the wire, and those of the spec."""
+    known = tuple(fields)
+    return {field.wire: field for field in known} | {field.name: field for field in known}
+
+
+def _renamed(spec: d.Spec, type: d.Type | None, value: d.Json, name: Callable[[d.Field], str], inner: Rename) -> d.Json:
+    match type:
+        case d.Optional(of) | d.InvalidateOf(of) | d.PageOf(of) | d.QueryOf(of) | d.CollectionOf(of):
+            return inner(of, value)
+        case d.AdderOf():
+            return inner(added_by(type, value), value)
+        case d.ListOf(item) | d.AllOf(item) if isinstance(value, list):
+            return [inner(item, part) for part in value]
+        case d.ValuesOf(item) if isinstance(value, dict):
+            return {key: inner(item, part) for key, part in value.items()}
+        case d.OneOf(alternatives):
+            fitting = (one for one in alternatives if fits(spec, one, to_wire(spec, one, value), "response"))
+            one = next(fitting, None)
+            return value if one is None else inner(one, value)
+        case d.UnionOf() if isinstance(value, dict):
+            chosen = choice_of(type, value)
+            return value if chosen is None else inner(d.EntityRef(chosen), value)
+        case d.EntityRef() | d.ObjectRef() | d.ObjectType() if isinstance(value, dict):
+            known = by_name(record_fields(spec, type))
+            return {
+                name(known[key]) if key in known else key: inner(known[key].type, part) if key in known else part
+                for key, part in value.items()
+            }
+        case _:
+            return value
