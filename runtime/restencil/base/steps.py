@@ -66,7 +66,7 @@ class CallContext:
         self.condition = condition
         """A header that is sent unless the user set a condition: on it depends whether there is a response at all."""
         self.recognizes = recognizes
-        """Tells the body of an earlier response of which nothing has changed since."""
+        """Tells the body of an earlier response if its data has not changed since."""
         self.endpoint: object = None
         self.options: Any = None
         self.transport: Any = None

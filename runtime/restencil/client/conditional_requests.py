@@ -121,18 +121,17 @@ def is_ordered(request: Request) -> bool:
 class ConditionalRequests:
     """On what conditions the attempts of a request are sent, and after which others."""
 
-    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue", "_reads", "asks_whole", "known")
+    __slots__ = ("_in_flight", "_is_lost", "_outer", "_queue", "_reads", "known")
 
-    def __init__(self, in_flight: InFlight) -> None:
+    def __init__(self, in_flight: InFlight, *, asks_whole: bool) -> None:
         store, request = in_flight.store, in_flight.request
         self._in_flight = in_flight
-        self._reads = request.rules.conditional and store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
+        is_fetch = store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
+        self._reads = is_fetch and request.rules.conditional and not asks_whole
         self._queue: list[InFlight] | None = None
         self._is_lost = False
         self._outer: object = None
         """The request in whose steps this one was called."""
-        self.asks_whole = request.needs_body
-        """Whether an answer is wanted in any case."""
         self.known: Validators | None = None
         """The validators that the request is sent with."""
         if is_ordered(request):
@@ -183,13 +182,13 @@ class ConditionalRequests:
             yield _End(before, left, in_flight.endpoint.signal)
 
     def attempt(self) -> tuple[str, str] | None:
-        """An attempt begins: gives the header of the condition on which it is sent, by what is known now."""
+        """An attempt begins: gives the header of the condition on which it is sent, from the latest response."""
         in_flight = self._in_flight
         if self._queue is not None:
             tag = in_flight.store.tagged(in_flight.request)[1] or in_flight.seen
             return None if tag is None else ("If-Match", tag)
         if self._reads:
-            self.known = None if self.asks_whole else _known(in_flight)
+            self.known = _known(in_flight)
         return None if self.known is None else self.known.condition
 
     def failed(self, error: NetworkError) -> None:

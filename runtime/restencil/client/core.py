@@ -258,7 +258,7 @@ class Core(ABC):
         store, network = self.store, self.lifetimes
         in_flight = InFlight(network, store, request, request.identity, store.next_id(), store.next_number())
         in_flight.transport = self.transport_of(in_flight)
-        return in_flight, network.attempts(in_flight, self)
+        return in_flight, network.fetcher.steps(in_flight, self)
 
     def abandon_unsent(self, in_flight: Any) -> None:
         """Who was to send this has been interrupted: where no one else does, it fails, so that no one waits for it."""

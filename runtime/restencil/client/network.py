@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from ..base.bodies import BodyStart, say_not_repeated
 from ..base.durations import milliseconds
 from ..base.errors import AbortError, AuthError, NetworkError, ResetError, RestencilError
 from ..base.fork import reset_in_child
 from ..base.json_text import decode_json
 from ..base.lazy_imports import asyncio
-from ..base.logs import RETRY, STORE, debug, logger
-from ..base.steps import CallContext, drive, drive_async
+from ..base.logs import STORE, debug, logger
+from ..base.steps import drive, drive_async
 from ..base.values import UNDEFINED
 from ..cache.actions import Fetch, Freshen, Meta, Reset, SetError, SetResponse
-from ..endpoint.call import Call
 from ..http.cancellation import cancellable
 from .coalescing import Coalescing
 from .conditional_requests import (
-    ConditionalRequests,
     freshness_headers,
     place_of,
     renewed,
     terms_of,
     validators_of,
 )
+from .fetcher import Fetcher, FetchOutcome, OutcomeKind
 from .in_flight import InFlight
 from .manager import Manager, Next, core_of, serves_one
-from .refresh import refresh_token, refreshing
+from .refresh import refreshing
 from .single_flight import orphan_error
-from .timers import Pause
 
 if TYPE_CHECKING:
     from ..base.durations import Duration
@@ -42,24 +38,11 @@ if TYPE_CHECKING:
     from ..cache.request import Request
     from ..cache.store import Store
     from ..cache.validators import Terms, Validators
-    from ..endpoint.endpoint import Endpoint
     from .retry import Retries
 
 
 #: The `resets` of a response that must not reach the store: no store was ever reset so often.
 DROPPED: Final = -1
-
-
-class FetchOutcome(NamedTuple):
-    """What sending a request came to; its response is that of `InFlight.call`."""
-
-    value: Any
-    """The value of the response, not stored yet."""
-    is_settled: bool = False
-    """There is nothing to store: who waits has an outcome, from the store or from elsewhere."""
-
-
-SETTLED: Final = FetchOutcome(None, is_settled=True)
 
 
 class _Core(Protocol):
@@ -94,7 +77,7 @@ class NetworkManager(Manager):
                 raise ValueError(f"{name} of NetworkManager must not be negative: {getattr(self, name)}")
         self._core: _Core | None = None
         self._open = False
-        self._policies: dict[int, Retries] = {}
+        self.fetcher = Fetcher()
         reset_in_child.add(self)
 
     def init(self, controller: Any, /) -> None:
@@ -273,7 +256,7 @@ class NetworkManager(Manager):
             raise RuntimeError("this NetworkManager belongs to no controller; give it as Controller(managers=[…])")
         return self._core
 
-    def _write(self, in_flight: InFlight, response: Any) -> Any:
+    def _write(self, in_flight: InFlight, outcome: FetchOutcome) -> Any:
         """Writes the response to the store; the value of the fetch."""
         request, store, core = in_flight.request, in_flight.store, self._attached()
         date = store.clock()
@@ -283,8 +266,8 @@ class NetworkManager(Manager):
         settled = in_flight.done
         request.answer = in_flight.response  # for messages
         try:
-            value: Any = UNDEFINED
-            if in_flight.call is not None and in_flight.call.is_identical:
+            value, response = UNDEFINED, outcome.value
+            if outcome.kind is OutcomeKind.IDENTICAL:
                 if not settled and in_flight.mark is not None:
                     value = store.apply(
                         Freshen(request, in_flight.mark, meta, in_flight.fetch_id, in_flight.resets, validators, terms)
@@ -326,8 +309,8 @@ class NetworkManager(Manager):
         terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)
         return Meta(in_flight.fetched_at, date, terms.fresh_until), terms
 
-    def _renew(self, in_flight: InFlight, known: Validators) -> bool:
-        """The server would answer as the last time; False where not all of that is in the store any more."""
+    def _freshen(self, in_flight: InFlight, known: Validators) -> bool:
+        """Writes that the last response is still valid; False where not all of it is in the store any more."""
         core = self._attached()
         request, store = in_flight.request, in_flight.store
         date = store.clock()
@@ -365,101 +348,28 @@ class NetworkManager(Manager):
             SetError(in_flight.request, error, meta, in_flight.fetch_id, in_flight.resets, was_sent)
         )
 
-    # sending more than once
-
     def _sending(self, in_flight: InFlight) -> Generator[Step, Any, Any]:
-        sharing = in_flight.sharing
+        """Steps: the value of a fetch, once its response is in the store."""
+        sharing, core = in_flight.sharing, self._attached()
         try:
             try:
                 if sharing is not None and (
                     yield from in_flight.store.sharing(in_flight.request, in_flight.fetch_id, sharing)
                 ):
                     return in_flight.result()
-                outcome = yield from self.attempts(in_flight, self._attached())
+                outcome = yield from self.fetcher.steps(in_flight, core)
+                if outcome.validators is not None:
+                    if self._freshen(in_flight, outcome.validators) or not in_flight.is_wanted():
+                        return in_flight.result()
+                    outcome = yield from self.fetcher.steps(in_flight, core, whole=True)
             except BaseException as error:
                 if self._write_error(in_flight, error):
                     raise
                 return in_flight.result()
-            return in_flight.result() if outcome.is_settled else self._write(in_flight, outcome.value)
+            return in_flight.result() if outcome.kind is OutcomeKind.SETTLED else self._write(in_flight, outcome)
         finally:
             if sharing is not None:
                 in_flight.store.shared(in_flight.fetch_id)
-
-    def attempts(self, in_flight: InFlight, core: _Core) -> Generator[Step, Any, FetchOutcome]:
-        """Steps: sends the request as often as its retries allow; its response is not stored yet."""
-        store, request = in_flight.store, in_flight.request
-        endpoint: Endpoint[..., Any] = in_flight.endpoint
-        call = Call.of(request, in_flight.identity[1])
-        retries = self._retries(endpoint, core)
-        if retries is not None:
-            from .retry import repeatable
-
-            if not repeatable(endpoint) and call.header("idempotency-key") is None:
-                call = call.with_header("Idempotency-Key", str(uuid.uuid4()))
-            if retries.budget is not None:
-                retries.budget.earn()
-        start = BodyStart(request.args[-1]) if request.rules.has_body and request.args else None
-        attempt, started = 0, 0
-        refreshed = endpoint.refresh is None or refreshing.get()
-        conditions = ConditionalRequests(in_flight)
-        if conditions.is_ordered:
-            call = yield from conditions.begin(call)
-        while True:
-            if not refreshed:
-                started = store.next_id()
-            in_flight.attempts = attempt + 1
-            try:
-                return (yield from self._attempt(in_flight, call, conditions))
-            except NetworkError as error:
-                error.attempts = in_flight.attempts
-                conditions.failed(error)
-                if error.status == 401 and not refreshed:
-                    refreshed = True
-                    renewed = yield from refresh_token(store, endpoint, error, started, blocking=core.is_blocking)
-                    if renewed and in_flight.is_wanted() and _rewound(start, error):
-                        continue
-                    raise
-                delay = None if retries is None else retries.delay(attempt, error, store.now())
-                if delay is None or not in_flight.is_wanted() or not _rewound(start, error):
-                    raise
-                attempt += 1
-                logging.getLogger(RETRY).info(
-                    "%s: %s, retry %d in %d ms", in_flight.identity[0], type(error).__name__, attempt, delay
-                )
-            yield Pause(store.scheduler, delay, endpoint.signal)
-            if not in_flight.is_wanted():
-                return SETTLED
-
-    def _attempt(
-        self, in_flight: InFlight, call: Call, conditions: ConditionalRequests
-    ) -> Generator[Step, Any, FetchOutcome]:
-        """Steps: one attempt, and one more where the server would answer as before, and that is here no more."""
-        while True:
-            condition = conditions.attempt()
-            in_flight.call = context = CallContext(in_flight, condition, in_flight.recognizes)
-            value = yield from call.steps(context)
-            if not context.is_not_modified:
-                return FetchOutcome(value)
-            if conditions.known is not None and self._renew(in_flight, conditions.known):
-                return SETTLED
-            if not in_flight.is_wanted():
-                return SETTLED  # it was reset or answered meanwhile: no one waits for the whole
-            conditions.asks_whole = True
-
-    def _retries(self, endpoint: Endpoint[..., Any], core: _Core) -> Retries | None:
-        given: int | Retries | None = endpoint.retries
-        if given is None:
-            given = core.retries
-        if not given:
-            return None
-        if isinstance(given, int):
-            policy = self._policies.get(given)
-            if policy is None:
-                from .retry import Retries
-
-                policy = self._policies[given] = Retries(given)
-            given = policy
-        return given if given.applies_to(endpoint) else None
 
 
 def _for_others(error: BaseException) -> Exception:
@@ -479,11 +389,3 @@ def _drop(in_flight: InFlight) -> None:
         now = Meta(in_flight.fetched_at, store.now(), store.now())
         store.apply(SetError(in_flight.request, error, now, in_flight.fetch_id, DROPPED))
     in_flight.settle(error=error)
-
-
-def _rewound(start: BodyStart | None, error: NetworkError) -> bool:
-    """Puts the body of a request back to its start; if that is not possible, the error says that it is not repeated."""
-    obstacle = None if start is None else start.rewind()
-    if obstacle is not None:
-        say_not_repeated(error, obstacle)
-    return obstacle is None
