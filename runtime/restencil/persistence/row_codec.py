@@ -23,15 +23,12 @@ from ..base.json_text import decode_json, encode_exactly
 from ..base.values import UNDEFINED, Meta, is_dict, is_list
 from ..cache.tables import Whole
 from ..cache.validators import Terms
-from ..schema.containers import List, Object, Values
-from ..schema.derived import Query
-from ..schema.entity import EntityModel, EntitySchema
+from ..schema.containers import Object
+from ..schema.entity import EntityModel
 from ..schema.kinds import kind_of_class
-from ..schema.notation import Conversion, schema_of
-from ..schema.one_of import OneOf
+from ..schema.notation import schema_of
 from ..schema.protocol import Schema
 from ..schema.record import Model, class_record
-from ..schema.record_schema import RecordSchema
 from ..schema.stored import PartialEntries, PartialKeys, is_partial, like, record_of
 
 LeftOut: TypeAlias = tuple[tuple[str, ...], ...]
@@ -169,7 +166,7 @@ class _Place:
         self._inner: dict[str, _Place] = {}
         self._members: dict[str, tuple[bool, _Place | None]] = {}
         for thing in things:
-            self._declare(thing)
+            self.value(thing)
 
     @property
     def is_empty(self) -> bool:
@@ -177,12 +174,12 @@ class _Place:
         return not (self.objects or self._items or self._entries)
 
     @property
-    def items(self) -> _Place:
+    def of_items(self) -> _Place:
         """What the items of a list are."""
         return self._place("items", self._items)
 
     @property
-    def entries(self) -> _Place:
+    def of_entries(self) -> _Place:
         """What the entries of a map are."""
         return self._place("entries", self._entries)
 
@@ -192,55 +189,45 @@ class _Place:
             found = self._inner[name] = _Place(things, self._others)
         return found
 
-    def _declare(self, thing: Any) -> None:
-        """Takes a schema, or a type of an annotation."""
-        if isinstance(thing, (Model, Object)):
+    def value(self, thing: Any, /) -> None:
+        """Takes a schema, a record, or a type of an annotation."""
+        origin, arguments = typing.get_origin(thing), typing.get_args(thing)
+        if isinstance(thing, Schema):
+            thing.value_types(self)
+        elif isinstance(thing, Model):
             self.objects.append(thing)
-        elif isinstance(thing, Schema):
-            self._declare_schema(thing)
-        elif isinstance(thing, type) and typing.get_origin(thing) is None:
+        elif isinstance(thing, type) and origin is None:
             model = class_record(thing)
             if model is not None:
-                self._declare_model(model)
+                self.record(model)
             elif kind_of_class(thing) is not None:
                 self.objects.append(thing)
-        else:
-            self._declare_generic(typing.get_origin(thing), typing.get_args(thing))
-
-    def _declare_model(self, model: Model) -> None:
-        """An entity lies in a table of its own, unless it may have no primary key."""
-        if not isinstance(model, EntityModel) or model.pk_optional:
-            self.objects.append(model)
-
-    def _declare_generic(self, origin: Any, arguments: tuple[Any, ...]) -> None:
-        if isinstance(origin, type) and issubclass(origin, Mapping):
+        elif isinstance(origin, type) and issubclass(origin, Mapping):
             self._entries += arguments[1:]
         elif isinstance(origin, type) and issubclass(origin, Collection):
             self._items += arguments
         elif origin is typing.Annotated:
-            self._declare(arguments[0])
+            self.value(arguments[0])
         else:
             for argument in arguments if origin is not typing.Literal else ():
-                self._declare(argument)
+                self.value(argument)
 
-    def _declare_schema(self, schema: Schema) -> None:
-        if isinstance(schema, EntitySchema):
-            self._declare_model(schema.model)
-        elif isinstance(schema, List):
-            self._items.append(schema.item)
-        elif isinstance(schema, Values):
-            self._entries.append(schema.item)
-        elif isinstance(schema, Query):
-            self._declare(schema.inner)
-        elif isinstance(schema, Conversion):
-            self._declare(schema.wire_model)
-        elif isinstance(schema, RecordSchema):
-            self._declare_model(schema.model)
-        elif isinstance(schema, OneOf):
-            for one in schema.alternatives:
-                self._declare(one.schema)
-                if one.schema is None:
-                    self._declare(one.model)
+    def record(self, model: Model, /) -> None:
+        """Takes the class of a record: an entity is in a table of its own, unless it may have no primary key."""
+        if not isinstance(model, EntityModel) or model.pk_optional:
+            self.objects.append(model)
+
+    def object(self, schema: Schema, /) -> None:
+        """Takes a schema with members."""
+        self.objects.append(schema)
+
+    def items(self, thing: Any, /) -> None:
+        """Takes what is in a list."""
+        self._items.append(thing)
+
+    def entries(self, thing: Any, /) -> None:
+        """Takes what is in a map."""
+        self._entries.append(thing)
 
     def member(self, name: str) -> tuple[bool, _Place | None]:
         """Whether the member of this name is stored, and what is declared of it."""
@@ -276,7 +263,7 @@ def _through(place: _Place) -> Iterable[_Place]:
     while seen < len(waiting) < _MOST_NAMES:
         found = waiting[seen]
         seen += 1
-        waiting += [inner for inner in (found.items, found.entries) if not inner.is_empty]
+        waiting += [inner for inner in (found.of_items, found.of_entries) if not inner.is_empty]
     return waiting
 
 
@@ -470,11 +457,11 @@ def _filled(value: Any, known: Any, path: tuple[str, ...]) -> Any:
 def _kept(value: Any, place: _Place, path: tuple[str, ...], left: dict[tuple[str, ...], None]) -> Any:
     """A value without the members that are not stored, whose paths are noted."""
     if is_list(value):
-        return [_kept(item, place.items, path, left) for item in value]
+        return [_kept(item, place.of_items, path, left) for item in value]
     if not is_dict(value):
         return value
     if not place.objects:
-        return {name: _kept(item, place.entries, path, left) for name, item in value.items()}
+        return {name: _kept(item, place.of_entries, path, left) for name, item in value.items()}
     found: dict[str, Any] = {}
     for name, item in value.items():
         is_kept, inner = place.member(name)

@@ -15,18 +15,12 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from ..cache.request import Rules
-from ..schema.all import All
 from ..schema.codec import has_format
-from ..schema.collection import Collection as CollectionSchema
-from ..schema.containers import Choice, List, Object, Union, Values
-from ..schema.derived import Invalidate, Query
 from ..schema.entity import EntityModel, EntitySchema
 from ..schema.kinds import kind_of_class
-from ..schema.notation import Conversion, schema_of
-from ..schema.one_of import OneOf
+from ..schema.notation import schema_of
 from ..schema.protocol import Schema, definitions
 from ..schema.record import Field, Model, class_record, class_records
-from ..schema.record_schema import RecordSchema
 from .row_codec import TableRules, is_collection, plain_name
 
 ANY_SHAPE: Final = "*"
@@ -161,44 +155,12 @@ def _kind_of_type(annotation: Any) -> str:
 
 
 def _form(schema: Schema | None, above: tuple[Schema, ...] = ()) -> Any:
-    """The form of a schema: kinds and table keys; an entity ends it, as its rows have shapes of their own."""
+    """The form of a schema: kinds and table keys."""
     if schema is None:
         return None
     if schema in above:
         return ["again", above[::-1].index(schema)]
-    if isinstance(schema, EntitySchema):
-        return ["entity", schema.table_key]
-    inside = (*above, schema)
-    if isinstance(schema, CollectionSchema):
-        return ["collection", schema.table_key, _form(schema.inner, inside)]
-    if isinstance(schema, Object):
-        return ["object", {name: _form(member, inside) for name, member in schema.members.items()}]
-    if isinstance(schema, RecordSchema):
-        return ["record", {relation.in_json: _form(relation.node, inside) for relation in schema.model.relations}]
-    if isinstance(schema, Choice):
-        names = {str(name): _form(one, inside) for name, one in schema.mapping.items()}
-        return ["choice", schema.attribute if isinstance(schema.attribute, str) else "code", names]
-    if isinstance(schema, OneOf):
-        ones = {one.name: _form(one.schema, inside) for one in schema.alternatives}
-        return ["one of", schema.attribute, ones]
-    if isinstance(schema, Query | Union):  # what lies in the tables is that of the schema inside
-        return _form(next(iter(schema.children())), inside)
-    return [_word(schema), *(_form(child, inside) for child in schema.children())]
-
-
-_WORDS: Final[tuple[tuple[type[Schema], str], ...]] = (
-    (Values, "values"),
-    (List, "list"),
-    (All, "all"),
-    (Invalidate, "invalidate"),
-    (Conversion, "custom"),
-)
-
-
-def _word(schema: Schema) -> str:
-    if type(schema) is List:
-        return "list"
-    return next((word for kind, word in _WORDS if type(schema) is kind), type(schema).__name__)
+    return schema.fingerprint(lambda inner: _form(inner, (*above, schema)))
 
 
 # -- what is known in this process -------------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ class All(Schema):
     value, parent and key) tells which one an item of a response is. Raises TypeError for a mapping without it.
     """
 
+    fingerprint_name = "all"
+
     def __init__(self, definition: Any, schema_attribute: Attribute | None = None) -> None:
         self._definition: Any = definition
         self._attribute = schema_attribute

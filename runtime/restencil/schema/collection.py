@@ -153,6 +153,9 @@ class Collection(_Whole):
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)
 
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return ["collection", self.table_key, of(self.inner)]
+
     @property
     def title(self) -> str:
         return self.inner.title

@@ -26,7 +26,7 @@ from ..base.values import (
 )
 from .codec import Codec, dict_codec, list_codec
 from .notation import Conversion, Lazy, notation, schema_of, shorthand
-from .protocol import Echo, EntityNode, Reader, Schema, Writer, definitions, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, definitions, title_of
 from .record import is_instance, to_wire
 from .stored import is_falsy
 
@@ -62,6 +62,10 @@ class Choice(Schema):
 
     def children(self) -> Iterable[Schema | None]:
         return self.mapping.values()
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        names = {str(name): of(one) for name, one in self.mapping.items()}
+        return ["choice", self.attribute if isinstance(self.attribute, str) else "code", names]
 
     @property
     def title(self) -> str:
@@ -286,8 +290,13 @@ def items_of(value: Any) -> Iterator[Any]:
 class List(ItemHolder):
     """A plain list `[S]`: `null` items stay, missing and invalid ones are dropped on read."""
 
+    fingerprint_name = "list"
+
     many = True
     keeps_null = True
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.items(self.item)
 
     def __init__(self, raw: list[Any]) -> None:
         if len(raw) != 1:
@@ -348,6 +357,8 @@ class List(ItemHolder):
 class Array(List):
     """A list whose `null` items are left out; with a mapping and an attribute, of several kinds."""
 
+    fingerprint_name = "Array"
+
     keeps_null = False
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
@@ -356,6 +367,11 @@ class Array(List):
 
 class Values(ItemHolder):
     """A map with free keys; falsy, missing and invalid entries are left out."""
+
+    fingerprint_name = "values"
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.entries(self.item)
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         super().__init__(schema, schema_attribute, "Values")
@@ -474,6 +490,12 @@ class Object(Schema):
 
     def children(self) -> Iterable[Schema | None]:
         return self.members.values()
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return ["object", {name: of(member) for name, member in self.members.items()}]
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.object(self)
 
     @property
     def title(self) -> str:

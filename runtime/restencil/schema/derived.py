@@ -10,11 +10,13 @@ from ..base.values import INVALID, UNDEFINED, is_mapping, read_only
 from .containers import Attribute, Choice, item_schema
 from .entity import EntitySchema
 from .notation import schema_of
-from .protocol import Echo, Reader, Schema, Writer, title_of
+from .protocol import Echo, Reader, Schema, ValueTypes, Writer, title_of
 
 
 class Invalidate(Schema):
     """The response names an entity that no longer exists: an object with its primary key, or the key itself."""
+
+    fingerprint_name = "invalidate"
 
     def __init__(self, schema: Any, schema_attribute: Attribute | None = None) -> None:
         self._raw = schema
@@ -141,6 +143,12 @@ class Query(Schema):
 
     def children(self) -> Iterable[Schema | None]:
         return (self.inner,)
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return of(self.inner)  # what is in the tables is that of the schema inside
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.value(self.inner)
 
     @property
     def title(self) -> str:

@@ -35,7 +35,7 @@ from ..base.values import (
 )
 from .codec import Codec, encode_any
 from .notation import Conversion, check_shorthand, schema_of
-from .protocol import Echo, EntityNode, Reader, Schema, Writer, entity_node
+from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, entity_node
 from .record import (
     Field,
     Model,
@@ -82,6 +82,12 @@ class EntitySchema(EntityNode):
         self.cls: type[Entity] = cls
         self.model = model
         self.table_key = model.key
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return ["entity", self.table_key]  # rows of an entity have fingerprints of their own
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.record(self.model)
 
     @property
     def title(self) -> str:

@@ -11,7 +11,7 @@ from ..base.errors import ConversionError, ProcessingError
 from ..base.package import check_reference, find
 from ..base.values import LIST, UNDEFINED, read_only
 from .codec import encode_any
-from .protocol import Echo, Reader, Schema, Writer, title_of
+from .protocol import Echo, Reader, Schema, ValueTypes, Writer, title_of
 from .record import Model, RecordMeta
 
 T = TypeVar("T")
@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 class Conversion(Schema):
     """A plain callable that turns a stored value into what is handed out, never called on None."""
+
+    fingerprint_name = "custom"
 
     takes_scalars = True
 
@@ -32,6 +34,9 @@ class Conversion(Schema):
     @property
     def wire_model(self) -> Any:
         return self._model
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.value(self.wire_model)
 
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         return value

@@ -15,7 +15,7 @@ from .codec import Codec, codec_of
 from .containers import List, Object, Values
 from .entity import EntitySchema, nested_instance
 from .notation import Conversion, Lazy, schema_of
-from .protocol import Echo, EntityNode, Reader, Schema, Writer, title_of
+from .protocol import Echo, EntityNode, Reader, Schema, ValueTypes, Writer, title_of
 from .record import Model, Record, class_record, is_instance, to_wire
 from .record_schema import RecordSchema
 
@@ -220,6 +220,13 @@ class OneOf(Schema):
 
     def children(self) -> Iterable[Schema | None]:
         return [one.schema for one in self.alternatives]
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return ["one of", self.attribute, {one.name: of(one.schema) for one in self.alternatives}]
+
+    def value_types(self, of: ValueTypes) -> None:
+        for one in self.alternatives:
+            of.value(one.model if one.schema is None else one.schema)
 
     @property
     def title(self) -> str:

@@ -186,6 +186,30 @@ class Reader(Protocol):
         ...
 
 
+class ValueTypes(Protocol):
+    """Collects the declared types of a value."""
+
+    def value(self, thing: Any, /) -> None:
+        """It may be a value of this schema or type."""
+        ...
+
+    def record(self, model: Any, /) -> None:
+        """It may be a record of this class."""
+        ...
+
+    def object(self, schema: Schema, /) -> None:
+        """It may be an object with the members of this schema."""
+        ...
+
+    def items(self, thing: Any, /) -> None:
+        """It may be a list of this schema or type."""
+        ...
+
+    def entries(self, thing: Any, /) -> None:
+        """It may be a map of values of this schema or type."""
+        ...
+
+
 class Schema:
     """What all schema kinds have in common; each declares where entities are in a value."""
 
@@ -259,6 +283,16 @@ class Schema:
     def written_children(self) -> Iterable[Any]:
         """The schemas directly inside this one, as they are written: no class is looked up for them."""
         return self.children()
+
+    fingerprint_name: ClassVar[str] = ""
+    """The name of the kind in fingerprints; empty for the name of the class."""
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        """What decides how values of it are stored, as JSON; `of` gives that of schemas inside."""
+        return [self.fingerprint_name or type(self).__name__, *map(of, self.children())]
+
+    def value_types(self, of: ValueTypes) -> None:
+        """Says which objects a value of it may be, without those that are in tables, and what its items are."""
 
     is_envelope: ClassVar[bool] = True
     """Whether a value of it is about the one entity inside."""

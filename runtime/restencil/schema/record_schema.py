@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.errors import ConversionError, ProcessingError
 from ..base.values import DICT, INVALID, MAPPING, UNDEFINED, is_mapping, read_only
 from .codec import Codec, codec_of
 from .containers import check_shape
-from .protocol import Echo, Reader, Schema, Writer
+from .protocol import Echo, Reader, Schema, ValueTypes, Writer
 from .record import Model, Record, new_instance, set_members, set_record, wire_members
 from .relation import Relation, object_schema_in, relations_of, replace_relations, shown_relations
 
@@ -37,6 +37,12 @@ class RecordSchema(Schema):
 
     def children(self) -> Iterable[Schema | None]:
         return [relation.node for relation in self.model.relations]
+
+    def fingerprint(self, of: Callable[[Schema | None], Any]) -> Any:
+        return ["record", {relation.in_json: of(relation.node) for relation in self.model.relations}]
+
+    def value_types(self, of: ValueTypes) -> None:
+        of.record(self.model)
 
     def own_relations(self) -> tuple[Relation, ...]:
         """The fields of the class that lead to entities."""
