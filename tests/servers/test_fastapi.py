@@ -201,31 +201,6 @@ async def test_a_list_that_was_empty_takes_what_is_created(suite: Suite) -> None
 # --- under way, at once, and failing ---------------------------------------------------------------------------------
 
 
-async def test_a_change_shows_before_it_is_answered(suite: Suite) -> None:
-    """A create, an update and a delete show at once, and afterwards as the server has them."""
-    await suite.api.tasks.get_list(limit=100)
-    await suite.api.tasks.get(id=1)
-    with suite.api.holding("POST"):
-        making = suite.api.start(suite.api.tasks.create(body={"title": "Soon", "done": False}))
-        await suite.api.held()
-        await suite.api.tasks.get.fetch(id=2)
-    made = await making.result()
-    assert made.id == 11
-    with suite.api.holding("PATCH"):
-        changing = suite.api.start(suite.api.tasks.partial_update(id=1, body={"title": "Sooner"}))
-        await suite.api.held()
-        assert suite.api.tasks.get.cached(id=1).title == "Sooner"
-        assert suite.api.tasks.get_list.cached(limit=100)[0].title == "Sooner"
-    await changing.result()
-    with suite.api.holding("DELETE"):
-        deleting = suite.api.start(suite.api.tasks.delete(id=2))
-        await suite.api.held()
-        assert 2 not in numbers(suite.api.tasks.get_list.cached(limit=100))
-    await deleting.result()
-    assert suite.api.tasks.get.cached(id=1).title == "Sooner"
-    await suite.agrees()
-
-
 async def test_what_does_not_validate_is_taken_back(suite: Suite) -> None:
     """A 422 names the field, and what had shown is gone."""
     await suite.api.tasks.get(id=1)
@@ -250,31 +225,3 @@ async def test_no_answer_in_time(suite: Suite) -> None:
     assert caught.value.has_response is False
     assert f"GET {suite.address}/tasks/slow" in str(caught.value)
     assert hasty.tasks.get.cached(id="slow") is None
-
-
-async def test_an_error_says_what_was_asked_and_answered(suite: Suite) -> None:
-    """A key that is no number."""
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.api.tasks.get(id="x")
-    assert caught.value.status == 422
-    assert str(caught.value).startswith(f'GET {suite.address}/tasks/x: 422 Unprocessable Entity: {{"detail":')
-
-
-async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None:
-    """Eight workers create, change and delete at once, each its own; then the cache shows what the server has."""
-    await suite.api.tasks.get_list(limit=100)
-
-    async def worker(number: int) -> None:
-        tasks = suite.api.tasks
-        task = await tasks.create(body={"title": f"By {number}", "kind": "bug", "cost": Decimal(number)})
-        await tasks.partial_update(id=task.id, body={"title": f"Of {number}"})
-        if number % 2:
-            await tasks.delete(id=task.id)
-        await tasks.get(id=number + 1)
-
-    assert await suite.api.together(*(worker(number) for number in range(8))) == [None] * 8
-    await suite.api.tasks.get_list.fetch(limit=100)
-    shown = [task.title for task in suite.api.tasks.get_list.cached(limit=100)]
-    assert shown == [task["title"] for task in suite.ask("/tasks/?limit=100")]
-    assert {"Of 0", "Of 2", "Of 4", "Of 6"} < set(shown) and "Of 1" not in shown
-    await suite.agrees()

@@ -15,8 +15,6 @@ from tests.servers.running import json_server
 from tests.servers.suite import Suite
 from tests.servers.worlds import World
 
-import restencil
-
 NAMES = {"_page": "page", "_limit": "limit", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
 
 
@@ -154,16 +152,6 @@ async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
     await suite.agrees()
 
 
-async def test_what_is_done_moves_between_lists(suite: Suite) -> None:
-    """A post that is done leaves the list of those that are not, and joins the other."""
-    await suite.api.posts.get_list(done=True)
-    await suite.api.posts.get_list(done=False)
-    await suite.api.posts.partial_update(id=1, body={"done": True})
-    assert 1 not in numbers(suite.api.posts.get_list.cached(done=False))
-    assert 1 in numbers(suite.api.posts.get_list.cached(done=True))
-    await suite.agrees()
-
-
 async def test_what_is_patched_and_deleted_shows_everywhere(suite: Suite) -> None:
     """One change in each list; a DELETE that is answered by `{}` takes the post out of all of them."""
     await suite.api.posts.get_list()
@@ -173,59 +161,4 @@ async def test_what_is_patched_and_deleted_shows_everywhere(suite: Suite) -> Non
     await suite.api.posts.delete(id=6)
     assert numbers(suite.api.posts.get_list.cached(done=True)) == [3, 9]
     assert suite.ask("/posts/6") == 404
-    await suite.agrees()
-
-
-# --- under way, at once, and failing ---------------------------------------------------------------------------------
-
-
-async def test_a_change_shows_before_it_is_answered(suite: Suite) -> None:
-    """A create, an update and a delete show at once, and afterwards as the server has them."""
-    await suite.api.posts.get_list()
-    with suite.api.holding("POST"):
-        making = suite.api.start(suite.api.posts.create(body={"title": "Soon", "views": 1, "done": False}))
-        await suite.api.held()
-        assert suite.api.posts.get_list.cached()[-1].title == "Soon"
-    made = await making.result()
-    assert suite.api.posts.get_list.cached()[-1] is made
-    with suite.api.holding("DELETE"):
-        deleting = suite.api.start(suite.api.posts.delete(id=1))
-        await suite.api.held()
-        assert 1 not in numbers(suite.api.posts.get_list.cached())
-    await deleting.result()
-    await suite.agrees()
-
-
-@pytest.mark.parametrize("method", ["PATCH", "PUT", "DELETE"])
-async def test_a_change_of_what_is_not_there_is_taken_back(suite: Suite, method: str) -> None:
-    """A post that someone else deleted: the change fails with 404, and shows no more."""
-    await suite.api.posts.get_list()
-    calls = {
-        "PATCH": suite.api.posts.partial_update(id=77, body={"title": "x"}),
-        "PUT": suite.api.posts.update(id=77, body={"title": "x"}),
-        "DELETE": suite.api.posts.delete(id=77),
-    }
-    with pytest.raises(restencil.NetworkError) as caught:
-        await calls.pop(method)
-    for call in calls.values():
-        call.close()
-    assert caught.value.status == 404
-    assert suite.api.posts.get.cached(id=77) is None
-    await suite.agrees()
-
-
-async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None:
-    """Eight workers create, change and delete at once, each its own; then the cache shows what the server has."""
-    posts = suite.api.posts
-    await posts.get_list()
-
-    async def worker(number: int) -> None:
-        post = await posts.create(body={"title": f"By {number}", "views": 0, "done": False})
-        await posts.partial_update(id=post.id, body={"title": f"Of {number}", "views": number})
-        if number % 2:
-            await posts.delete(id=post.id)
-        await posts.get(id=number + 1)
-
-    assert await suite.api.together(*(worker(number) for number in range(8))) == [None] * 8
-    await posts.get_list()
     await suite.agrees()

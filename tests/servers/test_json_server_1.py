@@ -15,8 +15,6 @@ from tests.servers.running import json_server
 from tests.servers.suite import Suite
 from tests.servers.worlds import Call, World
 
-import restencil
-
 NAMES = {"_page": "page", "_per_page": "per_page", "_sort": "sort", "_embed": "embed", "postId": "post_id"}
 
 
@@ -65,14 +63,6 @@ async def test_reading_shows_what_the_server_has(suite: Suite) -> None:
     await suite.agrees()
 
 
-async def test_what_is_embedded_is_asked_for(suite: Suite) -> None:
-    """A post that a list brought has no comments; asked for with them it has."""
-    await suite.api.posts.get_list()
-    post = await suite.api.posts.get(id="1", embed="comments")
-    assert [comment.text for comment in post.comments] == ["Comment 2", "Comment 4"]
-    await suite.agrees()
-
-
 async def test_pages_give_their_items(suite: Suite) -> None:
     """The second page, after the first one."""
     assert keys(await suite.api.posts.get_list()) == ["1", "2", "3", "4"]
@@ -112,14 +102,6 @@ async def test_what_is_created_is_sent_to_the_plain_path(suite: Suite) -> None:
     await suite.agrees()
 
 
-async def test_what_put_leaves_out_is_gone(suite: Suite) -> None:
-    """json-server keeps what is put, and nothing else."""
-    assert (await suite.api.posts.get(id="2")).note == "n"
-    await suite.api.posts.update(id="2", body={"title": "Whole", "views": 0, "done": False})
-    assert suite.api.posts.get.cached(id="2").note is None
-    await suite.agrees()
-
-
 async def test_what_is_deleted_is_gone(suite: Suite) -> None:
     """The answer is what was deleted, and so is the value of the call."""
     await suite.api.posts.get_list()
@@ -128,60 +110,4 @@ async def test_what_is_deleted_is_gone(suite: Suite) -> None:
     assert gone.title == "Post 3"
     assert keys(suite.api.posts.get_list.cached()) == ["1", "2", "4"]
     assert keys(suite.api.posts.get_list.cached(done=True)) == ["6", "9"]
-    await suite.agrees()
-
-
-async def test_what_is_patched_shows_everywhere(suite: Suite) -> None:
-    """One change, seen in each list."""
-    await suite.api.posts.get_list()
-    await suite.api.posts.get_list(per_page=2)
-    await suite.api.posts.partial_update(id="1", body={"title": "Better"})
-    assert suite.api.posts.get_list.cached(per_page=2)["data"][0].title == "Better"
-    await suite.agrees()
-
-
-# --- under way, at once, and failing ---------------------------------------------------------------------------------
-
-
-async def test_a_change_shows_before_it_is_answered(suite: Suite) -> None:
-    """An update and a delete show at once, and afterwards as the server has them."""
-    await suite.api.comments.get_list()
-    await suite.api.posts.get(id="1")
-    with suite.api.holding("PATCH"):
-        changing = suite.api.start(suite.api.posts.partial_update(id="1", body={"title": "Soon"}))
-        await suite.api.held()
-        assert suite.api.posts.get.cached(id="1").title == "Soon"
-    await changing.result()
-    with suite.api.holding("DELETE"):
-        deleting = suite.api.start(suite.api.posts.delete(id="7"))
-        await suite.api.held()
-        assert suite.api.posts.get.cached(id="7") is None
-    await deleting.result()
-    assert suite.ask("/posts/7") == 404
-    await suite.agrees()
-
-
-async def test_a_change_of_what_is_not_there_is_taken_back(suite: Suite) -> None:
-    """A post that someone else deleted: the change fails with 404, and shows no more."""
-    await suite.api.posts.get_list()
-    with pytest.raises(restencil.NetworkError) as caught:
-        await suite.api.posts.partial_update(id="77", body={"title": "x"})
-    assert caught.value.status == 404
-    assert suite.api.posts.get.cached(id="77") is None
-    await suite.agrees()
-
-
-async def test_many_at_once_end_in_the_state_of_the_server(suite: Suite) -> None:
-    """Eight workers change a post of their own at once; then the cache shows what the server has."""
-    posts = suite.api.posts
-    await posts.get_list(per_page=100)
-
-    async def worker(number: int) -> None:
-        await posts.partial_update(id=str(number + 1), body={"title": f"By {number}"})
-        await posts.get(id=str((number + 1) % 8 + 1))
-        await posts.partial_update(id=str(number + 1), body={"views": 100 + number})
-
-    assert await suite.api.together(*(worker(number) for number in range(8))) == [None] * 8
-    shown = [post.views for post in posts.get_list.cached(per_page=100)["data"]]
-    assert shown == [*range(100, 108), 9, 10]
     await suite.agrees()

@@ -43,11 +43,6 @@ def runtime_form(type: d.Type) -> d.Type:
             return type.map(runtime_form)
 
 
-def holds_schema(type: d.Type) -> bool:
-    """Whether there is anything in a type for the runtime to look for."""
-    return runtime_form(type) != NOTHING
-
-
 def schema_of(type: d.Type, scope: Scope, entity: d.Entity | None = None) -> str | None:
     """The schema of a type, None if there is nothing to look for in it. `entity` is the one it is a field of."""
     found = runtime_form(type)

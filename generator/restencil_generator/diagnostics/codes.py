@@ -538,5 +538,3 @@ DRIFT: Final[Mapping[str, Code]] = {
     ),
 }
 """What `restencil check` says about a package. Merge conflicts in it are `merge-conflict`."""
-
-CODES: Final = {**ERRORS, **ADVICE, **IMPORTED}
