@@ -209,3 +209,55 @@ def test_error_of_the_importer_costs_one_part() -> None:
     assert contained(findings.append, "GET /x", where, fail, 7) == 7
     assert [(each.code, each.where, each.severity) for each in findings] == [("import-internal", where, "warning")]
     assert "GET /x: an error of the importer, 'TypeError: unhashable'" in findings[0].message
+
+
+def test_entity_in_a_nested_union_is_not_distinguished_from_other_objects() -> None:
+    """A union in a union with an entity in it is `any` next to another object, as the entity alone is."""
+    inner = {"oneOf": [ref("Item"), {"type": "string", "enum": ["none", "root"]}]}
+    item = record("id", id="integer", parent={"anyOf": [inner, record(id="integer", other="string")]})
+    paths = {"/items/{id}": {"get": operation(ref("Item"))}}
+    assert spec(paths, {"Item": item})["entities"]["Item"]["fields"]["parent"] == "any"
+
+
+def test_form_with_entities_in_a_nested_list_has_any_items() -> None:
+    """A form sends no records, however deep in a union or a list they are."""
+    nested = {"oneOf": [many({"oneOf": [ref("Item"), {"type": "integer"}]})]}
+    form = {"application/x-www-form-urlencoded": {"schema": record(items_=nested)}}
+    send = operation(record(ok="boolean"), requestBody={"content": form})
+    paths = {"/items/{id}": {"get": operation(ref("Item"))}, "/items/{id}/send": {"post": send}}
+    endpoint = spec(paths, {"Item": record("id", id="integer")})["resources"]["items"]["endpoints"]["send"]
+    assert endpoint["body"] == {"form": {"items": {"type": ["any"], "optional": True}}}
+
+
+def party(**company: Any) -> dict[str, Any]:
+    """The schemas of people and companies, and of what is one of them."""
+    kinds = {"person": "#/components/schemas/Person", "company": "#/components/schemas/Company"}
+    either = {"oneOf": [ref("Person"), ref("Company")], "discriminator": {"propertyName": "kind", "mapping": kinds}}
+    one = record("id", "kind", id="string", kind="string")
+    return {"Person": one, "Company": {**one, **company}, "Party": either}
+
+
+def test_union_of_entities_as_a_body_of_another_resource_is_any() -> None:
+    """Bodies have no form for a union of entities."""
+    parties = {"/parties/{id}": {"get": operation(ref("Party"))}}
+    push = operation(ref("Bill"), body=ref("Party"), status="201")
+    bills = {
+        "/bills": {"get": operation(many(ref("Bill"))), "post": push},
+        "/bills/{id}": {"get": operation(ref("Bill"))},
+    }
+    found = spec({**parties, **bills}, {**party(), "Bill": record("id", id="string")})
+    assert found["resources"]["bills"]["endpoints"]["push"]["body"] == "any"
+
+
+def test_resource_of_a_union_with_a_nullable_entity_has_one_entity() -> None:
+    """An alternative that may be null is no entity of a union."""
+    paths = {"/parties/{id}": {"get": operation(ref("Party"))}}
+    found = spec(paths, party(type=["object", "null"]))
+    assert found["resources"]["parties"]["schema"] == "Party"
+
+
+def test_list_of_a_member_without_a_name_is_none() -> None:
+    """A list under the empty name is not looked for."""
+    answer = {"type": "object", "properties": {"": many(record(id="string")), "next": {"type": "string"}}}
+    found = made({"/payments": {"get": operation(answer)}}).document.findings
+    assert [each.code for each in found] == ["no-resources"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from restencil_generator.openapi.document.model import Content, Part
@@ -166,7 +166,7 @@ class Bodies:
         if isinstance(value, list):
             return value
         if isinstance(value, dict):
-            return value if "one_of" in value or "union" in value else "any"
+            return value if "one_of" in value else "any"
         return value if value in self.context.types.objects or schema.at in self.context.types.entities else "any"
 
     def _form(self, content: Content, owner: str) -> Value:
@@ -226,7 +226,8 @@ class Bodies:
             named = [each for each in alternatives if isinstance(each, str)] if isinstance(alternatives, list) else []
             texts = "string" in named and named == alternatives and PARAMETERS.issuperset(named)
             return dataclasses.replace(typed, value="string" if texts else "any")
-        return dataclasses.replace(typed, value=_without_choices(typed.value))
+        entities = {each.name for each in self.context.types.entities.values()}
+        return dataclasses.replace(typed, value=_without_records(typed.value, entities))
 
 
 def _allowed(field: Value, place: str) -> Value:
@@ -237,13 +238,14 @@ def _allowed(field: Value, place: str) -> Value:
     return kept["type"] if len(kept) == 1 and isinstance(kept["type"], str | list) else kept
 
 
-def _without_choices(value: Value) -> Value:
-    """The type of a list or map whose items are choices, with any items."""
+def _without_records(value: Value, entities: Set[str]) -> Value:
+    """The type of a list or map with any items where these are choices or entities."""
     if isinstance(value, list):
-        return [_without_choices(each) for each in value]
+        return [_without_records(each, entities) for each in value]
     if isinstance(value, dict) and "values" in value:
-        return {**value, "values": _without_choices(value["values"])}
-    return "any" if isinstance(value, dict) and ("one_of" in value or "union" in value) else value
+        return {**value, "values": _without_records(value["values"], entities)}
+    is_choice = isinstance(value, dict) and ("one_of" in value or "union" in value)
+    return "any" if is_choice or (isinstance(value, str) and value.rstrip("?") in entities) else value
 
 
 def _is_read_only(field: Value) -> bool:

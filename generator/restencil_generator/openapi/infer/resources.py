@@ -372,7 +372,7 @@ class _Finder:
         found: list[Entity] = []
         for each in map(self.shapes.of, schema.alternatives):
             record = self.shapes.record(each)
-            if record is None or discriminator.property not in record.members or not each.name:
+            if record is None or discriminator.property not in record.members or not each.name or each.nullable:
                 return
             if self.document.names_required and not record.members[discriminator.property].required:
                 return  # a record without it would be none of them

@@ -230,6 +230,8 @@ class Answers:
         elif schema.type == "object" and depth < DEPTH:
             alone = bare and len(schema.properties) == 1
             for wire, part in schema.properties.items():
+                if not wire:
+                    continue  # the language has no empty names
                 inner = self.shapes.of(part)
                 if depth and inner.type == "object" and snake_case(wire) not in (*ENVELOPES, "embedded"):
                     continue

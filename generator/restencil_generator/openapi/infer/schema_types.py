@@ -280,7 +280,8 @@ class Types:
         for each in typed:
             plain = dataclasses.replace(each, nullable=False)
             for value in _choices(each.value):
-                values.setdefault(Typed(value).text, Typed(value))
+                is_entity = any(value == known.name for known in self.entities.values())
+                values.setdefault(Typed(value).text, Typed(value, entity=is_entity))
             if not _choices(each.value):
                 values.setdefault(plain.text, plain)
         found = list(values.values())
