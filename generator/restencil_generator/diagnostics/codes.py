@@ -320,10 +320,10 @@ ADVICE: Final[Mapping[str, Code]] = {
         "A value of this type has no text that all servers agree on.",
     ),
     "search-no-field": Code(
-        "A search parameter of a list names a field, or filters nothing.",
-        "A list that was requested with `status=open` knows that a record with another status is none of "
-        "its own. With a parameter that names no field it cannot know, and is fetched anew after each "
-        "change.",
+        "It is known which records a list holds, whatever search parameters it is requested with.",
+        "A list that was requested with `status=open` does not hold a record with another status, so it follows "
+        "each change without a request. What a parameter selects that names no field is not known, so a list "
+        "that was requested with it is requested again after each change.",
     ),
     "shadowed-parameter": Code(
         "A search parameter is not a parameter of the path as well.",

@@ -70,7 +70,7 @@ CHECKS: Final = (
     Check("no-effect", pages.find_without_effect),
     Check("no-iterate", pages.find_no_iterate),
     Check("shadowed-parameter", search_params.find_shadowed),
-    Check("search-no-field", search_params.find_no_field, once=True),
+    Check("search-no-field", search_params.find_no_field),
     Check("search-type", search_params.find_no_text),
     Check("example-misfit", examples.find_misfits),
     Check("deprecated-use", usage.find_deprecated),

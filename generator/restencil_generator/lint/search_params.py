@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from restencil_generator.diagnostics.model import quoted
+from restencil_generator.diagnostics.model import Place, quoted
 from restencil_generator.lint.common import Finding, has_text, operations
 from restencil_generator.spec import model as d
+
+_SHOWN: Final = 3
+"""How many parameters a message names."""
 
 
 def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
@@ -24,26 +28,45 @@ def find_shadowed(spec: d.Spec) -> Iterator[Finding]:
 
 
 def find_no_field(spec: d.Spec) -> Iterator[Finding]:
-    """Search parameters of a list by which the cache cannot decide whether a record is in it."""
+    """Search parameters by which the cache cannot decide whether a record is in a list, once for each resource."""
+    found: dict[str, dict[Place, d.Field]] = {}
+    entities: dict[str, dict[str, None]] = {}
+    changing = _changing(spec)
     for operation in operations(spec):
         endpoint, collection = operation.endpoint, operation.endpoint.collection
-        if collection is None or endpoint.side_effect or collection.custom is not None:
+        if collection is None or endpoint.side_effect or collection.custom is not None or not collection.follow:
             continue
-        entities = [spec.entities[entity] for entity in dict.fromkeys(d.entities_in(collection))]
-        fields = {text for entity in entities for field in entity.all_fields for text in (field.name, field.wire)}
+        listed = dict.fromkeys(d.entities_in(collection))
+        if changing.isdisjoint(listed):
+            continue
+        fields = {
+            text for name in listed for field in spec.entities[name].all_fields for text in (field.name, field.wire)
+        }
         others = {*collection.non_filter_arguments, *(field.wire for field in endpoint.page_params)}
         for param in endpoint.search_params:
-            if {param.name, param.wire} & (others | fields) or param.of or param.filter is not None:
-                continue
-            if has_text(param):
-                kinds = " or ".join(quoted(entity.name) for entity in entities)
-                yield Finding(
-                    f"the search parameter {quoted(param.name)} of {operation} names no field of {kinds}: a list "
-                    "requested with it does not know which records it holds and is fetched again",
-                    param.place,
-                    "write 'field: …' with the field that it filters by, or name it in "
-                    "'collection: {non_filter_arguments: […]}' if by none",
-                )
+            is_decided = {param.name, param.wire} & (others | fields) or param.of or param.filter is not None
+            if not is_decided and has_text(param):
+                found.setdefault(operation.resource.name, {})[param.place] = param
+                entities.setdefault(operation.resource.name, {}).update(listed)
+    for resource, params in found.items():
+        first = next(iter(params.values()))
+        names = list(dict.fromkeys(quoted(param.name) for param in params.values()))
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        yield Finding(
+            f"lists of resource {quoted(resource)} that are requested with {shown} are requested again after each "
+            f"change of {' or '.join(map(quoted, entities[resource]))}: which records they hold is not known",
+            first.place,
+            "write 'field: …' with the field that a parameter selects by, 'filter: unknown' if it selects otherwise, "
+            "or name it in 'collection: {non_filter_arguments: […]}' if it selects nothing",
+        )
+
+
+def _changing(spec: d.Spec) -> set[str]:
+    """The entities that an endpoint may change."""
+    changes = [operation for operation in operations(spec) if operation.endpoint.side_effect]
+    returned = (operation.endpoint.schema for operation in changes)
+    found = {name for schema in returned if schema is not None for name in d.entities_in(schema)}
+    return found.union(*(operation.resource.entities for operation in changes))
 
 
 def find_no_text(spec: d.Spec) -> Iterator[Finding]:
