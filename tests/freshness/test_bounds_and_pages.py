@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,6 @@ from tests.freshness.server import NOTHING
 from tests.freshness.small import small
 
 import restencil
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A client of either kind before the honest server."""
-    with Session(World(asynchronous=request.param)) as made:
-        yield made
 
 
 def many(session: Session, count: int = 20) -> None:

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.freshness.driver import Session
-from tests.freshness.programs import Step, World
+from tests.freshness.programs import Step
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
 
 import restencil
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A client of either kind before the honest server."""
-    with Session(World(asynchronous=request.param)) as made:
-        yield made
 
 
 def attempt(session: Session, name: str, outcome: str = "whole", **arguments: Any) -> BaseException | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +11,6 @@ from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 
 import restencil
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A client of either kind before the honest server, which writes owners as keys."""
-    with Session(World(asynchronous=request.param)) as made:
-        yield made
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,14 +9,6 @@ from tests.freshness.driver import Session
 from tests.freshness.programs import Step, World
 from tests.freshness.server import NOTHING, Response
 from tests.freshness.small import small
-
-
-@pytest.fixture(params=[False, True], ids=["sync", "async"])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """A client of either kind before the honest server."""
-    with Session(World(asynchronous=request.param)) as made:
-        yield made
-
 
 # 5.1
 
