@@ -7,11 +7,14 @@ one entity as two objects, and a change that raises although the server made it.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import shutil
 import tempfile
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +28,8 @@ from tests.freshness.programs import PAGED, READS, Arguments, Program, Step, Wor
 from tests.freshness.server import SIZE, Manners, Server
 from tests.freshness.spec import Variant, client_class, package
 from tests.libraries import httpx
-from tests.storages import PatientStore, sqlite_storage
+from tests.storage.servers import ValkeyServer
+from tests.storages import PatientStore, sqlite_storage, valkey_storage
 
 import restencil
 from restencil.testing import FakeClock, Task
@@ -66,6 +70,14 @@ class Operation:
     first_exchange: int
 
 
+@functools.cache
+def valkey_server() -> ValkeyServer:
+    """The server of all programs of this process, each of which has a namespace of its own."""
+    server = ValkeyServer().start()
+    atexit.register(server.stop)
+    return server
+
+
 class Session:
     """A client of a generated package before an honest server, in virtual time."""
 
@@ -82,6 +94,7 @@ class Session:
         if world.sqlite:
             self.folder = Path(tempfile.mkdtemp(prefix="freshness-"))
             self.ends.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self.namespace = uuid.uuid4().hex
         self.stores: dict[str, restencil.Store] = {}
         self.clients: dict[str, Any] = {}
         self.open("")
@@ -90,7 +103,7 @@ class Session:
 
     def open(self, through: str) -> Any:
         """The client, its view with a header of its own, or the client of a second store on the same storage."""
-        if through == "other" and not self.world.sqlite:
+        if through == "other" and not self.world.is_shared:
             through = ""
         if through in self.clients:
             return self.clients[through]
@@ -98,10 +111,13 @@ class Session:
             self.clients[through] = self.open("").with_options(headers=HEADERS)
             return self.clients[through]
         bound = self.world.bound or None
-        storage = None
+        storage: restencil.Storage | None = None
         if self.folder is not None:
             # Others are looked at, and commits made, in `sync` alone, so that a program runs the same each time.
             storage = sqlite_storage(self.folder, poll="1h", write_behind="1h")
+        elif self.world.valkey:
+            # A server tells at once what others wrote, so a program runs a little differently each time.
+            storage = valkey_storage(valkey_server().url, namespace=self.namespace, write_behind="1h")
         store = PatientStore(clock=self.clock, scheduler=self.clock, max_entities=bound, storage=storage)
         kind = client_class(self.package, asynchronous=self.world.asynchronous)
         if self.world.asynchronous:
@@ -120,7 +136,7 @@ class Session:
             self.clock.run(client.aclose)
         else:
             client.close()
-        if self.world.sqlite:
+        if self.world.is_shared:
             self.clock.run(store.close)
 
     def close(self) -> None:
@@ -143,10 +159,10 @@ class Session:
     def advance(self, milliseconds: float) -> None:
         """Lets virtual time pass, and waits for the threads that load, which the clock knows nothing of."""
         self.clock.advance(milliseconds)
-        loop: Any = self.clock.loop if self.world.asynchronous and self.world.sqlite else None
-        while loop is not None:
+        loop: Any = self.clock.loop if self.world.asynchronous else None
+        while self.world.valkey or (self.world.sqlite and self.world.asynchronous):
             loading = [one for one in threading.enumerate() if one.name == "restencil-loads"]
-            if not loading and not loop._ready:  # what a thread that has ended left to be done
+            if not loading and not (loop and loop._ready):  # what a thread that has ended left to be done
                 break
             for thread in loading:
                 thread.join()
@@ -154,7 +170,7 @@ class Session:
 
     def sync(self) -> None:
         """Stores that share a storage hear what the others have written, which takes them 120 ms else."""
-        if self.world.sqlite:
+        if self.world.is_shared:
             for store in self.stores.values():
                 store.flush()
             for store in self.stores.values():
@@ -462,7 +478,7 @@ class Run:
                 continue
             self.outcome.counts["live reads compared"] += 1
             fits = session.world.bound == 0  # what a store has no room for is never fresh
-            for _ in range(200 if session.world.sqlite else 0):
+            for _ in range(200 if session.world.is_shared else 0):
                 if session.is_fresh(step.name, step.arguments):
                     break
                 time.sleep(0.01)  # the thread of a storage tells the reader of what others wrote
@@ -482,9 +498,9 @@ class Run:
         if not is_read or not quiet or step.act == "start" or self.outcome.differences:
             return
         sent = session.asked(operation.first_exchange)
-        if was_fresh and sent:
+        if was_fresh and sent and not session.world.valkey:  # a call loads from a server what `state` does not wait for
             self.differ("asks although it was fresh", str(step), ", ".join(sent))
-        if not was_fresh and not sent and operation.task.error is None and not session.world.sqlite:
+        if not was_fresh and not sent and operation.task.error is None and not session.world.is_shared:
             self.differ("gives old data without asking", str(step), repr(operation.task.value))
 
     def collect(self) -> None:
@@ -604,7 +620,7 @@ class Run:
     def wait_for_leases(self) -> None:
         """What waits for a response that another store asked for looks for it now and then."""
         for _ in range(50):
-            if not self.session.world.sqlite or all(one.task.done for one in self.operations):
+            if not self.session.world.is_shared or all(one.task.done for one in self.operations):
                 return
             self.session.sync()
             self.session.advance(100)

@@ -34,12 +34,18 @@ class World:
     asynchronous: bool = False
     bound: int = 0
     sqlite: bool = False
+    valkey: bool = False
     optimistic: bool = False
     has_envelope: bool = False
     needs: str = "all"
     embeds_owner: bool = False
     leaves_out_null: bool = False
     has_etags: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the store has a storage, over which there may be a second one."""
+        return self.sqlite or self.valkey
 
     def __str__(self) -> str:
         words: list[str] = []
@@ -315,7 +321,7 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
             steps.append(_special(chance, world, outcomes, rules))
             continue
         step = change(chance, outcomes) if chance.random() < share else read(chance, among)
-        if world.sqlite and chance.random() < 0.3:
+        if world.is_shared and chance.random() < 0.3:
             step = replace(step, through="other")
         if chance.random() < overlap:
             number += 1
@@ -329,7 +335,7 @@ def at_random(chance: random.Random, world: World, *, rules: frozenset[str] = fr
 
 def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rules: frozenset[str]) -> Step:
     # A partition has no storage, so it does not hear of other stores.
-    others = ["reopen"] if world.sqlite else ["view", "view read"]
+    others = ["reopen"] if world.is_shared else ["view", "view read"]
     kind: str = chance.choice(("expire", "wait", "watch", *others))
     if kind == "wait" or (kind.startswith("view") and "partitions" in rules):
         return Step("wait", chance.choice((20, 45)))
@@ -346,12 +352,13 @@ def _special(chance: random.Random, world: World, outcomes: tuple[str, ...], rul
 
 
 def world_at_random(chance: random.Random, mode: str) -> World:
-    """A world for a mode: `memory`, `bounded`, `sqlite`, each with `-async` behind it or not."""
+    """A world for a mode: `memory`, `bounded`, `sqlite`, `valkey`, each with `-async` behind it or not."""
     leaves_out_null = chance.random() < 0.15
     return World(
         asynchronous=mode.endswith("-async"),
         bound=chance.choice((2, 4, 8)) if mode.startswith("bounded") else 0,
         sqlite=mode.startswith("sqlite"),
+        valkey=mode.startswith("valkey"),
         optimistic=chance.random() < 0.3,
         has_envelope=chance.random() < 0.3,
         embeds_owner=chance.random() < 0.5,

@@ -16,7 +16,7 @@ from typing import Final
 from tests.freshness.driver import Difference, run
 from tests.freshness.programs import Program, at_random, smaller, world_at_random
 
-MODES: Final = ("memory", "memory-async", "bounded", "bounded-async", "sqlite", "sqlite-async")
+MODES: Final = tuple(f"{kind}{way}" for kind in ("memory", "bounded", "sqlite", "valkey") for way in ("", "-async"))
 
 
 def random_program(mode: str, seed: int, number: int, without: frozenset[str] = frozenset()) -> Program:

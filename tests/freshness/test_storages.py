@@ -9,6 +9,7 @@ from tests.effort import examples
 from tests.freshness.driver import Session, run
 from tests.freshness.programs import Step, World, parse
 from tests.freshness.run import random_program, shown, shrunk
+from tests.storage.servers import needs_server
 
 SHARED: Final = World(sqlite=True)
 
@@ -87,10 +88,39 @@ def test_case_that_once_failed_shows_no_difference(text: str, check_all: bool) -
     assert run(parse(text), check_all=check_all).differences == []
 
 
+OVER_A_SERVER: Final = {
+    "pages extend a list while a record that they refer to is stale": """
+        world valkey
+        users.get_list()
+        users.partial_update(id=2, body={'name': 'dee'}) -> ok
+        other.items.by_page.iterate()
+    """,
+}
+
+
+@needs_server
+@pytest.mark.parametrize("text", OVER_A_SERVER.values(), ids=OVER_A_SERVER.keys())
+def test_case_over_a_server_that_once_failed_shows_no_difference(text: str) -> None:
+    """The same of stores over a server of Valkey or Redis."""
+    assert run(parse(text)).differences == []
+
+
+@needs_server
+@pytest.mark.parametrize("mode", ["valkey", "valkey-async"])
+def test_programs_over_a_server_show_what_the_server_says(mode: str) -> None:
+    """Programs with two stores over one server, which are closed and opened again in between."""
+    try_programs_over(mode, examples(20, 2))
+
+
 def test_programs_over_a_shared_file_show_what_the_server_says() -> None:
     """Programs with two stores over one file, which are closed and opened again in between."""
-    for number in range(examples(30, 3)):
-        program = random_program("sqlite", 3, number)
+    try_programs_over("sqlite", examples(30, 3))
+
+
+def try_programs_over(mode: str, programs: int) -> None:
+    """Runs programs of one mode; one that shows something wrong as fresh is shown as small as it gets."""
+    for number in range(programs):
+        program = random_program(mode, 3, number)
         differences = [one for one in run(program).differences if one.kind == "fresh and wrong"]
         if differences:
             pytest.fail(f"program {number}:\n{shown(*shrunk(program, differences[0]))}", pytrace=False)

@@ -271,3 +271,7 @@ class Meta(NamedTuple):
     fetched_at: float
     date: float
     expires_at: float
+
+    def with_page(self, page: Meta) -> Meta:
+        """The times of a list after one more page: the list is as old as its oldest page."""
+        return Meta(min(self.fetched_at, page.fetched_at), page.date, min(self.expires_at, page.expires_at))

@@ -88,13 +88,14 @@ class BulkInvalidation:
         if result.invalidated or result.value is None or times.date > page.times.date:
             return None
         try:
-            value = result_parts(result.value, times).value
-            has_members = is_dict(value) and page.result is not UNDEFINED
+            parts = result_parts(result.value, times)
+            has_members = is_dict(parts.value) and page.result is not UNDEFINED
             if times.expires_at > 1:
-                times = page.times
+                times = page.times if page.refreshes else times.with_page(page.times)
             elif not has_members:
                 return None
-            encoded = self._forms.result_value(Result(page.result if has_members else value, times, None))
+            value = page.result if has_members else parts.value
+            encoded = self._forms.result_value(Result(value, times, None, contained=parts.contained))
         except (ValueError, Unstorable):
             return None
         return result._replace(times=known.outward(times), value=encoded)

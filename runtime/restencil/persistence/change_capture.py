@@ -221,7 +221,8 @@ class ChangeCapture:
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
         if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
             results.pop(key, None)
-            pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times)]
+            refreshes = pending.request is None or pending.request.rules.policy.joins_refresh
+            pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times, refreshes)]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
         """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""

@@ -79,6 +79,8 @@ class Extension(NamedTuple):
     result: Any
     """UNDEFINED if the page has no other members."""
     times: Meta
+    refreshes: bool
+    """Whether the list is as new as its newest page; else it is as old as its oldest one."""
 
     def accepts(self, key: str) -> bool:
         """Whether it changes the result of a key."""

@@ -36,16 +36,13 @@ def extend_list(tx: Transaction) -> None:
     if rules.policy.joins_refresh:
         change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
-    # A list that is made of pages is as old as the oldest of them.
-    times = change.times
-    fetched_at, until = min(meta.fetched_at, times.fetched_at), min(meta.expires_at, times.expires_at)
     received, is_complete = received_records(tx.writer)
     here, there = received or {}, meta.received or {}
     change.key_metas[key] = ResultMeta(
-        Meta(fetched_at, times.date, until),
+        Meta(meta.fetched_at, meta.date, meta.expires_at).with_page(change.times),
         prev_expires_at=meta.expires_at,
         rules=meta.rules,
         received={table: there.get(table, frozenset()) | here.get(table, frozenset()) for table in {**there, **here}},
         is_complete=meta.is_complete and is_complete,
-        number=min(meta.number, times.fetched_at),
+        number=min(meta.number, change.times.fetched_at),
     )
