@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ..cache.reach import tables_of
-from ..schema.collection import Collection
 from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES, TableInfo
 from .row_codec import is_collection
@@ -168,7 +167,7 @@ def _marks_of(cells: Mapping[EntityPath, Any]) -> Iterator[Mark]:
     nodes: dict[tuple[str, int], Any] = {(cell[0], id(node)): node for cell, node in cells.items()}
     for (table, _), node in nodes.items():
         yield "table", table, ""
-        if isinstance(node, Collection):
+        if node is not None and node.is_collection:
             for entity in tables_of(node.item):
                 yield "lists", entity, ""
                 yield "filtered lists", entity, ""

@@ -10,10 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..base.errors import RestencilError
-from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, is_mapping, text_of
+from ..base.values import INVALID, UNDEFINED, ReadOnlyList, Sentinel, text_of
 from ..cache.tables import EMPTY
-from ..schema.entity import EntitySchema
-from ..schema.notation import Conversion
 from ..schema.protocol import CollectionNode, EntityNode, Schema
 from ..schema.stored import record_of
 
@@ -78,7 +76,7 @@ class ReadSet:
         """Walks through what lies in the cells; gives the primary keys under which nothing does."""
         node = references.node
         table, get = node.table_key, self.state.get
-        if isinstance(node, EntitySchema) and not node.model.relations:
+        if not node.has_inside:
             return [pk for pk in references.pks if get(table, pk) is UNDEFINED]
         absent: list[str] = []
         found: dict[str, Any] = {}
@@ -89,15 +87,10 @@ class ReadSet:
             elif stored is not INVALID:
                 found[pk] = stored
         loaded: Any = self._loaded.get(table, EMPTY)
-        if isinstance(node, EntitySchema):
-            self._from_storage = True
-            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
-            self._from_storage = False
-            self._relations(node, [record_of(stored) for pk, stored in found.items() if pk not in loaded])
-        elif isinstance(node, CollectionNode):
-            for pk, stored in found.items():
-                self._from_storage = pk in loaded
-                self._guarded(node.opened, stored, self)
+        self._from_storage = True
+        self._inside(node, [record_of(stored) for pk, stored in found.items() if pk in loaded])
+        self._from_storage = False
+        self._inside(node, [record_of(stored) for pk, stored in found.items() if pk not in loaded])
         return absent
 
     @property
@@ -127,20 +120,19 @@ class ReadSet:
             else:
                 known.update(new)
 
-    def _relations(self, schema: EntitySchema, records: list[Any]) -> None:
-        for relation in schema.model.relations if records else ():
-            name = relation.in_json
-            entries = [record.get(name) for record in records if is_mapping(record)]
-            self._each(relation.node, entries)
+    def _inside(self, node: Node, stored: list[Any]) -> None:
+        for schema, entries in node.inside(stored):
+            self._each(schema, entries)
 
     def _each(self, schema: Schema | None, entries: list[Any]) -> None:
         """Walks through values of one schema: primary keys all at once."""
-        if not isinstance(schema, EntitySchema):
+        entity = None if schema is None else schema.entity
+        if entity is None:
             for entry in entries:
                 self.visit(schema, entry)
             return
         pks = [entry for entry in entries if type(entry) is str]
-        self._note(schema, pks)
+        self._note(entity, pks)
         if len(pks) < len(entries):
             for entry in entries:
                 if type(entry) is not str:
@@ -159,7 +151,7 @@ class ReadSet:
         return self.visit(schema, stored)
 
     def visit(self, schema: Schema | None, stored: Any) -> Any:
-        if schema is None or stored is None or isinstance(stored, Sentinel) or isinstance(schema, Conversion):
+        if schema is None or stored is None or isinstance(stored, Sentinel) or schema.is_leaf:
             return UNDEFINED
         self._guarded(schema.denormalize, stored, self)
         return UNDEFINED
@@ -174,8 +166,7 @@ class ReadSet:
         return UNDEFINED
 
     def entity_from_record(self, schema: EntityNode, record: Mapping[str, Any]) -> Any:
-        if isinstance(schema, EntitySchema):
-            self._relations(schema, [record])
+        self._inside(schema, [record])
         return UNDEFINED
 
     def collection(self, schema: CollectionNode, pk: str) -> Any:

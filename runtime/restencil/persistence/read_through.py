@@ -9,7 +9,6 @@ from ..base.lazy_imports import running_loop
 from ..base.values import UNDEFINED, Meta
 from ..cache.list_bindings import binding_of
 from ..cache.tables import ChangeSet
-from ..schema.collection import Collection
 from ..schema.notation import schema_of
 from ..schema.protocol import is_plain
 from ..storage.protocol import MOST_PLACES
@@ -294,7 +293,7 @@ class ReadThrough:
         noted = [
             binding_of((node.table_key, pk), node, request)
             for node, _, pks in level
-            if isinstance(node, Collection)
+            if node.is_collection
             for pk in pks
         ]
         if noted:

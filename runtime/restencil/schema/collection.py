@@ -143,6 +143,9 @@ class Collection(_Whole):
             "or Values"
         )
 
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        return ((self.inner, stored),)
+
     def identity(self) -> Any:
         """What collections have in common whose lists are shared."""
         known = self._identity

@@ -109,6 +109,14 @@ class EntitySchema(EntityNode):
     def whole(self) -> bool:
         return self.model.whole
 
+    @property
+    def has_inside(self) -> bool:
+        return bool(self.model.relations)
+
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        for relation in self.model.relations if stored else ():
+            yield relation.node, [record.get(relation.in_json) for record in stored if is_mapping(record)]
+
     def not_built(self, pk: str, reason: str) -> ProcessingError:
         return ProcessingError(
             f"{self.title} {pk!r} {reason}, and an instance of {self.title} is built in one step, with all that it "

@@ -23,6 +23,7 @@ class Conversion(Schema):
     fingerprint_name = "custom"
 
     takes_scalars = True
+    is_leaf = True
 
     def __init__(
         self, convert: Callable[[Any], Any], encode: Callable[[Any], Any] = encode_any, model: Any = None

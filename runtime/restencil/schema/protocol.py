@@ -280,6 +280,16 @@ class Schema:
         """The schemas directly inside this one, in declaration order."""
         return ()
 
+    is_leaf: ClassVar[bool] = False
+    """Whether nothing in a value of it can be an entity."""
+    is_collection: ClassVar[bool] = False
+    """Whether its values are lists or maps of a table of their own."""
+
+    @property
+    def entity(self) -> EntityNode | None:
+        """The entity that a stored primary key refers to; None for schemas whose values are no bare keys."""
+        return None
+
     def written_children(self) -> Iterable[Any]:
         """The schemas directly inside this one, as they are written: no class is looked up for them."""
         return self.children()
@@ -363,8 +373,21 @@ class EntityNode(Schema):
     """Whether users' code has a say in merging records."""
 
     @property
+    def entity(self) -> EntityNode | None:
+        return self
+
+    @property
     def entities(self) -> Mapping[Any, Any]:
         return {None: self}
+
+    @property
+    def has_inside(self) -> bool:
+        """Whether a record can refer to others."""
+        raise NotImplementedError
+
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        """The values directly inside of what its table holds, by their schemas."""
+        raise NotImplementedError
 
     def select(self, value: Any, parent: Any, key: str | None) -> tuple[Any, Schema | None]:
         return None, self
@@ -433,9 +456,17 @@ class EntityNode(Schema):
 class CollectionNode(Schema):
     """A collection as the two passes see it: a list or dict that lies in a table of its own."""
 
+    is_collection = True
+    has_inside = True
+    """Whether it can refer to others, as records can."""
+
     @property
     def table_key(self) -> str:
         """The table that holds it."""
+        raise NotImplementedError
+
+    def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
+        """The values directly inside of what its table holds, by their schemas."""
         raise NotImplementedError
 
     def identity(self) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 from ..base.errors import ConversionError
 from ..base.values import DICT, INVALID, LIST, MAPPING, UNDEFINED, Sentinel
 from .containers import Values
-from .notation import Conversion, Lazy, schema_of
-from .protocol import CollectionNode, EntityNode, Reader, Schema
+from .notation import Lazy, schema_of
+from .protocol import EntityNode, Reader, Schema
 from .record import Field, Model, Record, class_record, to_wire
 from .stored import is_falsy
 
@@ -46,12 +46,12 @@ class Relation:
     @property
     def is_collection(self) -> bool:
         """Whether its value is a list or map of a table of its own."""
-        return isinstance(self.node, CollectionNode)
+        return self.node is not None and self.node.is_collection
 
     @property
     def leads_to_entities(self) -> bool:
         """False where the schema is a conversion."""
-        return not isinstance(self.node, Conversion)
+        return self.node is None or not self.node.is_leaf
 
     @property
     def node(self) -> Schema | None:
