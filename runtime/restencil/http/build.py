@@ -41,19 +41,18 @@ def build_request(client: AnyClient, outgoing: OutgoingRequest) -> RawRequest:
     headers = _headers(client, outgoing)
     if body.start is not None and body.start.length is not None:
         headers.setdefault("Content-Length", str(body.start.length))
+    # The library makes nothing of those that are set afterwards, which is faster ("direct call").
+    are_set = not body.arguments and all(isinstance(value, str) for value in headers.values())
     request = client.build_request(
         outgoing.method,
         url,
-        headers=headers if body.arguments else None,
+        headers=None if are_set else headers,
         extensions=_extensions(client, outgoing.timeout),
         **body.arguments,
     )
-    if not body.arguments:  # the library makes nothing of them, and this is faster ("direct call")
+    if are_set:
         for name, value in headers.items():
-            if isinstance(value, str):
-                request.headers[name] = value
-            else:
-                request.headers.update({name: value})
+            request.headers[name] = value
     outgoing.request = request
     if client.params:
         request.url = url if outgoing.is_bare else _with_client_params(client, url)
