@@ -623,9 +623,9 @@ def test_store_what_a_hook_reads_during_an_action_is_not_found_after_it(desk: De
             return {**input}
 
         @classmethod
-        def from_js(cls, props: Mapping[str, Any] | None = None) -> Any:
+        def validate(cls, record: Mapping[str, Any]) -> str | None:
             after.append(desk.store.cached(plain.request(({"id": "1"},))))
-            return super().from_js(props)
+            return None
 
     watched: Any = RestEndpoint(path="/watched/:id", schema=Watched)
     plain: Any = RestEndpoint(path="/plain/:id", schema=User)
