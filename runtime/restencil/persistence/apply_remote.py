@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def apply_remote(store_state: StoreState, entering: Mapping[EntityPath, StoredEntry]) -> bool:
-    """Writes what lies in these cells now into memory, as one change; whether that makes a difference (locked).
+    """Writes new values of these cells into memory, as one change; whether anything differs (locked).
 
     Where it is the same in JSON, the object stays that memory has.
     """

@@ -11,7 +11,7 @@ from ..storage.protocol import MOST_PLACES, TableInfo
 from .row_codec import is_collection
 from .schema_fingerprint import fingerprint_of_endpoint
 from .stale_marks import wanted_marks, wanted_of_list
-from .storage_query import MOST_IN_LOOP, Asking, StorageQuery
+from .storage_query import MOST_IN_LOOP, StorageQuery, StorageWork
 
 if TYPE_CHECKING:
     from ..cache.request import Request
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _COMPARED: Final = 500
 """So many unverified values are compared with the storage at a time."""
 _AGAIN: Final = 50
-"""So often a table is looked through anew because others wrote to it."""
+"""A table is read again so many times if other processes write to it meanwhile."""
 _NO_TABLE: Final = TableInfo(0, False)
 
 
@@ -38,8 +38,8 @@ class BatchLoader:
         self.inside = 0
         """How many reads are being prepared in each other, as by a hook that reads."""
 
-    def load_key(self, request: Request, ahead: Mapping[EntityPath, Any]) -> Asking[bool]:
-        """Loads what lies under a key, and these cells with it; whether there is anything under the key."""
+    def load_key(self, request: Request, ahead: Mapping[EntityPath, Any]) -> StorageWork[bool]:
+        """Loads the result of a key together with these cells; whether there is one."""
         key, cells = request.key, [*ahead]
         tables = [*dict.fromkeys(table for table, _ in cells)]
         marks = [*wanted_marks(request), *_marks_of(ahead)]
@@ -72,8 +72,8 @@ class BatchLoader:
             return False
         return self._hydrator.take_unread(key, next((result for result in loaded.results if result.key == key), None))
 
-    def load(self, cells: Mapping[EntityPath, Any], index: list[IndexEntry]) -> Asking[bool]:
-        """Loads all of one level; False where the storage does not answer, or not in time."""
+    def load(self, cells: Mapping[EntityPath, Any], index: list[IndexEntry]) -> StorageWork[bool]:
+        """Loads the cells of one level; False if the storage does not answer in time."""
         hydrator, todo = self._hydrator, [*cells]
         size = max(1, len(todo))
         while todo or index:
@@ -97,8 +97,8 @@ class BatchLoader:
                 return True  # the rest is found unknown again
         return True
 
-    def _reach(self, loaded: Loaded) -> Asking[bool]:
-        """Memory is brought up to what was loaded; not inside of a hook, where nothing must change."""
+    def _reach(self, loaded: Loaded) -> StorageWork[bool]:
+        """Brings memory up to what was loaded, except inside of a hook, where nothing may change."""
         known = self._connection.known
         if loaded.epoch == known.epoch and loaded.number <= known.number:
             return True
@@ -106,8 +106,8 @@ class BatchLoader:
             return False
         return (yield from self._log_consumer.reach(loaded))
 
-    def load_whole(self, table: str) -> Asking[bool]:
-        """Brings all that a table holds into memory, in the order in which it came."""
+    def load_whole(self, table: str) -> StorageWork[bool]:
+        """Loads all rows of a table, in order of arrival."""
         hydrator, known = self._hydrator, self._connection.known
         for _ in range(_AGAIN):
             first: Loaded | None = yield StorageQuery(lambda storage: storage.load((), (), (), (table,)))
@@ -139,7 +139,7 @@ class BatchLoader:
                 return True
         return False
 
-    def compared(self) -> Asking[bool]:
+    def compared(self) -> StorageWork[bool]:
         """Compares some unverified values with the storage, and loads the order of tables."""
         unordered = self._hydrator.unordered
         while unordered:

@@ -67,7 +67,7 @@ class BulkInvalidation:
             return self._left(sweep, result) if sweep.accepts(result.key) else None
 
     def _left(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
-        """The result of a key that is meant, as the change leaves it."""
+        """An accepted result after the change."""
         if isinstance(sweep, Extension):
             return self._extended(sweep, result)
         known = self._connection.known

@@ -54,7 +54,7 @@ class ChangeCapture:
         self._met: dict[Schema, int] = {}
         """The registered schemas, with the count of definitions then."""
         self._under_error: dict[str, Meta] = {}
-        """By key, the times of a result that lies under an error."""
+        """By key, the times of the result that an error replaced."""
         self._wrote = wrote
         """Called with what an action has written, before it is decoded."""
 
@@ -216,7 +216,7 @@ class ChangeCapture:
             self._extend(pending, *write_set.page, results)
 
     def _extend(self, pending: PendingWrite, key: str, header: Any, results: dict[str, Result]) -> None:
-        """A page extends the list that the storage has where memory has none, or may not have the latest."""
+        """Extends the stored list by a page if memory does not have the latest list."""
         connection = self._connection
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
         if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
@@ -225,7 +225,7 @@ class ChangeCapture:
             pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times, refreshes)]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
-        """It is stored nowhere; where the server wants that, what was stored before is not to be found either."""
+        """Stores nothing of a response; also deletes what was stored before if the server forbids storing."""
         if captured.header.is_answer or not request.rules.persist:
             self.local_only.update((table, pk) for table, written, _ in captured.tables for pk in written)
         pending.forget_values()

@@ -78,7 +78,7 @@ class ConflictReads:
             return False
 
     def _members(self, table: str) -> tuple[int, list[str]] | None:
-        """The version and the primary keys of a table; None where the storage does not answer."""
+        """The version and the primary keys of a table; None if the storage does not answer."""
         known = self._connection.known
         loaded = self._connection.work(lambda storage: storage.load((), (), (), (table,)))
         if loaded is None:

@@ -28,7 +28,7 @@ _LOADS: Final = 3
 _PAGE: Final = 1_000
 """So many names are asked for at once."""
 LEASE_LENGTH: Final = 3_000.0
-"""How long a lease lasts, in ms; who is out of touch for longer does not know what others did."""
+"""The length of a lease, in ms; after so long without contact, the changes of other processes are unknown."""
 _SHORTEST: Final = 1.0
 _LONGEST: Final = 30.0
 """A storage that is down is asked again after so many seconds, each time after twice as many."""
@@ -74,7 +74,7 @@ class VersionMap:
         self.unverified: dict[str, dict[str, int]] = {}
         """The revs before a break of what memory holds: to be compared with the storage."""
         self.unverified_keys: dict[str, int] = {}
-        """The same of keys; 0 where none was known, so that what memory has may be right."""
+        """The same of keys; 0 if none was known, so that memory may be right."""
         self.shapes: dict[str, str] = {}
         """The usual shape of the rows of a table."""
         self.odd_shapes: dict[tuple[str, str], str] = {}
@@ -101,7 +101,7 @@ class VersionMap:
         self._begin(opened.epoch, opened.reset, opened.number)
 
     def begin_epoch(self, epoch: int, reset: int, number: int) -> None:
-        """The namespace began anew, and nothing of it is known; the clocks did not."""
+        """Forgets all revisions, as the namespace began a new epoch; the clocks stay."""
         self._begin(epoch, reset, number)
         self.unverified.clear()
         self.unverified_keys.clear()
@@ -115,7 +115,7 @@ class VersionMap:
         self.timeline.begin(number)
 
     def numbered(self, number: int) -> bool:
-        """A commit of this store has a number: whether it is the next one, so that nobody has committed meanwhile."""
+        """Notes the number of an own commit; whether it is the next one, without commits of others in between."""
         self.last = max(self.last, number)
         is_next = number == self.number + 1
         if is_next:
@@ -129,7 +129,7 @@ class VersionMap:
         return found is not None and cell[1] in found
 
     def rev(self, table: str, pk: str) -> int | None:
-        """The rev that memory has of a cell; None where it is not known."""
+        """The rev of a cell in memory; None if it is unknown."""
         found = self.revs.get(table)
         return None if found is None else found.get(pk)
 
@@ -181,7 +181,7 @@ class ConnectionEvents(Protocol):
         ...
 
     def answers_again(self) -> None:
-        """A storage that was down answers: what others wrote meanwhile is not known."""
+        """A storage that was down answers: the changes of others in between are unknown."""
         ...
 
     def drain_capture(self) -> object:
@@ -275,27 +275,27 @@ class StorageConnection:
         self._is_read = False
 
     def remaining(self) -> float:
-        """How long it is left alone, in s; 0 where it may be asked."""
+        """The time until it may be used again, in s."""
         return 0.0 if self.state != "down" else max(0.0, self._until - time.monotonic())
 
     def load(self, work: Callable[[Storage], T]) -> T | None:
-        """What the storage answers to a read, None where it does not: `down` after three of them."""
+        """The result of a read; None if the storage does not answer, which is `down` after three failures."""
         if not self.may_be_read:
             return None
         return self._ask(work, is_load=True)
 
     def lease(self, work: Callable[[Storage], T]) -> T | None:
-        """What the storage answers of leases, for who waits for it as a read does; None where it does not."""
+        """The result of a call about leases, on which a read waits; None if the storage does not answer."""
         if not self.may_be_written:
             return None
         return self._ask(work, is_load=True, writes=True)
 
     def commit(self, work: Callable[[Storage], T]) -> T | None:
-        """What the storage answers to who writes to it; see `work`."""
+        """The result of a commit; see `work`."""
         return None if self.state == "off" else self._ask(work, is_load=False, writes=True)
 
     def reset(self) -> int:
-        """Begins a new epoch, also in a storage that is not used any more. Raises StorageError where it cannot."""
+        """Begins a new epoch, also in a storage that is off. Raises StorageError if it cannot."""
         unopened: Exception | None = None
         try:
             try:
@@ -327,7 +327,7 @@ class StorageConnection:
         return self._commits
 
     def send(self, batch: Batch) -> Outcome | None:
-        """What came of a batch; None where the storage does not answer."""
+        """The outcome of a batch; None if the storage does not answer."""
         return self.commit(lambda storage: storage.commit(batch))
 
     def opened(self) -> bool:
@@ -335,7 +335,7 @@ class StorageConnection:
         return self.is_open or self.work(lambda storage: True) is True
 
     def work(self, work: Callable[[Storage], T]) -> T | None:
-        """What the storage answers to the thread that writes, None where it does not and is down.
+        """The result of a call by the thread that writes; None if the storage does not answer, which is `down` then.
 
         That holds no transaction of SQLite open while it waits for the store's lock, and a fork waits for its end.
         """
@@ -410,7 +410,7 @@ class StorageConnection:
         return True
 
     def calibrate(self) -> bool:
-        """Compares the clocks anew, and opens what was not opened yet; False where the storage does not answer."""
+        """Compares the clocks again, and opens the storage if needed; False if it does not answer."""
         opened = self.load(lambda storage: storage.open(self._events.origin_of_clients, self._now))
         if opened is not None:
             with self.lock:
@@ -445,7 +445,7 @@ class StorageConnection:
         logger.exception("%s %s is not stored: a function that merges it failed", *cell)
 
     def before_fork(self) -> None:
-        """The process is about to fork, and the store's lock is held: no transaction is open meanwhile."""
+        """Closes a local storage before a fork, with the store's lock held."""
         self.write_lock.acquire()
         if self.storage.inline and self.is_open:
             try:

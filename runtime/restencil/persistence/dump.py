@@ -224,7 +224,7 @@ class _Dumping:
         self._document.result(key, self._shape_of(key, meta), times, meta.invalidated, value)
 
     def _is_marked(self, key: str, meta: ResultMeta) -> bool:
-        """Whether a result is stale by itself, whatever it shows."""
+        """Whether a result is stale by its own marks."""
         rules = meta.rules
         plain = frozenset[str]() if rules is None or rules.reach is None else rules.reach.plain_lists
         resource = None if rules is None else rules.resource
@@ -261,7 +261,7 @@ _Rows: TypeAlias = dict[str, list[StoredRow]]
 
 
 class DumpStorage(MemoryStorage):
-    """What a dump had, for whatever address a client asks."""
+    """A storage filled from a dump, for clients of any origin."""
 
     has_places = False
 
@@ -292,7 +292,7 @@ class DumpStorage(MemoryStorage):
         return super().open("", now)
 
     def dump(self) -> bytes:
-        """All of it, in the form from which it came."""
+        """The dump of its content."""
         document = _Document()
         with self.filling("", changes=False) as space:
             for table in sorted(space.infos):
@@ -314,7 +314,7 @@ def _moved(times: Meta, now: float) -> Meta:
 
 
 class _Loading:
-    """Reads a dump, and says where it is none."""
+    """Parses a dump; errors name the place."""
 
     def __init__(self, data: bytes | str, *, is_stale: bool) -> None:
         document = self._decoded(data)

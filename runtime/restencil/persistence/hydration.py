@@ -177,7 +177,7 @@ class Hydrator(Provenance):
         self.is_memory_only(cell)
 
     def _forget_absent(self) -> None:
-        """What is known to be absent is unknown again, but where memory holds something."""
+        """Forgets which rows are absent, unless memory holds a value."""
         known, base = self._connection.known, self._store_state.base
         for table, revs in known.revs.items():
             gone = [pk for pk, rev in revs.items() if not rev and base.get(table, pk) is UNDEFINED]
@@ -283,14 +283,14 @@ class Hydrator(Provenance):
         _write(new if before is UNDEFINED or stored is before else other, cell, StoredEntry(stored, times, whole))
 
     def _replaced(self, cell: EntityPath, value: Any, node: Any, before: Any) -> Any:
-        """What memory is to hold where it had something; members that were left out stay as they were."""
+        """The new value of a cell that memory holds; members that were left out of the row stay."""
         left = self.left_out.get(cell)
         if left is not None and is_dict(value) and not isinstance(before, Sentinel):
             value = with_left_out(value, left, before)
         return _stored(value, node, before)
 
     def _values_of(self, table: str, rows: list[StoredRow]) -> dict[str, Any]:
-        """The values of rows of a table by primary key, all decoded at once where each is as it mostly is."""
+        """The values of rows by primary key, decoded in one go if no row is special."""
         texts = [row.value for row in rows if row.value is not None]
         is_plain = len(texts) == len(rows) > 1 and not self.left_out
         shapes = {row.shape for row in rows} if is_plain else set[str]()
@@ -301,7 +301,7 @@ class Hydrator(Provenance):
         return dict(zip([row.pk for row in rows], found, strict=True))
 
     def _value_of(self, row: StoredRow) -> Any:
-        """The value of a row; UNDEFINED where it cannot be used."""
+        """The value of a row; UNDEFINED if it is unusable."""
         cell = row.table, row.pk
         self.left_out.pop(cell, None)
         if row.value is None:
@@ -350,7 +350,7 @@ class Hydrator(Provenance):
             store_state.take_in(change)
 
     def take_index(self, entries: Iterable[IndexEntry], loaded: Loaded) -> None:
-        """Takes in where index entries lead."""
+        """Takes in index entries."""
         base = self._store_state.base
         change = ChangeSet(base, _NO_TIMES)
         for entry in entries:
@@ -414,7 +414,7 @@ class Hydrator(Provenance):
         self._store_state.memo.drop_table(table)
 
     def _renew(self, cell: EntityPath, renewal: Renewal, other: ChangeSet) -> None:
-        """A row came once more as it was: it has newer times."""
+        """Takes over the newer times of an unchanged row."""
         number, times, requested_rev = renewal
         table, pk = cell
         base, known = self._store_state.base, self._connection.known
@@ -486,7 +486,7 @@ class Hydrator(Provenance):
         is_plain: bool,
         ahead: tuple[Collection[EntityPath], Loaded, Mapping[EntityPath, Any]] | None = None,
     ) -> None:
-        """Takes in what the storage has under a key, and rows that came with it.
+        """Takes in the result of a key, and rows that were loaded with it.
 
         `shape` is that of the endpoint, None where nobody has read it.
         """
@@ -612,7 +612,7 @@ class Hydrator(Provenance):
             return result._replace(invalidated=True, value=None)
 
     def _parts_under(self, key: str, result: StoredResult, times: Meta, is_plain: bool) -> ResultParts | None:
-        """What a result says; None where it is no JSON."""
+        """The parts of a result; None if it is no JSON."""
         try:
             parts = result_parts(result.value, times)
         except ValueError:

@@ -34,9 +34,9 @@ _TRIES: Final = 5
 _LOOKS: Final = 0.1
 """So often it is looked whether leases are free that someone waits for, in s."""
 _LAP: Final = 1_000.0
-"""Whoever hears nothing looks again after so many ms: what it waits for may have been said while nobody listened."""
+"""A waiting request looks again after so many ms, as a notification may have been missed."""
 _LISTENS: Final = 0.01
-"""So often a storage that cannot wait is asked meanwhile for what others wrote, in s."""
+"""The interval between reads of the log of a local storage while a request waits, in s."""
 
 
 class Lease(NamedTuple):
@@ -49,7 +49,7 @@ class Lease(NamedTuple):
 
 
 class _Held:
-    """A lease that a request has, as far as this process can tell."""
+    """A lease that a request holds."""
 
     __slots__ = ("lease", "until", "was_lost")
 
@@ -62,7 +62,7 @@ class _Held:
 
     @property
     def is_sure(self) -> bool:
-        """Whether nobody else can have had it meanwhile."""
+        """Whether no other process can have taken it."""
         return not self.was_lost and time.monotonic() < self.until
 
 
@@ -73,7 +73,7 @@ class Waiters:
         self.forked()
 
     def forked(self) -> None:
-        """Starts over in a forked process: who waits is in the parent."""
+        """Starts over in a forked process: the waiting requests are in the parent."""
         self._lock = threading.Lock()
         self._waiting: dict[str, list[PendingRequest]] = {}
 
@@ -115,7 +115,7 @@ class Leases:
         self.forked()
 
     def forked(self) -> None:
-        """This is a forked process: what is held, and who waits, is in the parent."""
+        """Starts over in a forked process: leases and waiting requests are in the parent."""
         self._lock = threading.Lock()
         self._open: set[int] = set()
         """The fetches that take part, from before they ask for a lease until they are done."""
@@ -128,7 +128,7 @@ class Leases:
         self._wakes: threading.Event | None = None
 
     def steps(self, request: Request, fetch_id: int, wanted: PendingRequest) -> Steps:
-        """Steps before a request is sent: True where there is an outcome without it.
+        """Steps before a request is sent: True if there is an outcome without it.
 
         After False it is to be sent; `done` is called in any case, once it was answered or has failed.
         """
@@ -146,7 +146,7 @@ class Leases:
             self._waiters.remove(request.key, wanted)
 
     def _shared(self, request: Request, fetch_id: int, wanted: PendingRequest, lease: Lease, left: float) -> Steps:
-        """Steps: takes the lease, or waits for who has it; at most for as many ms as are left."""
+        """Steps: takes the lease, or waits for its holder at most for `left` ms."""
         connection, end = self._connection, time.monotonic() + left / 1000
         is_waiting, is_current = False, True
         while connection.may_be_written:
@@ -179,7 +179,7 @@ class Leases:
         return False
 
     def _take(self, fetch_id: int, lease: Lease) -> Steps:
-        """Steps: whether nobody else has the lease; None where the storage does not answer."""
+        """Steps: whether the lease is ours; None if the storage does not answer."""
 
         def ask(storage: Storage) -> bool:
             since = time.monotonic()
@@ -224,7 +224,7 @@ class Leases:
         return bool(self._held)
 
     def committing(self, fetch_id: int | None, is_waiting: Callable[[], bool]) -> str | None:
-        """The lease of a fetch whose answer waits for its commit, which ends it; None where it holds none."""
+        """The lease of a fetch whose response waits for its commit, which ends the lease; None if there is none."""
         with self._lock:
             held = None if fetch_id is None else self._held.pop(fetch_id, None)
             if held is None:
@@ -319,7 +319,7 @@ class Leases:
             self._committing = [one for one in self._committing if one[0] not in ended]
 
     def _look(self) -> None:
-        """Takes what is free of what requests wait for; these go on then, as they do where nobody answers."""
+        """Takes free leases for the requests that wait, and wakes these; all of them if the storage does not answer."""
         with self._lock:
             looking = [*self._looking.items()]
         since = time.monotonic()
@@ -334,12 +334,12 @@ class Leases:
             wanted.wake()
 
     def _ask(self, leases: Sequence[Lease], length: float) -> list[bool] | None:
-        """What the storage says of each; None where it does not answer."""
+        """Takes or renews leases; None if the storage does not answer."""
         wanted = [(lease.name, lease.owner) for lease in leases]
         return self._connection.lease(lambda storage: leases_of(storage, wanted, length)) if wanted else None
 
     def close(self) -> None:
-        """Gives back what is held; who waits sends its own request."""
+        """Gives all leases back; waiting requests are sent."""
         with self._lock:
             held = [*(one.lease for one in self._held.values()), *self._to_give]
             self._held.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.lazy_imports import asyncio
 from ..base.logs import logger
-from .storage_query import Asking, WouldBlock, ask_apart, ask_here
+from .storage_query import StorageWork, WouldBlock, run_here, run_waiting
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class StorageStep:
-    """A step: a question to the storage, asked by a thread that may wait."""
+    """A step: one query of the storage, by a thread that may wait."""
 
     __slots__ = ("_ask", "_loader", "_work")
 
@@ -85,27 +85,27 @@ class LoaderThread:
         """A step that asks the storage this, in a thread that may wait."""
         return StorageStep(self._connection.load, self, work)
 
-    def steps(self, asking: Asking[bool], most: int) -> Steps:
+    def steps(self, asking: StorageWork[bool], most: int) -> Steps:
         """Steps: asks to the end, here as long as that is about `most` rows, else by a thread that may wait."""
         connection = self._connection
         try:
             try:
                 with connection.lock:
-                    ask_here(asking, connection, most)
+                    run_here(asking, connection, most)
             except WouldBlock as waits:
-                question = waits.question
+                query = waits.query
                 while True:
-                    answer = yield self.step(question.work)
+                    answer = yield self.step(query.work)
                     with connection.lock:
                         connection.drain_capture()
-                        question = asking.send(answer)
+                        query = asking.send(answer)
         except StopIteration:
             pass
         finally:
             asking.close()
             self._store.tell()
 
-    def begin(self, name: tuple[Any, ...], begin: Callable[[], Asking[bool]]) -> None:
+    def begin(self, name: tuple[Any, ...], begin: Callable[[], StorageWork[bool]]) -> None:
         """Asks in the background, once at a time, and lets the listeners hear that there is more to show."""
         marked = repr(name)
         with self._lock:
@@ -115,7 +115,7 @@ class LoaderThread:
 
         def work() -> None:
             try:
-                ask_apart(begin(), self._connection)
+                run_waiting(begin(), self._connection)
             finally:
                 with self._lock:
                     self._begun.discard(marked)

@@ -18,7 +18,7 @@ from ..storage.protocol import MOST_PLACES
 from .hydration import Renewal
 from .row_codec import is_collection
 from .stale_marks import ANYTHING, stale_of
-from .storage_query import Asking, StorageQuery
+from .storage_query import StorageQuery, StorageWork
 
 if TYPE_CHECKING:
     from ..base.values import Meta
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 _TRIES: Final = 8
 """So often what was loaded may turn out to be of a later moment than the log that was read."""
 _MOST_ROWS: Final = 2_000
-"""So many rows that others changed are loaded at once; what is over is let go of."""
+"""So many changed rows are loaded at once; the rest is evicted."""
 _REMEMBERED: Final = 256
-"""Of so many commits it is remembered what they changed, for loads that were under way meanwhile."""
+"""The changes of so many commits are remembered, for loads that began before."""
 _STEP: Final = 1_000.0
 """A clock that steps by more than this, in ms, is not to be believed."""
 
@@ -68,7 +68,7 @@ class LogConsumer:
 
     # -- up to where memory is ---------------------------------------------------------------------------------------
 
-    def reach(self, loaded: Loaded) -> Asking[bool]:
+    def reach(self, loaded: Loaded) -> StorageWork[bool]:
         """Brings memory up to the moment of what was loaded; False if it cannot be used."""
         known = self._connection.known
         for _ in range(_TRIES):
@@ -87,14 +87,14 @@ class LogConsumer:
             return None
         return frozenset[Any]().union(*(places for found, places in self._recent if found > number))
 
-    def catch_up(self) -> Asking[bool]:
-        """Brings memory up to the newest commit; False where the storage does not answer."""
+    def catch_up(self) -> StorageWork[bool]:
+        """Brings memory up to the newest commit; False if the storage does not answer."""
         known = self._connection.known
         found: Changes | None = yield StorageQuery(lambda storage: storage.changes(known.number, 0))
         return found is not None and (yield from self.take(found))
 
-    def take(self, found: Changes) -> Asking[bool]:
-        """Takes in what the log says; False where the storage does not answer in between."""
+    def take(self, found: Changes) -> StorageWork[bool]:
+        """Takes in new entries of the log; False if the storage does not answer in between."""
         known = self._connection.known
         if found.reset > known.reset:
             self._was_reset(found)
@@ -132,7 +132,7 @@ class LogConsumer:
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
-    def _take_entries(self, entries: list[Entry]) -> Asking[bool]:
+    def _take_entries(self, entries: list[Entry]) -> StorageWork[bool]:
         """Loads what memory holds of what changed, and takes it in as one change."""
         known, connection = self._connection.known, self._connection
         epoch = known.epoch
@@ -175,7 +175,7 @@ class LogConsumer:
         self._forget(known.number)
         return True
 
-    def _miss_events(self, before: int, number: int) -> Asking[None]:
+    def _miss_events(self, before: int, number: int) -> StorageWork[None]:
         """What commits after `before`, up to this one, made stale is not known: if they did, all of that may be.
 
         So may all that was requested before this moment.
@@ -269,13 +269,13 @@ class LogConsumer:
         return NEVER if meta is None or self._write_behind.is_pending_key(key) else meta.number
 
     def _number_of_list(self, table: str, pk: str) -> float:
-        """The number of a list, where it takes over what the others wrote; what waits for its commit does not yet."""
+        """The number of a list in memory; NEVER while it waits for its commit."""
         base = self._store_state.base
         meta = base.meta(table, pk)
         return NEVER if meta is None or self._write_behind.is_pending((table, pk)) else base.number((table, pk), meta)
 
     def _forget_unseen(self, plan: _Plan) -> None:
-        """What memory does not hold and others wrote is unknown from now on, also where there was known to be none."""
+        """Forgets the revisions of what others wrote and memory does not hold."""
         known, memo, hydrator = self._connection.known, self._store_state.memo, self._hydrator
         for table, pk in plan.unseen:
             known.forget(table, pk)
@@ -314,7 +314,7 @@ class LogConsumer:
         return abs(self._offset - offset) > _STEP
 
     def broken(self, reason: str) -> None:
-        """What others did meanwhile is not known."""
+        """Handles a gap: the changes of others are unknown."""
         self._break(reason, is_epoch=False)
 
     def _break(self, reason: str, *, is_epoch: bool) -> None:
@@ -354,7 +354,7 @@ class LogConsumer:
         self._forgotten = number
 
     def reset(self) -> None:
-        """This process began anew."""
+        """This process was reset."""
         self._forget(self._connection.known.number)
 
 
@@ -450,13 +450,13 @@ class _Plan:
                 self.same_keys[key] = Renewal(entry.number, times, entry.requested_rev)
 
     def _holds_key(self, key: str) -> bool:
-        """Whether what comes under a key is of use at once: something of it shows, or a request waits for it."""
+        """Whether the result of a key is needed at once: it is in memory, or a request waits for it."""
         if key in self._base.results or key in self._base.key_metas:
             return True
         return key in self._waiters and key in self._hydrator.key_shapes
 
     def _bound(self) -> None:
-        """What live reads hold comes first; what is over is let go of."""
+        """Keeps what live reads hold, and evicts the rest if it is too much."""
         most = min(_MOST_ROWS, MOST_PLACES - len(self.keys))
         if len(self.cells) <= most:
             return

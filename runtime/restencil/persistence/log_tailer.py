@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .connection import StorageConnection
 
 _WAIT: Final = 1_000.0
-"""So long the storage may wait for something to tell, in ms."""
+"""The longest wait of the storage for a new entry, in ms."""
 _PAUSE: Final = 0.05
 """After a failure nothing is asked for so long, in s, and longer while the storage is down."""
 _CALIBRATION: Final = 60.0
@@ -29,7 +29,7 @@ class Watcher(Protocol):
         ...
 
     def lost(self) -> object:
-        """The storage did not answer, and does now: what it said meanwhile went unheard (without the lock)."""
+        """The storage answers again: entries in between were missed (without the lock)."""
         ...
 
 
@@ -63,7 +63,7 @@ class LogTailer:
     # -- the thread
 
     def begin(self) -> int | None:
-        """Up to where memory is; None where nothing is to be asked now."""
+        """The newest commit in memory; None if the storage is not to be used now."""
         connection = self._connection
         if connection.lost_touch():
             self._watcher.lost()

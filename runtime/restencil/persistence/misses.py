@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _OWN_PLACE: Final = (EntitySchema, Collection)
-"""What mostly lies in the place that its arguments name."""
+"""Kinds whose values are usually found by the arguments of a call."""
 
 
 class Misses:
@@ -49,7 +49,7 @@ class Misses:
         return is_kept_key(key, self._registry.secrets)
 
     def misses_key(self, key: str, *, waits: bool) -> bool:
-        """Whether it is not known what lies under a key; see `of` for `waits`."""
+        """Whether the stored result of a key is unknown; see `of` for `waits`."""
         if key in self._connection.known.key_revs:
             return False
         base = self._store_state.base
@@ -74,7 +74,7 @@ class Misses:
         return found
 
     def ahead(self, request: Request, *, waits: bool) -> dict[EntityPath, Any]:
-        """The cell that a read looks at where there is no result, and mostly where there is: it comes with the key."""
+        """The cell that the arguments of a read name, which is loaded together with its result."""
         schema, store_state = request.rules.schema, self._store_state
         if not isinstance(schema, _OWN_PLACE):
             return {}
@@ -91,7 +91,7 @@ class Misses:
         return self.of(((table, schema, pks) for table, pks in walk.requested.items()), waits=waits)
 
     def is_all(self, request: Request, cell: EntityPath) -> bool:
-        """Whether a read touches nothing but the cell that came with its key: an entity that refers to nothing.
+        """Whether a read needs only the cell that was loaded with its key: an entity without references.
 
         (Benchmark: `cached()` of an entity, cold.)
         """

@@ -39,7 +39,7 @@ class Result(NamedTuple):
     """What an action wrote under a key; times are the store's."""
 
     value: Any
-    """UNDEFINED where nothing lies there."""
+    """UNDEFINED for no value."""
     times: Meta
     rules: Rules | None
     """The rules of the endpoint that wrote it; None if a call of another endpoint did."""

@@ -32,16 +32,16 @@ class Provenance:
         self._connection = connection
         self._write_behind = write_behind
         self.loaded: dict[str, set[str]] = {}
-        """By table, what came from the storage and was not written here since."""
+        """By table, the loaded primary keys that were not written here since."""
         self.loaded_keys: set[str] = set()
         self.validators: dict[str, tuple[int, Validator]] = {}
-        """By key, the validator that came with the result of a rev, until the key is written here."""
+        """By key, the validator of a loaded result with its rev, until the key is written here."""
         self.key_shapes = connection.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
         self.key_writers = connection.known.key_writers
         """The last writers of results, as far as the log contained them."""
         self.dangling: set[EntityPath] = set()
-        """What responses of this process refer to and nobody stored."""
+        """Cells that responses of this process refer to and that are not stored."""
         self.unusable: set[EntityPath] = set()
         """Rows that are there and cannot be used: of another shape, too old, or no JSON."""
         self.unusable_keys: set[str] = set()
@@ -148,7 +148,7 @@ class Provenance:
         self.memory_only.add(cell)
 
     def evicted(self, cells: Iterable[EntityPath], keys: Iterable[str]) -> None:
-        """Memory has let go of these."""
+        """Forgets where these came from: memory has evicted them."""
         self.memory_only.difference_update(cells)
         for table, pk in cells:
             self.whole.discard(table)
@@ -170,7 +170,7 @@ class Provenance:
             self.key_writers.pop(key, None)
 
     def shape_of(self, key: str) -> str | None:
-        """The shape of the endpoint that has read a key here; None where none has."""
+        """The shape of the endpoint that has read a key here; None if none has."""
         return None if key in self.unread else self.key_shapes.get(key)
 
     def misses_members(self, node: Any, cell: EntityPath, stored: Any) -> bool:

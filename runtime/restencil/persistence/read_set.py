@@ -43,7 +43,7 @@ class ReadSet:
         """The objects whose query keys are being asked for."""
         self._loaded = loaded
         self._from_storage = False
-        """Whether the value that is being walked through came from the storage."""
+        """Whether the value being visited came from the storage."""
         self._seen: dict[Node, set[str]] = {}
         self._next: dict[tuple[Node, bool], dict[str, None]] = {}
         """What was referred to and not opened yet."""
@@ -73,7 +73,7 @@ class ReadSet:
         return level
 
     def open(self, references: References) -> list[str]:
-        """Walks through what lies in the cells; gives the primary keys under which nothing does."""
+        """Visits the values of cells; returns the primary keys that are absent."""
         node = references.node
         table, get = node.table_key, self.state.get
         if not node.has_inside:

@@ -20,7 +20,7 @@ from .log_tailer import LogTailer
 from .misses import Misses
 from .read_set import ReadSet
 from .schema_fingerprint import ANY_SHAPE, fingerprint_of_endpoint
-from .storage_query import MOST_IN_LOOP, Asking, WouldBlock, ask_apart, ask_here
+from .storage_query import MOST_IN_LOOP, StorageWork, WouldBlock, run_here, run_waiting
 from .stored_revalidation import StoredRevalidation
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .write_behind import WriteBehind
 
 _AGAIN: Final = 50
-"""So often a read begins anew because others wrote, or more was loaded, until it counts as not known for now."""
+"""A read starts over so many times if memory changes meanwhile; then it counts as unknown for now."""
 
 
 class ReadThrough:
@@ -93,7 +93,7 @@ class ReadThrough:
             self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
 
     def finds(self, key: str, *, asks: bool) -> bool:
-        """Whether memory has all there is under a key; an inline storage may be asked where memory has nothing."""
+        """Whether memory has the stored result of a key; `asks`: a local storage may be read."""
         connection = self._connection
         connection.drain_capture()
         if key in self.hydrator.unusable_keys or connection.known.unverified_keys.get(key):
@@ -115,7 +115,7 @@ class ReadThrough:
                 hydrator.unusable_keys.add(key)
 
     def knows(self, request: Request) -> bool:
-        """Whether it is known what lies under a key."""
+        """Whether it is known what is stored under the key of a request."""
         self._connection.drain_capture()
         self._check_shape(request)
         if request.key in self.hydrator.unusable_keys:
@@ -153,7 +153,7 @@ class ReadThrough:
 
     @property
     def _most_before_waiting(self) -> int:
-        """The same for who may wait instead: an event loop reads no file."""
+        """The same for callers that may wait instead: an event loop reads no file."""
         storage = self._connection.storage
         return 0 if running_loop() is not None and not getattr(storage, "is_in_memory", False) else self._most
 
@@ -161,7 +161,7 @@ class ReadThrough:
     def _asks(self) -> bool:
         return self._connection.may_be_read
 
-    def _here(self, begin: Callable[[bool], Asking[bool]], name: tuple[Any, ...]) -> bool:
+    def _here(self, begin: Callable[[bool], StorageWork[bool]], name: tuple[Any, ...]) -> bool:
         """Queries under the lock if that is allowed here; else in the background, and nothing is known for now."""
         most = self._most
         if self._prepared is None and most and not self._levels.inside:
@@ -170,7 +170,7 @@ class ReadThrough:
         asking = begin(most > 0)
         self._levels.inside += 1
         try:
-            return ask_here(asking, self._connection, most)
+            return run_here(asking, self._connection, most)
         except WouldBlock:
             asking.close()
             self.loader.begin(name, lambda: begin(True))
@@ -180,18 +180,18 @@ class ReadThrough:
             self._tell_later()
 
     def _bound(self) -> None:
-        """Memory lets go of what is over its bound since more was loaded; not between a load and the read it is for."""
+        """Evicts what is over the bound of memory; not between a load and its read."""
         with self._connection.lock:
             self._store_state.bound()
 
     def _tell_later(self) -> None:
-        """Listeners hear of what others changed, where it was met by a read."""
+        """Notifies listeners later if a read found changes of others."""
         if self._store.has_news:
             self._store.scheduler.spawn(self._store.tell)
 
     # -- what a read touches ---------------------------------------------------------------------------------------
 
-    def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> Asking[bool]:
+    def _of_request(self, request: Request, *, waits: bool, state: State | None = None) -> StorageWork[bool]:
         rules, key, hydrator = request.rules, request.key, self.hydrator
         schema = rules.schema
         self._registry.register(schema)
@@ -223,7 +223,7 @@ class ReadThrough:
         waits: bool,
         state: State | None = None,
         listed: Request | None = None,
-    ) -> Asking[bool]:
+    ) -> StorageWork[bool]:
         """Collects the read set and loads what is unknown until nothing is; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
         asks = self._asks
@@ -266,7 +266,7 @@ class ReadThrough:
             return found
         return False
 
-    def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> Asking[bool | None]:
+    def _through(self, walk: ReadSet, *, asks: bool, waits: bool) -> StorageWork[bool | None]:
         """Loads all levels: False for a dangling reference, None to start over."""
         store_state, seen = self._store_state, self._store_state.view
         is_whole = True
@@ -339,13 +339,13 @@ class ReadThrough:
         return self.on_remote(found)
 
     def on_remote(self, found: Changes) -> bool:
-        """The log says this (without the lock); False: there was no answer to what it leads to."""
+        """Takes in entries of the log (without the lock); False if the storage did not answer in between."""
         connection = self._connection
         known = connection.known
         is_idle = found.number == known.number and found.epoch == known.epoch and not found.lost
         if is_idle and not (self._store_state.has_unverified or self.hydrator.unordered):
             return True
-        is_done = ask_apart(self._taken(found), connection)
+        is_done = run_waiting(self._taken(found), connection)
         self._store.tell()
         return is_done
 
@@ -354,19 +354,19 @@ class ReadThrough:
         self._watching.start()
 
     def lost(self) -> None:
-        """The storage did not answer, and does now: what others did meanwhile is not known."""
+        """The storage answers again: the changes of others in between are unknown."""
         with self._connection.lock:
             self._connection.drain_capture()
             self.log_consumer.broken("it did not answer for a while")
         self._tell_later()
 
-    def _taken(self, found: Changes) -> Asking[bool]:
+    def _taken(self, found: Changes) -> StorageWork[bool]:
         return (yield from self.log_consumer.take(found)) and (yield from self._levels.compared())
 
     # -- the life of a store -----------------------------------------------------------------------------------------
 
     def origin(self, key: str) -> str | None:
-        """Where the result under a key came from, in words; None where an answer brought it here."""
+        """Where the result of a key came from, in words; None if a response contained it."""
         self._connection.drain_capture()
         return "it came from the storage" if key in self.hydrator.loaded_keys else None
 

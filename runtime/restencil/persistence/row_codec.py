@@ -124,7 +124,7 @@ def is_kept_cell(table: str, pk: str, others: frozenset[str] = _NO_NAMES) -> boo
 
 
 def kept_pks(table: str, pks: Iterable[str], others: frozenset[str] = _NO_NAMES) -> list[str]:
-    """Those of these primary keys whose cells may be stored, as `is_kept_cell` tells it."""
+    """The primary keys whose cells may be stored, by `is_kept_cell`."""
     if is_collection(table):
         return [pk for pk in pks if is_kept_cell(table, pk, others)]
     return [pk for pk in pks if not pk.startswith(OWN)]
@@ -400,7 +400,7 @@ def row_value(data: bytes) -> tuple[Any, LeftOut, Any]:
 
 
 def many_row_values(texts: Sequence[bytes]) -> list[Any] | None:
-    """The records and lists of the JSON of rows, decoded all at once; None where they have to be looked at one by one.
+    """The records and lists of rows, decoded in one go; None if they have to be decoded one by one.
 
     That is so where one of them is no JSON, or says more than its value. (Benchmark: a list of 1,000, cold.)
     """
@@ -487,7 +487,7 @@ def encode_collection(stored: Any) -> bytes:
 
 
 def encode_result(value: Any, schema: Schema | None = None, others: frozenset[str] = _NO_NAMES) -> bytes | None:
-    """The JSON of what lies under a key, by its endpoint's schema; None where nothing does.
+    """The JSON of a result, by the schema of its endpoint; None for no value.
 
     Raises Unstorable where it has none, and for a secret that a declared object in it has: a result is shown whole or
     not at all.
@@ -562,7 +562,7 @@ class ResultParts(NamedTuple):
     """What a storage has under a key."""
 
     value: Any
-    """UNDEFINED where nothing lies there."""
+    """UNDEFINED for no value."""
     terms: Terms | None = None
     """How long it is good."""
     validator: Validator | None = None
@@ -571,7 +571,7 @@ class ResultParts(NamedTuple):
 
 
 def result_parts(data: bytes | None, times: Meta) -> ResultParts:
-    """What lies under a key. Raises ValueError for what is no JSON, or not of this form."""
+    """The parts of a stored result. Raises ValueError for what is no JSON, or not of this form."""
     if data is None:
         return ResultParts(UNDEFINED)
     value = decode_json(data)

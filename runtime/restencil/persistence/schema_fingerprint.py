@@ -245,7 +245,7 @@ class SchemaRegistry:
         return all(one in known for one in prints)
 
     def _classes(self, table: str) -> frozenset[EntityModel]:
-        """The classes of a table; where there are more than before, what was made from them goes."""
+        """The classes of a table; if there are more than before, what depends on them is dropped."""
         # Nothing is gone through while there is nothing new. (Benchmark: `cached()` of an entity, cold.)
         counted = definitions.count, class_records.count, len(self._met.get(table, ()))
         before = self._known.get(table)
@@ -259,7 +259,7 @@ class SchemaRegistry:
         return found
 
     def _look_further(self, table: str) -> bool:
-        """Goes where the known classes lead and nobody went yet; whether there are other classes of the table now."""
+        """Resolves late references of the known classes; whether the table has more classes now."""
         before = self.classes(table)
         for model in [model for met in self._met.values() for model in met]:
             for found in entities_in(model.node, resolves=True)[0]:
@@ -271,7 +271,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def entities_in(schema: Schema, *, resolves: bool = False) -> tuple[list[EntityModel], bool]:
-    """The entity classes that a schema leads to, through entities too, and whether these are all.
+    """The entity classes that a schema contains, also through entities, and whether these are all.
 
     Without `resolves` it stops where nobody ever went: classes that are looked up late may have to be imported.
     """

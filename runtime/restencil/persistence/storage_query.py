@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_IN_LOOP: Final = 500
-"""So many rows may be asked for at once where an event loop runs, which must not be held up."""
+"""So many rows may be read at once in an event loop, which must not be blocked."""
 
 
 class StorageQuery:
@@ -29,46 +29,46 @@ class StorageQuery:
         self.size = size
 
 
-Asking: TypeAlias = Generator[StorageQuery, Any, T]
+StorageWork: TypeAlias = Generator[StorageQuery, Any, T]
 """Yields queries, is sent their results (None if the storage did not answer), and returns its own result."""
 
 
 class WouldBlock(Exception):
     """Raised where a query would block this thread; carries the query to run elsewhere."""
 
-    def __init__(self, question: StorageQuery) -> None:
+    def __init__(self, query: StorageQuery) -> None:
         super().__init__("the storage has to be queried by a thread that may wait")
-        self.question = question
+        self.query = query
 
 
-def ask_here(asking: Asking[T], connection: StorageConnection, most: int) -> T:
-    """Asks under the lock to the end (locked). Raises WouldBlock at a question about more than `most` rows."""
+def run_here(asking: StorageWork[T], connection: StorageConnection, most: int) -> T:
+    """Runs to the end under the lock (locked). Raises WouldBlock at a query of more than `most` rows."""
     connection.drain_capture()
     try:
-        question = next(asking)
+        query = next(asking)
         while True:
-            if question.size > most:
-                raise WouldBlock(question)
-            question = asking.send(connection.load(question.work))
+            if query.size > most:
+                raise WouldBlock(query)
+            query = asking.send(connection.load(query.work))
     except StopIteration as stop:
         found: T = stop.value
         return found
 
 
-def ask_apart(asking: Asking[T], connection: StorageConnection, question: StorageQuery | None = None) -> T:
-    """Asks to the end, each time without the lock; from this question on, where one was met already."""
+def run_waiting(asking: StorageWork[T], connection: StorageConnection, query: StorageQuery | None = None) -> T:
+    """Runs to the end, with each query outside of the lock; from this query on, if it was reached already."""
     lock = connection.lock
     try:
-        if question is None:
+        if query is None:
             with lock:
                 connection.drain_capture()
-                question = next(asking)
+                query = next(asking)
         while True:
             # A fork waits for the end of what is asked of a file, and closes it.
-            answer = (connection.work if connection.storage.inline else connection.load)(question.work)
+            answer = (connection.work if connection.storage.inline else connection.load)(query.work)
             with lock:
                 connection.drain_capture()
-                question = asking.send(answer)
+                query = asking.send(answer)
     except StopIteration as stop:
         found: T = stop.value
         return found

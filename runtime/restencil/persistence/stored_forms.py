@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class StoredForms:
-    """Stored forms, by the classes that a store has met; guarded by the store's lock where they are met."""
+    """Converts values to stored forms and back, by the classes that a store uses."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self.registry = registry
@@ -57,7 +57,7 @@ class StoredForms:
     # -- into a storage
 
     def value(self, table: str, stored: Any, misses: LeftOut = NOTHING_LEFT, whole: Any = None) -> bytes | None:
-        """The JSON of what lies in a cell, None for a tombstone. Raises Unstorable.
+        """The JSON of a cell, None for a tombstone. Raises Unstorable.
 
         `misses` was left out of the row that a record was made from; `whole` is as `encoded_whole` gives it.
         """
@@ -68,7 +68,7 @@ class StoredForms:
         return self.registry.rules(table).encode(stored, misses, whole)
 
     def result_value(self, result: Result, cells: int | None = None) -> bytes | None:
-        """The JSON of a result, None where nothing lies under the key. Raises Unstorable.
+        """The JSON of a result, None for no value. Raises Unstorable.
 
         With it goes its validator where it is known how many `cells` the answer wrote.
         """

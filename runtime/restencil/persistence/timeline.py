@@ -71,12 +71,12 @@ class Timeline:
         return event
 
     def drop(self, event: Event) -> None:
-        """What tells of an event is never written."""
+        """Forgets an event that is never committed."""
         if event in self._events:
             self._events.remove(event)
 
     def knows(self, commit: int, *, taken: bool) -> None:
-        """This commit was made by now; with `taken` this store has learned all that it and earlier ones tell of."""
+        """Notes that this commit exists; `taken`: this store has taken it and earlier ones in."""
         if commit > self._known[-1]:
             self._known_at.append(self._next_number())
             self._known.append(commit)
@@ -88,7 +88,7 @@ class Timeline:
     # -- numbers -------------------------------------------------------------------------------------------------------
 
     def number_of(self, commit: int) -> float:
-        """The local number of a request that was sent when this was the newest known commit; -1: nobody knows."""
+        """The local number of a request that was sent when this was the newest known commit; -1: unknown."""
         if commit < 0:
             return _STORED - 1
         if commit <= self._opened:
@@ -101,7 +101,7 @@ class Timeline:
         return nextafter(max(0.0, self._last_number()), inf)
 
     def number_of_event(self, commit: int) -> float:
-        """The local number of the event that a commit tells of."""
+        """The local number of the event of a commit."""
         if commit <= self._opened:
             return _STORED + commit
         if self._forgotten is not None and commit <= (self._forgotten.commit or 0):
@@ -112,7 +112,7 @@ class Timeline:
         return self._last_number()
 
     def commit_of(self, number: float) -> int:
-        """The newest commit that was known when the request of this local number was sent; -1: nobody knows."""
+        """The newest commit that was known when the request of this local number was sent; -1: unknown."""
         if number <= NEVER:
             return -1
         if number < _STORED / 2:
@@ -135,7 +135,3 @@ class Timeline:
             return False
         at = bisect_left(self._others, known + 1)
         return at == len(self._others) or self._others[at] > commit
-
-    def waits_for(self, number: float) -> bool:
-        """Whether something that this store made stale before that request waits for its commit."""
-        return any(event.commit is None and event.number < number for event in self._events)

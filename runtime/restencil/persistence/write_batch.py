@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .write_queue import WriteQueue
 
 _LARGEST: Final = 8 * 1024 * 1024
-"""A response of more bytes of JSON is not stored, where the storage has no bound of its own."""
+"""A response of more bytes of JSON is not stored, if the storage has no bound of its own."""
 
 
 class BatchRow(NamedTuple):
@@ -148,7 +148,7 @@ class WriteBatch:
     # -- as JSON (without the lock)
 
     def encoded(self, connection: StorageConnection, forms: StoredForms) -> Batch | None:
-        """The batch under an id of its own; None where nothing is committed; `unstorable` has what has no JSON."""
+        """The batch with an id of its own; None if there is nothing to commit; `unstorable` has what has no JSON."""
         known = connection.known
         self.unstorable.clear()
         times = self.actions[-1].times if self.actions else None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .stored_forms import StoredForms
 
 _ROWS: Final = 5_000
-"""A commit takes so many rows at most, but a whole action whatever it is."""
+"""A commit takes at most so many rows, or one action."""
 _PIECE: Final = 50
 """So many captured actions are decoded before other threads get the lock."""
 _ATTEMPTS: Final = 8
@@ -122,7 +122,7 @@ class WriteBehind:
             return pending in self.queue.actions
 
     def take(self, captured: list[Any] | PendingWrite) -> None:
-        """It was carried out; where nothing is to wait, it is committed."""
+        """Adds what an action captured, and commits it if nothing is to wait."""
         hurries = False
         if isinstance(captured, PendingWrite):
             if captured.is_reset:
@@ -148,7 +148,7 @@ class WriteBehind:
             self.thread.wake()
 
     def over(self, cell: EntityPath, loaded: StoredEntry) -> StoredEntry:
-        """What memory is to hold where a row was just loaded, and its rev noted: what waits is laid over it."""
+        """The value of a just loaded row for memory: pending writes are rebased onto it."""
         try:
             return self.queue.over(cell, None if loaded.stored is UNDEFINED else loaded) or loaded
         except Exception:
@@ -233,7 +233,7 @@ class WriteBehind:
     # -- committing
 
     def commit_all(self) -> bool:
-        """Commits all that waits; False where the storage does not take it now."""
+        """Commits all that waits; False if the storage does not take it now."""
         try:
             self._is_committing = True
             return self._commit_all()
@@ -284,7 +284,7 @@ class WriteBehind:
         return self._batch
 
     def _commit(self, batch: WriteBatch) -> bool:
-        """Commits a draft, made anew as often as it moves; False where the storage does not take it now."""
+        """Commits a batch, rebased at each conflict; False if the storage does not take it now."""
         attempts = 0
         while True:
             if batch.sent is None:
@@ -441,7 +441,7 @@ class WriteBehind:
     def _enter(
         self, cell: EntityPath, held: StoredEntry | None, batch: WriteBatch, entering: dict[EntityPath, StoredEntry]
     ) -> None:
-        """Notes what memory takes over of a row that moved, or was worked out anew."""
+        """Notes what memory takes over of a rebased row."""
         try:
             waits = self.queue.of_cell(cell)
             held = self.queue.rebased(cell, waits) if waits else held

@@ -34,7 +34,7 @@ class Base(NamedTuple):
     """A stored row that pending writes are rebased onto."""
 
     held: StoredEntry | None
-    """In memory's form; None where there is none that can be used."""
+    """In the form of memory; None if there is no usable one."""
     rev: int
     shape: str
 
@@ -223,7 +223,7 @@ class WriteQueue:
             yield from pending.results
 
     def date_of(self, key: str) -> float | None:
-        """When the latest result came that waits for its commit; None where none does."""
+        """When the latest pending result of a key was received; None if there is none."""
         return max(
             (pending.results[key].times.date for pending in self.actions if key in pending.results), default=None
         )
