@@ -28,7 +28,7 @@ class Struct:
 
     def __init__(self, /, *args: Any, **members: Any) -> None:
         names, given = self.__members, self.__dict__
-        given.update(zip(names, args, strict=False))
+        given.update(zip(names, args))  # noqa: B905 - more are looked for below
         if not members and self.__least <= len(args) <= len(names):
             return
         given.update(members)

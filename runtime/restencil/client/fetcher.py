@@ -38,7 +38,7 @@ class OutcomeKind(enum.Enum):
 
 
 class FetchOutcome(NamedTuple):
-    """What a request came to; `InFlight.call` has its response."""
+    """What a request came to; its response is `InFlight.response`."""
 
     kind: OutcomeKind
     value: Any = None
@@ -90,8 +90,11 @@ class Fetcher:
                 started = store.next_id()
             in_flight.attempts = attempt + 1
             try:
-                in_flight.call = context = CallContext(in_flight, conditions.attempt(), in_flight.recognizes)
-                value = yield from call.steps(context)
+                context = CallContext(in_flight, conditions.attempt(), in_flight.recognizes)
+                try:
+                    value = yield from call.steps(context)
+                finally:
+                    in_flight.response, in_flight.parsed = context.response, context.parsed
                 if context.is_not_modified:
                     return FetchOutcome(OutcomeKind.NOT_MODIFIED, validators=conditions.known)
                 return FetchOutcome(OutcomeKind.IDENTICAL if context.is_identical else OutcomeKind.VALUE, value)

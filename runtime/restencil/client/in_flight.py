@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..base.response import Page, Response
-    from ..base.steps import CallContext
     from ..base.transport import AwaitingTransport, BlockingTransport
     from ..cache.request import Identity, Request
     from ..cache.store import Store
@@ -56,7 +55,6 @@ class InFlight(SharedFuture[Any]):
         "__weakref__",
         "_has_thread",
         "attempts",
-        "call",
         "callers",
         "cancellation",
         "claimed",
@@ -67,8 +65,10 @@ class InFlight(SharedFuture[Any]):
         "identity",
         "mark",
         "mutation",
+        "parsed",
         "request",
         "resets",
+        "response",
         "seen",
         "sender",
         "sharing",
@@ -101,8 +101,10 @@ class InFlight(SharedFuture[Any]):
         self.cancellation: Cancellation | None = None
         self._has_thread = False
         self.transport: Any = None
-        self.call: CallContext | None = None
-        """The last attempt to send it, with its response, for all who wait; None before the first one."""
+        self.response: Any = None
+        """The HTTP response that came last, for all who wait; None as long as there is none, and without HTTP."""
+        self.parsed: tuple[Any, Any] | None = None
+        """The response and its parsed body, where hooks of the endpoint make them; for paging."""
         self.attempts = 1
         self.seen: str | None = None
         """The ETag of the entity that a change is of, as it was known when the change was called."""
@@ -124,7 +126,8 @@ class InFlight(SharedFuture[Any]):
     def settle(self, value: Any = None, error: BaseException | None = None) -> bool:
         """Hand the outcome to all who wait, False when there was one already; no one joins any more."""
         with self.store.lock:
-            self.forget()
+            if not self.done:
+                self.forget()
             return super().settle(value, error)
 
     def recognizes(self, content: bytes, /) -> bool:
@@ -146,11 +149,6 @@ class InFlight(SharedFuture[Any]):
                 del store.in_flight.joinable[self.identity]
             store.in_flight.by_id.pop(self.fetch_id, None)
             store.in_flight.mutations.discard(self.fetch_id)
-
-    @property
-    def response(self) -> Any:
-        """The HTTP response that came last; None as long as there is none, and without HTTP."""
-        return None if self.call is None else self.call.response
 
     @property
     def alive(self) -> bool:

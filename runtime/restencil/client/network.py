@@ -296,7 +296,8 @@ class NetworkManager(Manager):
             raise
         finally:
             request.answer = None
-        in_flight.settle(value)
+        if not in_flight.done:  # by the action, or by who replaced it
+            in_flight.settle(value)
         return value
 
     def _times(self, in_flight: InFlight, date: float, headers: Mapping[str, str] | None) -> tuple[Meta, Terms | None]:

@@ -243,10 +243,8 @@ def _has_body(in_flight: Any) -> bool:
     """Whether a settled request has a response with a body, as far as anybody can know."""
     if not isinstance(in_flight, InFlight) or in_flight.endpoint.plan.own_fetch:
         return True  # the next one would be the same
-    call = in_flight.call
-    return call is not None and (
-        call.parsed is not None or (call.response is not None and call.response.status_code != NOT_MODIFIED)
-    )
+    response = in_flight.response
+    return in_flight.parsed is not None or (response is not None and response.status_code != NOT_MODIFIED)
 
 
 def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any, tuple[Any, Any]]:
@@ -256,8 +254,8 @@ def _parsed(endpoint: Endpoint[..., Any], in_flight: Any) -> Generator[Step, Any
     """
     if not isinstance(in_flight, InFlight):
         return None, None
-    if in_flight.call is not None and in_flight.call.parsed is not None:
-        return in_flight.call.parsed
+    if in_flight.parsed is not None:
+        return in_flight.parsed
     response = in_flight.response
     if response is None or response.status_code == NOT_MODIFIED or endpoint.plan.answers_itself:
         return response, None
