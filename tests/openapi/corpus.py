@@ -194,7 +194,7 @@ def _spec(path: Path, imported: Imported, sums: Sums) -> Spec | None:
 
 
 def _calls(path: Path, spec: Spec, sums: Sums) -> None:
-    """Calls what reads without arguments, and `get` with the primary key of what a list answered."""
+    """Calls what reads without arguments, and `get` with the primary key of what a list returned."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -49,7 +49,7 @@ def codes(found: Document) -> list[str]:
 
 
 def schema_of(value: Any, folder: Path, *, version: str = "3.1.0", **schemas: Any) -> tuple[Schema, Document]:
-    """A schema as it is read where an answer names it, and the document that it stands in."""
+    """A schema as it is read where a response names it, and the document that it stands in."""
     answer = {"200": {"description": "", "content": {"application/json": {"schema": value}}}}
     found = read_tree(document({"/x": {"get": {"responses": answer}}}, schemas, version), folder)
     part = found.operations[0].result.schema

@@ -32,7 +32,7 @@ def many(items: Any) -> dict[str, Any]:
 def operation(
     answer: Any = None, *, body: Any = None, query: Mapping[str, Any] | None = None, status: str = "200", **more: Any
 ) -> dict[str, Any]:
-    """An operation that answers with JSON, or with nothing."""
+    """An operation that returns JSON, or with nothing."""
     content = {} if answer is None else {"content": {"application/json": {"schema": answer}}}
     parameters = [
         {"name": name, "in": "query", "schema": {"type": value} if isinstance(value, str) else value}

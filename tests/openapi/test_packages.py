@@ -1,4 +1,4 @@
-"""Packages of what our own documents give: they are typed, and their own mock answers their first calls."""
+"""Packages of what our own documents give: they are typed, and their own mock serves their first calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class InMemory(httpx.BaseTransport):
         self.transport = httpx.ASGITransport(app)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The mock's answer."""
+        """The mock's response."""
 
         async def answer() -> httpx.Response:
             sent = httpx.Request(request.method, request.url, headers=request.headers, content=request.read())
@@ -79,7 +79,7 @@ def test_blocking_clients(packages: Path) -> None:
 
 
 def test_plain_crud(packages: Path) -> None:
-    """Lists are read, records created, changed and deleted; an action below an item has its own answer."""
+    """Lists are read, records created, changed and deleted; an action below an item has its own response."""
 
     async def calls(crud: Any) -> None:
         books = await crud.books.get_list()
@@ -97,7 +97,7 @@ def test_plain_crud(packages: Path) -> None:
 
 
 def test_envelopes_and_cursors(packages: Path) -> None:
-    """Answers are taken out of their envelopes, bodies put into theirs, and pages follow the cursor."""
+    """Responses are taken out of their envelopes, bodies put into theirs, and pages follow the cursor."""
 
     async def calls(envelopes: Any) -> None:
         tickets = (await envelopes.tickets.get_list())["data"]

@@ -456,7 +456,7 @@ def test_fragments_and_queries_in_paths(tmp_path: Path) -> None:
     assert codes(found) == ["path-fragment", "path-fragment"]
 
 
-# ---------------------------------------------------------------------------------------------------------- answers
+# -------------------------------------------------------------------------------------------------------- responses
 
 
 def answers(**by_status: Any) -> dict[str, Any]:
@@ -488,7 +488,7 @@ def test_which_answer_is_the_success(tmp_path: Path) -> None:
     assert (found.operations[0].result.schema, codes(found)) == (None, ["no-success"])
     (finding,) = read_tree(document(answers(default=text, s400=text)), tmp_path).findings
     assert (finding.code, finding.message) == (
-        "no-success", "no answer of this operation is a success; 'default' is read as one",
+        "no-success", "no response of this operation is a success; 'default' is read as one",
     )  # fmt: skip
 
 
@@ -541,7 +541,7 @@ def test_servers(more: Any, urls: list[str], found_codes: list[str], tmp_path: P
 
 
 def test_what_is_not_carried_is_counted(tmp_path: Path) -> None:
-    """Webhooks, callbacks, links, answer headers, and the bounds and patterns that are not of parameters."""
+    """Webhooks, callbacks, links, response headers, and the bounds and patterns that are not of parameters."""
     answer = {"200": {"description": "", "headers": {"A": {}, "B": {}}, "links": {"l": {}}}}
     operation = {
         "responses": answer,
@@ -551,7 +551,7 @@ def test_what_is_not_carried_is_counted(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"pattern": {"type": "string", "pattern": "a", "minLength": 1}}}
     found = read_tree(document({"/x": {"get": operation}}, {"S": schema}, webhooks={"w": {}}), tmp_path)
     assert found.not_carried == {
-        "webhook": 1, "callback": 1, "link": 1, "answer header": 2, "bound": 1, "pattern": 1
+        "webhook": 1, "callback": 1, "link": 1, "response header": 2, "bound": 1, "pattern": 1
     }  # fmt: skip
 
 

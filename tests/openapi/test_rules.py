@@ -28,7 +28,7 @@ def crud(path: str, item: str, schema: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_an_item_with_a_key_is_a_resource() -> None:
-    """A path that ends in a parameter, whose GET answers one object with a key, is a resource."""
+    """A path that ends in a parameter, whose GET returns one object with a key, is a resource."""
     found = spec({"/users/{id}": {"get": operation(record("id", id="string"))}})
     assert found["resources"] == {"users": {"path": "/users/:id", "schema": "User", "members": ["get"]}}
 
@@ -160,7 +160,7 @@ def test_a_thing_is_taken_for_its_id_where_both_have_one_type() -> None:
 
 @pytest.mark.parametrize("path", ["/me", "/users/me"])
 def test_an_entity_of_a_resource_at_a_literal_is_a_singleton(path: str) -> None:
-    """`/me` answers with the entity of another resource, whose key it has."""
+    """`/me` returns the entity of another resource, whose key it has."""
     found = spec(
         {**crud("/users", "id", ref("User")), path: {"get": operation(ref("User"))}},
         {"User": record("id", id="string")},
@@ -182,7 +182,7 @@ def test_a_literal_that_changes_is_a_singleton() -> None:
 
 
 def test_a_singleton_is_recognised_in_the_answers_to_its_changes() -> None:
-    """Without a key, an answer with most of its members is it; an answer that confirms is none."""
+    """Without a key, a response with most of its members is it; a response that confirms is none."""
     settings = {"dark": "boolean", "name": "string", "lang": "string"}
     paths = {
         "/settings": {
@@ -198,7 +198,7 @@ def test_a_singleton_is_recognised_in_the_answers_to_its_changes() -> None:
 
 
 def test_a_singleton_may_be_in_an_envelope() -> None:
-    """`{"data": {...}}` around what has no key is an envelope, in answers and requests."""
+    """`{"data": {...}}` around what has no key is an envelope, in responses and requests."""
     wrapped = record(data=ref("Settings"))
     paths = {"/settings": {"get": operation(wrapped), "put": operation(wrapped, body=wrapped)}}
     found = spec(paths, {"Settings": record(dark="boolean", name="string")})
@@ -228,7 +228,7 @@ def test_what_lies_below_is_an_endpoint_of_the_deepest_resource() -> None:
 
 
 def test_the_list_of_the_entity_counts_among_several() -> None:
-    """What GET of the item answers is listed under any name; else the name of the resource tells."""
+    """What GET of the item returns is listed under any name; else the name of the resource tells."""
     answer = record(warnings=many(record(code="string")), orders=many(ref("Order")), tags=many({"type": "string"}))
     paths = {"/orders/{id}": {"get": operation(ref("Order"))}, "/orders": {"get": operation(answer)}}
     found = spec(paths, {"Order": record("id", id="string", name="string")})
@@ -314,21 +314,21 @@ def test_all_standard_members_are_not_written() -> None:
 
 
 def test_a_change_that_answers_little_is_ignored() -> None:
-    """An answer like `{"ok": true}` to PUT or PATCH, or a text to DELETE, says nothing of the entity."""
+    """A response like `{"ok": true}` to PUT or PATCH, or a text to DELETE, says nothing of the entity."""
     ok, text = record(ok="boolean"), {"type": "string"}
     found = members(put=operation(ok, body=ref("Order")), delete=operation(text))
     assert found["endpoints"] == {"update": {"response": {"ignore": True}}, "delete": {"response": {"ignore": True}}}
 
 
 def test_post_on_an_item_without_patch_changes_it() -> None:
-    """A POST on an item that answers with the entity is `partial_update` where there is no PATCH."""
+    """A POST on an item that returns the entity is `partial_update` where there is no PATCH."""
     assert members(post=operation(ref("Order"), body=ref("Order")))["endpoints"] == {
         "partial_update": {"method": "POST"}
     }
 
 
 def test_other_answers_make_endpoints_of_ones_own() -> None:
-    """A change with another answer is an endpoint, after which item or list are stale; that is to be checked."""
+    """A change with another response is an endpoint, after which item or list are stale; that is to be checked."""
     found = members(
         put=operation(ref("Job"), body=ref("Order"), operationId="replaceOrder"),
         list_post=operation(ref("Job"), body=ref("Order"), operationId="createOrder"),
@@ -359,7 +359,7 @@ def by_post(body: Any = None, status: str = "200", answer: Any = None, **more: A
     ],
 )
 def test_a_list_by_post_is_a_read_that_is_to_be_checked(more: dict[str, Any]) -> None:
-    """A POST that is called like a read and answers a list of entities has no side effect, and its body is its key."""
+    """A POST that is called like a read and returns a list of entities has no side effect, and its body is its key."""
     endpoint, said = by_post(**more)
     assert (endpoint["side_effect"], endpoint["request"]) == (False, {"in_key": True})
     assert said == "check: its name says that it reads"
@@ -380,13 +380,13 @@ def test_a_list_by_post_is_a_read_that_is_to_be_checked(more: dict[str, Any]) ->
     ],
 )
 def test_a_post_that_may_change_something_stays_a_change(more: dict[str, Any]) -> None:
-    """A changing verb, another status than 200, another answer than a list or an entity as body make it a change."""
+    """A changing verb, another status than 200, another response than a list or an entity as body make it a change."""
     endpoint, _ = by_post(**more)
     assert "side_effect" not in endpoint
 
 
 def test_a_post_without_a_word_of_reading_stays_a_change() -> None:
-    """A POST that is not called like a read is a change, whatever it answers."""
+    """A POST that is not called like a read is a change, whatever it returns."""
     paths = {
         "/flows/{id}": {"get": operation(ref("Flow"))},
         "/flows/start": {"post": operation(many(ref("Flow")), body=record(a="string"))},
@@ -437,7 +437,7 @@ def test_pages_of_django_rest_framework() -> None:
 
 
 def test_of_two_totals_the_selected_one_counts() -> None:
-    """Where an answer tells all items and the selected ones, the latter are the total, which is to be checked."""
+    """Where a response tells all items and the selected ones, the latter are the total, which is to be checked."""
     meta = record(total_count="integer", filter_count="integer")
     paths = {
         "/flows": {"get": operation(record(data=many(ref("Flow")), meta=meta), query={"page": "integer"})},
@@ -655,7 +655,7 @@ def test_two_resources_share_an_entity_where_their_keys_are_one() -> None:
     ],
 )
 def test_envelopes(answer: Any, envelope: str | None) -> None:
-    """The record of an answer may be in a member called like envelopes or like the thing, up to three deep."""
+    """The record of a response may be in a member called like envelopes or like the thing, up to three deep."""
     if envelope == "items.0":
         answer = record(result=many(ref("Order")))
         envelope = "result.0"
@@ -678,7 +678,7 @@ def test_an_envelope_that_most_have_stands_at_the_top() -> None:
 
 
 def test_summary_and_detail_are_one_entity() -> None:
-    """What the items of a list lack is optional; that a summary does not answer `get` needs no word."""
+    """What the items of a list lack is optional; that a summary is no `get` needs no word."""
     schemas = {
         "Detail": record("id", "body", "at", id="string", body="string", at="string", extra="string"),
         "Summary": record("id", id="string", extra="string"),
@@ -710,7 +710,7 @@ def test_types_that_differ_are_several() -> None:
     result = made({"/as": {"get": operation(many(ref("B")))}, "/as/{id}": {"get": operation(ref("A"))}}, schemas)
     fields = whole(result)["entities"]["A"]["fields"]
     assert fields["n"] == {"type": {"one_of": ["string", "integer"]}, "optional": True}
-    assert comment(result, "entities.A.fields.n") == "check: its type differs from answer to answer"
+    assert comment(result, "entities.A.fields.n") == "check: its type differs from response to response"
 
 
 def test_references_to_an_entity_are_the_entity() -> None:

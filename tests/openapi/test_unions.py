@@ -53,7 +53,7 @@ def form_field(schema: dict[str, Any], **encoding: Any) -> Any:
 @pytest.mark.parametrize("key", ["oneOf", "anyOf"])
 @pytest.mark.parametrize(("one", "other"), list(itertools.permutations(KINDS, 2)))
 def test_unions_of_two_kinds_are_read_in_every_place(one: str, other: str, key: str) -> None:
-    """A union of any two kinds is read as a parameter, a body, a form, an answer and a field, without a mistake."""
+    """A union of any two kinds is read as a parameter, a body, a form, a response and a field, without a mistake."""
     union: dict[str, Any] = {key: [KINDS[one], KINDS[other]]}
     form = {"content": {"application/x-www-form-urlencoded": {"schema": record(x=union)}}}
     paths = {

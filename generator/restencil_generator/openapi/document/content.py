@@ -22,7 +22,7 @@ _TEXTS: Final = (
     "application/sql", "application/toml", "application/jwt", "application/x-javascript",
 )  # fmt: skip
 
-_ANSWERED: Final[Sequence[ContentKind]] = ("json", "stream", "sse", "form", "text", "bytes", "multipart")
+_IN_RESPONSES: Final[Sequence[ContentKind]] = ("json", "stream", "sse", "form", "text", "bytes", "multipart")
 _SENT: Final[Sequence[ContentKind]] = ("json", "multipart", "form", "text", "bytes", "stream", "sse")
 
 
@@ -56,7 +56,7 @@ class Contents:
         self._report = report
 
     def read(self, part: Part) -> list[Content]:
-        """The forms that `content` of a body, an answer or a parameter lists."""
+        """The forms that `content` of a body, a response or a parameter lists."""
         written = part.value.get("content")
         if written is None:
             return []
@@ -121,8 +121,8 @@ class Contents:
         return "bytes" if read.type == "string" and read.format == "binary" else kind
 
     def rank(self, content: Content | None) -> int:
-        """How far behind a form of an answer stands."""
-        return len(_ANSWERED) if content is None else _ANSWERED.index(content.kind)
+        """How far behind a form of a response stands."""
+        return len(_IN_RESPONSES) if content is None else _IN_RESPONSES.index(content.kind)
 
     def sent(self, contents: Sequence[Content], where: Where) -> Content | None:
         """The form in which a body is sent."""
@@ -139,8 +139,8 @@ class Contents:
             return None
         return next((content for content in contents if content.kind == "multipart" and content.schema), None)
 
-    def answered(self, contents: Sequence[Content], where: Where) -> tuple[Content | None, Content | None]:
-        """The form of an answer that is read, and the event stream that stands beside it."""
+    def of_response(self, contents: Sequence[Content], where: Where) -> tuple[Content | None, Content | None]:
+        """The form of a response that is read, and the event stream that stands beside it."""
         if not contents:
             return None, None
         chosen = min(contents, key=self.rank)

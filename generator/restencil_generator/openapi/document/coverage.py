@@ -12,12 +12,12 @@ _BOUNDS: Final = frozenset(
     ("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
      "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties")
 )  # fmt: skip
-_TABLES: Final = {"callbacks": "callback", "links": "link", "headers": "answer header"}
+_TABLES: Final = {"callbacks": "callback", "links": "link", "headers": "response header"}
 _DATA: Final = frozenset(("example", "examples", "default", "enum", "const"))
 """Members below which stands what is sent, and no schema."""
 
 
-_KINDS: Final[tuple[str, ...]] = ("webhook", "callback", "link", "answer header", "bound", "pattern")
+_KINDS: Final[tuple[str, ...]] = ("webhook", "callback", "link", "response header", "bound", "pattern")
 
 
 @dataclasses.dataclass(slots=True)

@@ -32,7 +32,7 @@ class OtherOrigin(Failure):
 
 
 class NotThere(Failure):
-    """An address that answers with an error of the asker's; the message has its status."""
+    """An address that returns a client error; the message has its status."""
 
 
 def is_address(source: str) -> bool:
@@ -96,8 +96,8 @@ class Fetcher:
         """The body behind an address, whose scheme `origin` has seen to, or where it leads."""
         request = urllib.request.Request(address.replace(" ", "%20"), headers=_HEADERS)  # noqa: S310 - http or https
         try:
-            with self._opener.open(request, timeout=min(self._left(), _MAX_SILENCE)) as answer:
-                return self._body(answer, address), None
+            with self._opener.open(request, timeout=min(self._left(), _MAX_SILENCE)) as response:
+                return self._body(response, address), None
         except urllib.error.HTTPError as error:
             with error:
                 if error.code in (301, 302, 303, 307, 308):
@@ -115,9 +115,9 @@ class Fetcher:
             raise TimeoutError(f"it took more than {MAX_SECONDS:.0f} s")
         return left
 
-    def _body(self, answer: http.client.HTTPResponse, address: str) -> bytes:
+    def _body(self, response: http.client.HTTPResponse, address: str) -> bytes:
         pieces: list[bytes] = []
-        while piece := answer.read1(_CHUNK):
+        while piece := response.read1(_CHUNK):
             pieces.append(piece)
             self._bytes += len(piece)
             if self._bytes > MAX_BYTES:
@@ -127,7 +127,7 @@ class Fetcher:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Where an answer leads is looked at before it is asked."""
+    """The target of a redirect is checked before it is requested."""
 
     def redirect_request(self, *arguments: object, **others: object) -> None:
-        """None: a redirect is an answer like any other."""
+        """None: a redirect is a response like any other."""

@@ -76,7 +76,7 @@ class Files:
     def follow(self, name: str, target: str) -> File | Refused:
         """The file that a reference in the file `name` names by the text before its `#`.
 
-        Raises `Failure` where an origin did not answer: without the file this would be another document.
+        Raises `Failure` where an origin did not respond: without the file this would be another document.
         """
         if self._fetcher is not None:
             return self._behind_address(urljoin(self._keys[name], target))

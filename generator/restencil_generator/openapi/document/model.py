@@ -23,7 +23,7 @@ SchemaType: TypeAlias = Literal["any", "string", "integer", "number", "boolean",
 """What a schema is, once oddities are put right. `one_of` has alternatives."""
 
 ContentKind: TypeAlias = Literal["json", "form", "multipart", "text", "bytes", "sse", "stream"]
-"""How a body or an answer is written. `stream` holds one JSON text after the other, `sse` server-sent events."""
+"""How a body or a response is written. `stream` holds one JSON text after the other, `sse` server-sent events."""
 
 ParameterPlace: TypeAlias = Literal["path", "query", "header", "cookie", "querystring"]
 """Where a parameter stands. The one with `querystring` is the whole query, as text."""
@@ -149,7 +149,7 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """One form of a body or an answer.
+    """One form of a body or a response.
 
     `type` is the media type as written, `kind` what it is. `schema` is None if none is declared; for `sse` and
     `stream` it is that of one event or item, if it is said. `encoding` is that of OpenAPI, by property.
@@ -179,8 +179,8 @@ class Body:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """An answer under its status (`200`, `4XX`, `default`).
+class Response:
+    """A response under its status (`200`, `4XX`, `default`).
 
     `content` is the form that counts, None where it has no body; `stream` is that of an event stream which stands
     beside it. `headers` are the names of those that are declared.
@@ -196,7 +196,7 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What the successful answers of an operation come to.
+    """What the successful responses of an operation come to.
 
     `schema` is a `one_of` (a made part) where they differ; `optional` says that one of them is empty. `content` is None
     where none has a body. `statuses` are those that count; empty where the document names no success.
@@ -271,7 +271,7 @@ class Operation:
     `path` is the template without query and fragment; `query` holds the literal query that stood in the path, `headers`
     the header parameters that can have one value alone. `key` is the path as the document writes it. `parameters` hold
     those of the path; each parameter of `path` is among them, in the path's order, and before all others. `errors` are
-    the answers that are no success. `security` is None if that of the document applies; `servers` are those of the
+    the responses that are no success. `security` is None if that of the document applies; `servers` are those of the
     operation alone.
     """
 
@@ -289,7 +289,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: Body | None = None
     result: Result = dataclasses.field(default_factory=Result)
-    errors: tuple[Answer, ...] = ()
+    errors: tuple[Response, ...] = ()
     security: tuple[Requirement, ...] | None = None
     servers: tuple[Server, ...] = ()
     extensions: Mapping[str, Any] = dataclasses.field(default_factory=dict[str, Any])
@@ -315,7 +315,7 @@ class Document:
     `source` is the document as messages show it, `version` what it says of its language (`3.1.0`). `operations` are
     those that a spec is made of: paths as texts, methods in the order of `METHODS`. `found` is how many operations were
     chosen; what is missing from `operations` is in `left_out`. `servers` and `security` are those of the whole.
-    `not_carried` counts by kind what the language has no words for (`webhook`, `callback`, `link`, `answer header`,
+    `not_carried` counts by kind what the language has no words for (`webhook`, `callback`, `link`, `response header`,
     `bound`, `pattern`). `schema_reader` is how `schema` reads. `tree` is the document as it was parsed, with overlays
     applied.
     """

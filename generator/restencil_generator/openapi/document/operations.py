@@ -16,7 +16,6 @@ from restencil_generator.openapi.document.json_schema import OneOf, shape
 from restencil_generator.openapi.document.json_types import is_list, is_table
 from restencil_generator.openapi.document.model import (
     METHODS,
-    Answer,
     Body,
     Content,
     Finding,
@@ -26,6 +25,7 @@ from restencil_generator.openapi.document.model import (
     ParameterPlace,
     Part,
     Requirement,
+    Response,
     Result,
     Server,
     Where,
@@ -182,8 +182,8 @@ class Operations:
         headers = tuple((one.name, only) for one, only in fixed if only is not None)
         static = {name for name, _ in headers}
         parameters = [one for one in parameters if one.place != "header" or one.name not in static]
-        answers = self._answers(part)
-        result, errors = self._result(answers, part.where)
+        responses = self._responses(part)
+        result, errors = self._result(responses, part.where)
         return Operation(
             method=method,
             path=path,
@@ -391,37 +391,37 @@ class Operations:
         schema = Part(made, Where(held[0].where.file, where.pointer), made=True)
         return Body(self._contents.of((kind,), schema, where)[0], bool(required), where)
 
-    # ---------------------------------------------------------------------------------------------------------- answers
+    # -------------------------------------------------------------------------------------------------------- responses
 
-    def _answers(self, part: Part) -> list[Answer]:
+    def _responses(self, part: Part) -> list[Response]:
         written = part.value.get("responses")
         if not is_table(written):
             if written is not None:
-                self._malformed(within(part.where, "responses"), "an object of answers", written)
+                self._malformed(within(part.where, "responses"), "an object of responses", written)
             return []
-        found: list[Answer] = []
+        found: list[Response] = []
         for status, value in written.items():
             if status.startswith("x-"):
                 continue
             each = self._references.follow(child(part, value, "responses", status))
             if each is None or not is_table(each.value):
                 if each is not None and each.value is not None:
-                    self._malformed(each.where, "an answer", each.value)
+                    self._malformed(each.where, "a response", each.value)
                 each = Part({}, within(part.where, "responses", status))
-            found.append(self._answer(part, status, each))
-        return sorted(found, key=lambda answer: answer.status)
+            found.append(self._response(part, status, each))
+        return sorted(found, key=lambda response: response.status)
 
-    def _answer(self, part: Part, status: str, each: Part) -> Answer:
+    def _response(self, part: Part, status: str, each: Part) -> Response:
         if self._whole.old:
             types = _media_types(part.value.get("produces")) or self._whole.produces or ("application/json",)
             schema = child(each, each.value["schema"], "schema") if is_table(each.value.get("schema")) else None
             contents = [] if schema is None else self._contents.of(types, schema, each.where)
         else:
             contents = self._contents.read(each)
-        content, stream = self._contents.answered(contents, each.where)
+        content, stream = self._contents.of_response(contents, each.where)
         status = "default" if status.lower() == "default" else status.upper()
         headers = each.value.get("headers")
-        return Answer(
+        return Response(
             status=status,
             where=within(part.where, "responses", status),
             content=None if status in ("204", "205") else content,
@@ -430,17 +430,17 @@ class Operations:
             headers=tuple(headers) if is_table(headers) else (),
         )
 
-    def _result(self, answers: list[Answer], where: Where) -> tuple[Result, tuple[Answer, ...]]:
-        """What the successful answers come to, and the others that are errors."""
-        exact = [one for one in answers if re.fullmatch(r"2\d\d", one.status)]
-        success = exact or [one for one in answers if one.status == "2XX"]
-        success = success or [one for one in answers if one.status == "default"]
+    def _result(self, responses: list[Response], where: Where) -> tuple[Result, tuple[Response, ...]]:
+        """What the successful responses come to, and the others that are errors."""
+        exact = [one for one in responses if re.fullmatch(r"2\d\d", one.status)]
+        success = exact or [one for one in responses if one.status == "2XX"]
+        success = success or [one for one in responses if one.status == "default"]
         errors = tuple(
-            one for one in answers if one not in success and (one.status[:1] in "45" or one.status == "default")
+            one for one in responses if one not in success and (one.status[:1] in "45" or one.status == "default")
         )
         if not success or success[0].status == "default":
             read_as = "'default' is read as one" if success else "it is read as one without schema"
-            self._found("no-success", f"no answer of this operation is a success; {read_as}", where)
+            self._found("no-success", f"no response of this operation is a success; {read_as}", where)
         if not success:
             return Result(), errors
         full = [one for one in success if one.content is not None]

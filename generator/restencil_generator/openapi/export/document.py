@@ -243,7 +243,7 @@ class _Export:
     def _fixed(self, place: str, name: str, text: str) -> Schema:
         return {"name": name, "in": place, "required": True, "schema": self.types.of(d.Const(text))}
 
-    # ----------------------------------------------------------------------------------------------- bodies and answers
+    # --------------------------------------------------------------------------------------------- bodies and responses
 
     def _request_body(self, endpoint: d.Endpoint, body: d.Body) -> Schema:
         schema = _within(endpoint.request.envelope, self._sent(body))

@@ -45,11 +45,11 @@ class Types:
         for name, one in self.spec.enums.items():
             found[name] = self._values([member.value for member in one.members])
         for name, object in self.spec.objects.items():
-            found[name] = self._answered(object.fields)
+            found[name] = self._returned(object.fields)
             if object.body_name is not None:
                 found[object.body_name] = self.sent_object(object.fields)
         for name, entity in self.spec.entities.items():
-            found[name] = self._answered(entity.all_fields, entity.description, entity.deprecated)
+            found[name] = self._returned(entity.all_fields, entity.description, entity.deprecated)
             if entity.body_name is not None:
                 found[entity.body_name] = self._body_of(entity.all_fields, partial=False)
             if entity.partial_body_name is not None:
@@ -76,7 +76,7 @@ class Types:
             case d.ValuesOf(item):
                 return {"type": "object", "additionalProperties": self.of(item, sent=sent)}
             case d.ObjectType(members):
-                return self.sent_object(members) if sent else self._answered(members)
+                return self.sent_object(members) if sent else self._returned(members)
             case d.UnionOf(choices, _, wire):
                 return self._choices([d.EntityRef(choice.entity) for choice in choices], wire, choices, sent=sent)
             case d.OneOf(alternatives, _, wire, values):
@@ -159,8 +159,8 @@ class Types:
 
     # ---------------------------------------------------------------------------------------------------------- objects
 
-    def _answered(self, fields: Sequence[d.Field], description: str = "", deprecated: str | None = None) -> Schema:
-        """An object as answers have it."""
+    def _returned(self, fields: Sequence[d.Field], description: str = "", deprecated: str | None = None) -> Schema:
+        """An object as responses have it."""
         kept = [field for field in fields if not field.write_only]
         required = [field.wire for field in kept if not isinstance(field.type, d.Optional) and not field.param]
         return self._object({field.wire: self.field(field) for field in kept}, required, description, deprecated)

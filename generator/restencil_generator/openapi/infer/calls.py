@@ -37,7 +37,7 @@ class Call:
         return self.method not in READING
 
     @property
-    def answer(self) -> Part | None:
+    def response(self) -> Part | None:
         """The schema of its JSON response."""
         result = self.operation.result
         return result.schema if result.content is not None and result.content.kind == "json" else None

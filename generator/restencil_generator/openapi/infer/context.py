@@ -151,7 +151,7 @@ class ImportContext:
     def names_of(self, resource: Resource, call: Call, listed: Entity | None) -> dict[int, str]:
         """The names of the parameters of an endpoint's path: those of its resource as far as the paths are the same.
 
-        Where it answers with a list, none is called like a field of what is listed, which would tell what is in it.
+        Where it returns a list, none is called like a field of what is listed, which would tell what is in it.
         """
         fixed: dict[int, str] = {}
         own = resource.route

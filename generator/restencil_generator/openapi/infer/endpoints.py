@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from restencil_generator.openapi.document.model import Answer, Operation, Part
+from restencil_generator.openapi.document.model import Operation, Part, Response
 from restencil_generator.openapi.infer.auth_servers import is_usable
 from restencil_generator.openapi.infer.bodies import NO_BODY, Bodies
 from restencil_generator.openapi.infer.calls import Call
@@ -100,7 +100,7 @@ class Endpoints:
             endpoint.values["headers"] = dict(operation.headers)
 
     def _envelope_of(self, resource: Resource, call: Call) -> str | None:
-        """The envelope around the entity in the answer of a call; None where it does not answer with it."""
+        """The envelope around the entity in the response of a call; None where it does not return it."""
         assert resource.entity is not None
         assert resource.place is not None
         if call.method == "GET":
@@ -140,7 +140,7 @@ class Endpoints:
             is_list = call.method == "GET" or "pagination" in values
             if is_list and resource.kind != "group":  # no request that the document does not name hangs on the list
                 values["members"] = ["get_page"] if "pagination_field" in values else []
-        self._answer(resource, endpoint, own, collection)
+        self._response(resource, endpoint, own, collection)
         self._doubt_schema(resource, endpoint)
         self._expires(resource, own, endpoint)
         self._security(endpoint, operation)
@@ -164,7 +164,9 @@ class Endpoints:
                 found[names[index]] = written
         return found
 
-    def _answer(self, resource: Resource, endpoint: Endpoint, own: Own, collection: tuple[Many, Entity] | None) -> None:
+    def _response(
+        self, resource: Resource, endpoint: Endpoint, own: Own, collection: tuple[Many, Entity] | None
+    ) -> None:
         result, values = endpoint.call.operation.result, endpoint.values
         content = result.stream if own.stream else result.content
         owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(endpoint.call)
@@ -223,15 +225,15 @@ class Endpoints:
                 endpoint.comments.setdefault(("schema",), VERSION_CHECK)
 
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
-        """The entity in an answer around it, where all else says something of the answer alone."""
+        """The entity in a response around it, where all else says something of the response alone."""
         schema = self.context.shapes.of(part)
-        answers = self.context.found.answers
+        layout = self.context.found.layout
         record = self.context.shapes.record(schema) if schema.type == "object" else None
         if record is None or schema.at in self.context.types.entities:
             return part, ()
         for wire, inner in record.members.items():
             known = self.context.types.entities.get(self.context.shapes.of(inner.parts[0]).at)
-            if known is not None and answers.alone(record, wire) and not known.scope:
+            if known is not None and layout.alone(record, wire) and not known.scope:
                 return inner.parts[0], (wire,)
         return part, ()
 
@@ -281,10 +283,10 @@ class Endpoints:
             endpoint.values["auth"] = own
 
     def _own_errors(self, resource: Resource, endpoint: Endpoint, operation: Operation) -> None:
-        for answer in operation.errors:
-            value = self._error(answer, self.context.owner(resource, endpoint.name))
+        for response in operation.errors:
+            value = self._error(response, self.context.owner(resource, endpoint.name))
             if value is not None:
-                endpoint.errors[answer.status] = value
+                endpoint.errors[response.status] = value
 
     def _error_owner(self, part: Part, owner: str) -> str:
         """What names an error without a name: the first one is the usual one, others are called like their endpoint."""
@@ -292,9 +294,9 @@ class Endpoints:
         usual = owner + "ErrorBody" if self._error_owners else "ErrorBody"
         return self._error_owners.setdefault(text, usual)
 
-    def _error(self, answer: Answer, owner: str) -> Value:
-        content = answer.content
-        status = answer.status if answer.status == "default" else answer.status.upper()
+    def _error(self, response: Response, owner: str) -> Value:
+        content = response.content
+        status = response.status if response.status == "default" else response.status.upper()
         if content is None or not _ERROR_STATUS.match(status):
             return None
         if content.kind != "json" or content.schema is None:

@@ -43,7 +43,7 @@ class Examples:
         self.context = context
 
     def of(self, endpoint: Endpoint) -> dict[str, Value]:
-        """The example of an endpoint: its body and its answer, as far as they fit; empty where there is none."""
+        """The example of an endpoint: its body and its response, as far as they fit; empty where there is none."""
         operation = endpoint.call.operation
         found: dict[str, Value] = {}
         if operation.body is not None and endpoint.values.get("body", "") is not None:

@@ -58,7 +58,7 @@ NARROWED: Final = re.compile(
 """What descriptions say of lists that have not all records if nothing selects them."""
 
 _DEEPEST: Final = 3
-"""How deep entities are looked for in what an operation answers."""
+"""How deep entities are looked for in the response of an operation."""
 
 FORM_WORDS: Final = frozenset((*FORMS, "enum", "one_of", "const"))
 """Members that make a mapping something else than an object."""
@@ -134,7 +134,7 @@ class Lists:
         call, many, entity = endpoint.call, resource.listing, resource.entity
         assert many is not None
         assert entity is not None
-        assert call.answer is not None
+        assert call.response is not None
         operation = call.operation
         queries = self.context.parameters.of(operation)
         listed = None if resource.summary is None else entity
@@ -170,7 +170,7 @@ class Lists:
     ) -> None:
         operation = endpoint.call.operation
         schemas = {query.wire: self.context.shapes.of(query.part) for query in queries}
-        pages = pages_of(operation, self.context.shapes, endpoint.call.answer, schemas, pk)
+        pages = pages_of(operation, self.context.shapes, endpoint.call.response, schemas, pk)
         apart = [
             names[wire]
             for wire in schemas
@@ -218,7 +218,7 @@ class Lists:
         if record is None:
             return False
         schemas = {wire: self.context.shapes.of(member.parts[0]) for wire, member in record.members.items()}
-        pages = pages_of(operation, self.context.shapes, endpoint.call.answer, schemas, "")
+        pages = pages_of(operation, self.context.shapes, endpoint.call.response, schemas, "")
         if pages is None or not pages.field:
             return False
         endpoint.values["pagination_field"] = member_names(record.members)[pages.field]
@@ -228,11 +228,11 @@ class Lists:
         return True
 
     def _around(self, resource: Resource, endpoint: Endpoint, many: Many, held: Value) -> Value:
-        """An answer with a list in it: its members, with what is held in the list's place."""
+        """A response with a list in it: its members, with what is held in the list's place."""
         call = endpoint.call
-        assert call.answer is not None
+        assert call.response is not None
         owner, scope = self.context.owner(resource, endpoint.name), self.context.scope(call)
-        return _members_of(self._wrapped(call.answer, many.path, held, owner, scope, frozenset()))
+        return _members_of(self._wrapped(call.response, many.path, held, owner, scope, frozenset()))
 
     def with_entities(self, part: Part, owner: str, scope: frozenset[str]) -> Value:
         """An object with the entities in it as members, so that they are records; None where it holds none.
@@ -313,18 +313,18 @@ class Lists:
         return form
 
     def held(self, resource: Resource, call: Call) -> tuple[Many, Entity] | None:
-        """The list of entities that a reading call answers with."""
-        if call.answer is None or not (call.method == "GET" or is_list_by_post(call)):
+        """The list of entities that a reading call returns."""
+        if call.response is None or not (call.method == "GET" or is_list_by_post(call)):
             return None
-        if self.context.found.finder.known_in(call.answer) is not None:
+        if self.context.found.finder.known_in(call.response) is not None:
             return None  # a record that holds a list
-        answers = self.context.found.answers
+        layout = self.context.found.layout
 
         def fits(part: Part) -> bool:
             entity = self.context.found.by_schema.get(self.context.shapes.of(part).at)
             return entity is not None and entity.scope <= call.scope
 
-        many = answers.many(call.answer, fits, resource.name)
+        many = layout.many(call.response, fits, resource.name)
         if many is None or not fits(many.items):
             return None
         if call.method != "GET" and not self.reads(call):
@@ -332,25 +332,25 @@ class Lists:
         return many, self.context.found.by_schema[self.context.shapes.of(many.items).at]
 
     def reads(self, call: Call) -> bool:
-        """Whether a POST reads: it is called so, is sent no record, and answers a list of records that have an id."""
+        """Whether a POST reads: it is called so, is sent no record, and returns a list of records that have an id."""
         shapes, body = self.context.shapes, call.operation.body
-        if not is_list_by_post(call) or call.answer is None:
+        if not is_list_by_post(call) or call.response is None:
             return False
         sent = None if body is None else body.content.schema
         if sent is not None and shapes.of(sent).at in self.context.found.by_schema:
             return False
-        answers = self.context.found.answers
-        many = answers.many(call.answer, lambda part: shapes.record_of(part) is not None)
-        if many is None or not answers.is_page(call.answer):
+        layout = self.context.found.layout
+        many = layout.many(call.response, lambda part: shapes.record_of(part) is not None)
+        if many is None or not layout.is_page(call.response):
             return False
         record = shapes.record_of(many.items)
         return record is not None and any(shapes.has_scalar(record, name) for name in (*GLOBAL, "name"))
 
     def counts(self, call: Call) -> bool:
         """Whether a POST counts what a list by POST beside it selects: a number, by nothing but what selects there."""
-        if not is_list_by_post(call) or call.answer is None or call.route.segments[-1:] != ("count",):
+        if not is_list_by_post(call) or call.response is None or call.route.segments[-1:] != ("count",):
             return False
-        if self.context.shapes.of(call.answer).type != "integer":
+        if self.context.shapes.of(call.response).type != "integer":
             return False
         sent = self._sent(call)
         return any(sent <= listed for listed in self._selected.get(call.route.segments[:-1], ()))

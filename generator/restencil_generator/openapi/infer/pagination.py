@@ -79,10 +79,10 @@ class Pages:
 
 
 def pages_of(
-    operation: Operation, shapes: Shapes, answer: Part | None, parameters: dict[str, Schema], pk: str
+    operation: Operation, shapes: Shapes, response: Part | None, parameters: dict[str, Schema], pk: str
 ) -> Pages | None:
     """The pages of a list. `parameters` are those of its query, by JSON name; `pk` is the field that is its key."""
-    members = tuple(_around(shapes, answer))
+    members = tuple(_around(shapes, response))
     described = {each.name: each.description for each in operation.parameters if each.place == "query"}
     described = {name: described.get(name) or schema.description for name, schema in parameters.items()}
     signs = Signs(
@@ -128,17 +128,17 @@ def _ends(signs: Signs) -> dict[str, Value]:
 
 
 def _doubt(members: Iterable[Member]) -> str:
-    """What is to be checked of the total, where an answer has one of all items and one of those that are selected."""
+    """What is to be checked of the total, where a response has one of all items and one of those that are selected."""
     names = {member.name for member in members}
     filtered = [name for name in FILTERED if name in names]
     return f"check: {filtered[0]} is taken for the total" if filtered and names & set(TOTAL) - set(FILTERED) else ""
 
 
-def _around(shapes: Shapes, answer: Part | None) -> Iterator[Member]:
+def _around(shapes: Shapes, response: Part | None) -> Iterator[Member]:
     """The scalars beside a list, outer ones first."""
-    if answer is None:
+    if response is None:
         return
-    level: list[tuple[tuple[str, ...], Schema]] = [((), shapes.of(answer))]
+    level: list[tuple[tuple[str, ...], Schema]] = [((), shapes.of(response))]
     for _ in range(3):
         inner: list[tuple[tuple[str, ...], Schema]] = []
         for path, outer in level:

@@ -125,7 +125,7 @@ class _Writer:
             document.findings.append(Finding("no-resources", message, Where(document.source, ""), "note"))
 
     def _streams(self) -> None:
-        """What answers JSON or an event stream, or is sent JSON or a form of files, is two endpoints."""
+        """What returns JSON or an event stream, or is sent JSON or a form of files, is two endpoints."""
         for resource in self.context.resources:
             for call in [*resource.members.values(), *(own.call for own in list(resource.own))]:
                 if call.operation.result.stream is not None:

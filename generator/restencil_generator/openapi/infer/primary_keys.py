@@ -24,7 +24,7 @@ ID_WORDS: Final = GLOBAL | {"key", "slug", "code", "number", "token", "hash", "s
 """Names of members that a parameter called like an id may hold."""
 
 STRONG: Final = 4
-"""The last of the rules whose key makes an answer a record and no envelope."""
+"""The last of the rules whose key makes a response a record and no envelope."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Keys:
         self.shapes = shapes
 
     def find(self, record: Record, items: Record | None, place: Place, *, guess: bool) -> Key | None:
-        """The key of records that answers of an item, and the items of its list, have; by rules 1 to 7.
+        """The key of records that responses of an item, and the items of its list, have; by rules 1 to 7.
 
         `guess` allows rule 6: where there is a list or a mutation.
         """

@@ -13,7 +13,7 @@ from restencil_generator.openapi.infer.calls import MUTATIONS, Call
 from restencil_generator.openapi.infer.names.inflection import GLOBAL, snake_case
 from restencil_generator.openapi.infer.primary_keys import NO_PARENTS, Key
 from restencil_generator.openapi.infer.records import Record, Shapes
-from restencil_generator.openapi.infer.response_layout import Answers
+from restencil_generator.openapi.infer.response_layout import ResponseLayout
 from restencil_generator.openapi.infer.routes import Route
 
 _ALIAS: Final = re.compile(r"[`'\"]me[`'\"]|\bor (?:just )?[`'\"]\w+[`'\"]")
@@ -31,9 +31,9 @@ _SPELLINGS: Final = re.compile(
 class Selection:
     """What the operations of a document declare that selects records."""
 
-    def __init__(self, calls: Sequence[Call], answers: Answers, shapes: Shapes) -> None:
+    def __init__(self, calls: Sequence[Call], layout: ResponseLayout, shapes: Shapes) -> None:
         self.calls = calls
-        self.answers = answers
+        self.layout = layout
         self.shapes = shapes
 
     def doubted(self, key: Key, found: Route, at: Mapping[str, Call]) -> Key:
@@ -51,9 +51,9 @@ class Selection:
                 return key.doubted(f"{{{each.name}}} has several spellings of one value")
         return key
 
-    def is_one_of_many(self, get: Call, answer: Part, record: Record) -> bool:
+    def is_one_of_many(self, get: Call, response: Part, record: Record) -> bool:
         """Whether a query parameter says which record a path without its key returns, or lists hold such records."""
-        if self.shapes.of(answer).at in self._listed:
+        if self.shapes.of(response).at in self._listed:
             return True
         queries = [each for each in get.operation.parameters if each.place == "query"]
         return any(each.required or self.shapes.has_scalar(record, snake_case(each.name)) for each in queries)
@@ -61,8 +61,8 @@ class Selection:
     @functools.cached_property
     def _listed(self) -> frozenset[Where]:
         """The schemas of the items of all lists."""
-        answers = [call.answer for call in self.calls if call.method == "GET" and call.answer is not None]
-        found = [self.answers.many(answer, lambda part: False) for answer in answers]
+        layout = [call.response for call in self.calls if call.method == "GET" and call.response is not None]
+        found = [self.layout.many(response, lambda part: False) for response in layout]
         return frozenset(self.shapes.of(many.items).at for many in found if many is not None)
 
     def _selecting(self, get: Call, mutations: list[Call]) -> str:

@@ -1,6 +1,6 @@
 """Records: the members of objects and of their alternatives.
 
-A *record* is an object as answers have it: the members of one object schema, or of all the alternatives of one.
+A *record* is an object as responses have it: the members of one object schema, or of all the alternatives of one.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ from restencil_generator.openapi.infer.response_layout import (
     LISTS,
     LISTS_LATER,
     STATUS,
-    Answers,
     Many,
     One,
+    ResponseLayout,
     keyed_by_path,
 )
 from restencil_generator.openapi.infer.routes import Route, is_nested_in, parents, route, stem
@@ -113,7 +113,7 @@ class Resource:
     summary: Record | None = None
     """The record of the list's items, where it is the entity's."""
     ignored: set[str] = dataclasses.field(default_factory=set[str])
-    """Members whose answer says nothing of the entity."""
+    """Members whose response says nothing of the entity."""
     own: list[Own] = dataclasses.field(default_factory=list[Own])
     name: str = ""
     check: str = ""
@@ -147,7 +147,7 @@ class Found:
     entities: list[Entity]
     by_schema: dict[Where, Entity]
     items: int = 0
-    """How many items there are whose GET answers an object."""
+    """How many items there are whose GET returns an object."""
     rules: dict[int, int] = dataclasses.field(default_factory=dict[int, int])
     """How many of them have a key by each rule."""
     guessed: int = 0
@@ -160,7 +160,7 @@ class Found:
         return self.finder.located(call, resource.entity, resource.place)
 
     def resource_of(self, candidate: _Candidate) -> Resource | None:
-        """The resource of the entity that an item answers with."""
+        """The resource of the entity that an item returns."""
         entity = self.by_schema.get(self.finder.shapes.of(candidate.one.part).at)
         return next((each for each in self.resources if each.entity is entity), None)
 
@@ -170,9 +170,9 @@ class Found:
         return self.finder.calls
 
     @property
-    def answers(self) -> Answers:
-        """What finds records and lists in answers."""
-        return self.finder.answers
+    def layout(self) -> ResponseLayout:
+        """Finds records and lists in responses."""
+        return self.finder.layout
 
 
 def find(document: Document, shapes: Shapes) -> Found:
@@ -241,9 +241,9 @@ class _Finder:
         self.document = document
         self.shapes = shapes
         self.keys = Keys(shapes)
-        self.answers = Answers(shapes, self.keys)
+        self.layout = ResponseLayout(shapes, self.keys)
         self.calls = [Call(operation, route(operation.path)) for operation in document.operations]
-        self.selection = Selection(self.calls, self.answers, shapes)
+        self.selection = Selection(self.calls, self.layout, shapes)
         self.paths: dict[str, dict[str, Call]] = {}
         self.free: list[Call] = []
         self.routes: dict[str, Route] = {}
@@ -295,8 +295,8 @@ class _Finder:
         many = self._many(get_list, place, get) if get_list is not None else None
         items = self.shapes.record_of(many.items) if many is not None else None
         guess = mutates or many is not None
-        answer = get.answer if get is not None else None
-        one = self.answers.one(answer, items, place, guess=guess) if answer is not None else None
+        response = get.response if get is not None else None
+        one = self.layout.one(response, items, place, guess=guess) if response is not None else None
         if one is not None:
             self.found.items += 1
             if one.key is None and guess:
@@ -329,17 +329,17 @@ class _Finder:
         self.found.resources.append(resource)
 
     def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
-        """The list of a resource: that of what its GET answers, else one whose items may have a key."""
-        if call.answer is None:
+        """The list of a resource: that of what its GET returns, else one whose items may have a key."""
+        if call.response is None:
             return None
         names = (place.thing, plural(place.thing))
-        one = None if get is None or get.answer is None else self.answers.one(get.answer, None, place, guess=True)
+        one = None if get is None or get.response is None else self.layout.one(get.response, None, place, guess=True)
         if one is not None and one.key is not None:
             at = self.shapes.of(one.part).at
-            found = self.answers.many(call.answer, lambda part: self.shapes.of(part).at == at, *names)
+            found = self.layout.many(call.response, lambda part: self.shapes.of(part).at == at, *names)
             if found is not None and self.shapes.of(found.items).at == at:
                 return found
-        return self.answers.many(call.answer, lambda part: self.answers.may_be_item(part, place), *names)
+        return self.layout.many(call.response, lambda part: self.layout.may_be_item(part, place), *names)
 
     def _entity(self, resource: Resource, one: One, detail: bool) -> None:
         """Gives a resource its entity: that which has the schema already, if its key is the same, else a new one."""
@@ -411,14 +411,14 @@ class _Finder:
             if method in ("PUT", "PATCH", "DELETE"):
                 name = {"PUT": "update", "PATCH": "partial_update", "DELETE": "delete"}[method]
                 self._mutation(resource, name, call)
-            elif method == "POST" and "PATCH" not in at and self._answers(resource, call):
+            elif method == "POST" and "PATCH" not in at and self._returns_entity(resource, call):
                 self._use(resource, "partial_update", call)
             elif method != "GET":
                 self._own(resource, call, ("self",))
         if resource.listing is None or resource.summary is None:
             return
         post = listed.get("POST")
-        if post is not None and post not in self.used and self._answers(resource, post):
+        if post is not None and post not in self.used and self._returns_entity(resource, post):
             self._use(resource, "push", post)
 
     def _use(self, resource: Resource, name: str, call: Call) -> None:
@@ -471,10 +471,10 @@ class _Finder:
 
     def located(self, call: Call, entity: Entity, place: Place) -> One | None:
         """Locate an entity in the response of a call; None if it is not there."""
-        answer = call.answer
-        if answer is None:
+        response = call.response
+        if response is None:
             return None
-        pending: list[tuple[tuple[str, ...], Part]] = [((), answer)]
+        pending: list[tuple[tuple[str, ...], Part]] = [((), response)]
         for _ in range(4):
             inner_level: list[tuple[tuple[str, ...], Part]] = []
             for path, part in pending:
@@ -496,12 +496,12 @@ class _Finder:
         return None
 
     def inner(self, record: Record, place: Place) -> Iterator[str]:
-        """The members of an answer in which its record may stand."""
-        for wire, _ in self.answers.candidates(record, place):
+        """The members of a response in which its record may stand."""
+        for wire, _ in self.layout.candidates(record, place):
             yield wire
 
-    def _answers(self, resource: Resource, call: Call) -> bool:
-        """Whether a call answers with the resource's entity, which then has what that answer has."""
+    def _returns_entity(self, resource: Resource, call: Call) -> bool:
+        """Whether a call returns the resource's entity, which then has the members of that response."""
         assert resource.entity is not None
         assert resource.place is not None
         one = self.located(call, resource.entity, resource.place)
@@ -522,13 +522,13 @@ class _Finder:
             if result.content is not None and not self._is_entity(resource, call) and self._misleads(resource, call):
                 resource.ignored.add(name)
             return
-        if result.content is None or self._answers(resource, call):
+        if result.content is None or self._returns_entity(resource, call):
             self._use(resource, name, call)
-        elif self._is_status_only(call) or call.answer is None:
+        elif self._is_status_only(call) or call.response is None:
             self._use(resource, name, call)
             resource.ignored.add(name)
         else:
-            self._own(resource, call, ("self",), check="check: its answer is not the entity")
+            self._own(resource, call, ("self",), check="check: its response is not the entity")
 
     def _is_entity(self, resource: Resource, call: Call) -> bool:
         """Whether a delete returns the entity, which may then lack members."""
@@ -542,9 +542,9 @@ class _Finder:
 
     def _misleads(self, resource: Resource, call: Call) -> bool:
         """Whether the response of a delete could be mistaken for an entity: a string, or an object with the key."""
-        if call.answer is None or resource.envelope:
+        if call.response is None or resource.envelope:
             return True
-        schema = self.shapes.of(call.answer)
+        schema = self.shapes.of(call.response)
         if schema.type in ("string", "integer", "number"):
             return True
         assert resource.entity is not None
@@ -552,11 +552,11 @@ class _Finder:
         return any(wire in schema.properties for wire in wires) or schema.type == "one_of"
 
     def _is_status_only(self, call: Call) -> bool:
-        """Whether an answer such as `{"ok": true}` says nothing that could be an entity."""
-        answer = call.answer
-        if answer is None:
+        """Whether a response such as `{"ok": true}` says nothing that could be an entity."""
+        response = call.response
+        if response is None:
             return False
-        schema = self.shapes.of(answer)
+        schema = self.shapes.of(response)
         if schema.type != "object":
             return schema.type in ("string", "boolean", "integer", "any")
         if not schema.properties:
@@ -581,10 +581,10 @@ class _Finder:
             return
         if found.segments in self.lists:
             return
-        answer = get.answer
-        if answer is None or "." in found.segments[-1].strip(".") or self.answers.is_page(answer):
+        response = get.response
+        if response is None or "." in found.segments[-1].strip(".") or self.layout.is_page(response):
             return
-        known = self.known_in(answer)
+        known = self.known_in(response)
         mutates = any(method in at for method in MUTATIONS)
         if known is None and not mutates:
             return
@@ -601,41 +601,41 @@ class _Finder:
             else:
                 resource.entity, resource.envelope = entity, path
         if known is None:
-            resource.envelope, answer = self.answers.unwrapped(answer, place)
-            record = self.shapes.record_of(answer)
-            taken = self.found.by_schema.get(self.shapes.of(answer).at)
+            resource.envelope, response = self.layout.unwrapped(response, place)
+            record = self.shapes.record_of(response)
+            taken = self.found.by_schema.get(self.shapes.of(response).at)
             if (
                 record is None
                 or (taken is not None and taken.key.wires)
-                or self.selection.is_one_of_many(get, answer, record)
+                or self.selection.is_one_of_many(get, response, record)
             ):
                 return
             key = Key(0, tuple(KeyPart((), parameter) for parameter in found.parameters), "")
             key = self.selection.doubted(key, found, {"GET": get})
-            schema = self.shapes.of(answer)
+            schema = self.shapes.of(response)
             identity = f"{schema.at.file.rpartition('/')[2]}#{schema.at.pointer}" if taken is None else found.path
             entity = Entity(key, [record], f"type:{identity}", schema.name if taken is None else "", home=found)
             resource.entity = entity
             self.found.entities.append(entity)
-            self._claim(entity, answer)
+            self._claim(entity, response)
         self._use(resource, "get", get)
         for method, name in (("PUT", "update"), ("PATCH", "partial_update"), ("DELETE", "delete")):
             if method in at:
                 self._mutation(resource, name, at[method])
         self.found.resources.append(resource)
 
-    def known_in(self, answer: Part) -> tuple[Entity, tuple[str, ...]] | None:
-        """The entity that an answer is, and the envelope in which it stands."""
-        schema = self.shapes.of(answer)
+    def known_in(self, response: Part) -> tuple[Entity, tuple[str, ...]] | None:
+        """The entity that a response is, and the envelope in which it stands."""
+        schema = self.shapes.of(response)
         if (entity := self.found.by_schema.get(schema.at)) is not None:
             return entity, ()
         record = self.shapes.record(schema)
         if record is None or schema.type == "one_of":
             return None
-        for wire, named in self.answers.candidates(record, Place("", (), "")):
+        for wire, named in self.layout.candidates(record, Place("", (), "")):
             inner = self.shapes.of(record.members[wire].parts[0])
             entity = self.found.by_schema.get(inner.at)
-            if entity is not None and (named or self.answers.alone(record, wire)):
+            if entity is not None and (named or self.layout.alone(record, wire)):
                 return entity, (wire,)
         return None
 
@@ -699,7 +699,7 @@ class _Finder:
 
     def _check(self, resource: Resource, call: Call, expires: tuple[str, ...]) -> str:
         return (
-            "check: its answer is not the entity" if expires and call.route.segments == resource.list_segments else ""
+            "check: its response is not the entity" if expires and call.route.segments == resource.list_segments else ""
         )
 
 
@@ -771,12 +771,12 @@ def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
     found: dict[Entity, int] = {}
     by_schema, shapes = finder.found.by_schema, finder.shapes
     for call in finder.calls:
-        if call.method != "GET" or call.answer is None:
+        if call.method != "GET" or call.response is None:
             continue
-        known = finder.known_in(call.answer)
+        known = finder.known_in(call.response)
         entity = None if known is None else known[0]
         if entity is None:
-            many = finder.answers.many(call.answer, lambda part: shapes.of(part).at in by_schema)
+            many = finder.layout.many(call.response, lambda part: shapes.of(part).at in by_schema)
             entity = None if many is None else by_schema.get(shapes.of(many.items).at)
         if entity is not None:
             parents = len(call.route.parameters) - call.route.is_item

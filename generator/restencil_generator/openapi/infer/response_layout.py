@@ -11,11 +11,11 @@ from restencil_generator.openapi.infer.primary_keys import STRONG, Key, Keys, Pl
 from restencil_generator.openapi.infer.records import Record, Shapes
 
 ENVELOPES = ["data", "result", "results", "response", "item", "value", "payload", "body", "object", "content"]
-"""Members that an answer is wrapped in, the likelier ones first."""
+"""Members that a response is wrapped in, the likelier ones first."""
 
 LISTS = ["data", "items", "results", "values"]
 LISTS_LATER = ["entries", "records", "rows"]
-"""Members that hold the list of an answer, before and after one that is called like the resource."""
+"""Members that hold the list of a response, before and after one that is called like the resource."""
 
 STATUS = frozenset(
     [
@@ -47,7 +47,7 @@ STATUS = frozenset(
         "result_info",
     ]
 )
-"""Members that say something of the answer and not of a record."""
+"""Members that say something of the response and not of a record."""
 
 PAGE_WORDS = frozenset(
     ("page", "pages", "limit", "offset", "total", "totals", "count", "next", "previous", "prev", "first", "last",
@@ -81,7 +81,7 @@ class One:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Many:
-    """An answer that holds a list: where it stands, its items, and whether it is a map (`values`).
+    """A response that holds a list: where it stands, its items, and whether it is a map (`values`).
 
     `bare` says that nothing stands beside it.
     """
@@ -93,8 +93,8 @@ class Many:
     nullable: bool = False
 
 
-class Answers:
-    """Finds records and lists in answers."""
+class ResponseLayout:
+    """Finds records and lists in responses."""
 
     def __init__(self, shapes: Shapes, keys: Keys) -> None:
         self.shapes = shapes
@@ -103,7 +103,7 @@ class Answers:
     # ------------------------------------------------------------------------------------------------------ one record
 
     def one(self, part: Part, items: Record | None, place: Place, *, guess: bool) -> One | None:
-        """The record that an answer of an item is; None where it is no object."""
+        """The record that a response of an item is; None where it is no object."""
         record = self.shapes.record_of(part)
         if record is None:
             return None
@@ -136,16 +136,16 @@ class Answers:
             level = inner_level
         return None
 
-    def unwrapped(self, answer: Part, place: Place) -> tuple[tuple[str, ...], Part]:
-        """The object that an answer without key is wrapped around, and the envelope in which it stands."""
-        record = self.shapes.record_of(answer)
+    def unwrapped(self, response: Part, place: Place) -> tuple[tuple[str, ...], Part]:
+        """The object that a response without key is wrapped around, and the envelope in which it stands."""
+        record = self.shapes.record_of(response)
         if record is not None:
             for wire, named in self.candidates(record, place):
                 part = record.members[wire].parts[0]
                 inner = self.shapes.of(part)
                 if named and self.alone(record, wire) and inner.type == "object" and inner.properties:
                     return (wire,), part
-        return (), answer
+        return (), response
 
     def may_be_item(self, part: Part, place: Place) -> bool:
         """Whether what a list holds may be the records of an item."""
@@ -164,11 +164,11 @@ class Answers:
                     yield wire, False
 
     def alone(self, record: Record, wire: str) -> bool:
-        """Whether all other members of a record say something of the answer alone."""
+        """Whether all other members of a record say something of the response alone."""
         return all(name in STATUS - DETAILS for name, other in record.by_name.items() if other != wire)
 
     def _in_a_list(self, record: Record, items: Record | None, place: Place, guess: bool) -> One | None:
-        """The record that is the one item of a list in the answer."""
+        """The record that is the one item of a list in the response."""
         for name in (*ENVELOPES, place.thing, plural(place.thing)):
             wire = record.by_name.get(name)
             schema = self.shapes.of(record.members[wire].parts[0]) if wire is not None else None
@@ -183,7 +183,7 @@ class Answers:
     # ---------------------------------------------------------------------------------------------------------- lists
 
     def many(self, part: Part, fits: Callable[[Part], bool], *names: str) -> Many | None:
-        """The list that an answer is or holds.
+        """The list that a response is or holds.
 
         Among several the one counts whose items fit, else one that is called like lists are, else `names`.
         """
@@ -201,7 +201,7 @@ class Answers:
         return found[0] if len(found) == 1 and self.shapes.record_of(found[0].items) is not None else None
 
     def is_page(self, part: Part) -> bool:
-        """Whether an answer is a page of a list: all that stands beside the list says something of the page."""
+        """Whether a response is a page of a list: all that stands beside the list says something of the page."""
         many = self.many(part, lambda _: False)
         if many is None or not many.path:
             return many is not None

@@ -456,7 +456,7 @@ class Types:
         lists = [each for each in typed if isinstance(each.value, list)]
         if len(lists) > 1:
             one = Typed("any", one.nullable)
-        return one, "check: its type differs from answer to answer"
+        return one, "check: its type differs from response to response"
 
     def is_optional(self, member: Member, typed: Typed) -> bool:
         """Whether a member may be null or absent."""

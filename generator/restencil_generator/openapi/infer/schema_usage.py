@@ -18,7 +18,7 @@ class Survey:
     """What the schemas of a document are used for, by their identities."""
 
     sent: set[Where] = dataclasses.field(default_factory=set[Where])
-    answered: set[Where] = dataclasses.field(default_factory=set[Where])
+    returned: set[Where] = dataclasses.field(default_factory=set[Where])
     alternatives: set[Where] = dataclasses.field(default_factory=set[Where])
     properties: list[str] = dataclasses.field(default_factory=list[str])
     """The names of properties in JSON, each as often as it is declared."""
@@ -35,7 +35,7 @@ def survey(document: Document) -> Survey:
     found = Survey()
     for operation in document.operations:
         _walk(document, _sent(operation), found, found.sent)
-        _walk(document, _answered(operation), found, found.answered)
+        _walk(document, _returned(operation), found, found.returned)
     return found
 
 
@@ -52,15 +52,15 @@ def _sent(operation: Operation) -> Iterator[tuple[Part, str]]:
             yield parameter.schema, parameter.name
 
 
-def _answered(operation: Operation) -> Iterator[tuple[Part, str]]:
+def _returned(operation: Operation) -> Iterator[tuple[Part, str]]:
     result = operation.result
     if result.schema is not None:
         yield result.schema, ""
     if result.stream is not None and result.stream.schema is not None:
         yield result.stream.schema, ""
-    for answer in operation.errors:
-        if answer.content is not None and answer.content.schema is not None:
-            yield answer.content.schema, ""
+    for response in operation.errors:
+        if response.content is not None and response.content.schema is not None:
+            yield response.content.schema, ""
 
 
 def _walk(document: Document, parts: Iterator[tuple[Part, str]], found: Survey, seen: set[Where]) -> None:
@@ -73,7 +73,7 @@ def _walk(document: Document, parts: Iterator[tuple[Part, str]], found: Survey, 
             found.enums.setdefault(key, set()).add(schema.at)
         if schema.at in seen:
             continue
-        known = schema.at in found.sent or schema.at in found.answered
+        known = schema.at in found.sent or schema.at in found.returned
         seen.add(schema.at)
         if not known:
             found.properties += schema.properties
