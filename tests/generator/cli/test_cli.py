@@ -15,6 +15,7 @@ from types import ModuleType
 
 import click
 import pytest
+from tests.generator.projects import COMMAND, SPEC, enter, process
 from tests.patience import PATIENCE
 
 from restencil_generator import __main__
@@ -22,37 +23,15 @@ from restencil_generator.cli.main import cli, run
 from restencil_generator.diagnostics.model import Place, Problem
 from restencil_generator.exceptions import Failure, SpecError
 
-SPEC = """\
-restencil: 1
-package: blog
-url_prefix: https://blog.example
-resources:
-  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
-"""
-COMMAND = [sys.executable, "-m", "restencil_generator"]
-
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory with the spec of a blog beside it, no cache, and no CI around."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RESTENCIL_CACHE_DIR", "")
-    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "blog.yaml").write_text(SPEC)
-    return tmp_path
+    return enter(tmp_path, monkeypatch)
 
 
 def configure(text: str) -> None:
     Path("pyproject.toml").write_text(f"[tool.restencil]\n{text}\n")
-
-
-def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=variables, check=False
-    )
 
 
 # ------------------------------------------------------------------------------------------------------------- generate

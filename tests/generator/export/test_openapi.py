@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from openapi_spec_validator import validate
 from tests.effort import examples
+from tests.generator.declared import declared
 from tests.generator.specs_at_random import specs, yaml_text
 from tests.libraries import httpx
 
@@ -30,13 +31,6 @@ SPECS = sorted((ROOT / "specs").glob("*.yaml"))
 IMPORTED = sorted((ROOT / "tests" / "openapi" / "specs").glob("*.yaml"))
 Version = Literal["3.0", "3.1"]
 VERSIONS: tuple[Version, ...] = ("3.1", "3.0")
-
-
-def declared(text: str) -> Spec:
-    """The declaration of a spec without mistakes."""
-    loaded = load_text(text)
-    assert loaded.declaration is not None, loaded.problems
-    return loaded.declaration
 
 
 def document(text: str, version: Version = "3.1", *, plain: bool = True) -> Any:

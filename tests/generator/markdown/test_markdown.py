@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.generator.declared import declared
 
 from restencil_generator.cli.main import run
 from restencil_generator.exceptions import Failure
 from restencil_generator.markdown.escape import block, code, escape, inline
 from restencil_generator.markdown.render import markdown_files
-from restencil_generator.spec.load import load_spec, load_text
-from restencil_generator.spec.model import Spec
+from restencil_generator.spec.load import load_spec
 
 ROOT = Path(__file__).parents[3]
 SPECS = sorted((ROOT / "specs").glob("*.yaml"))
@@ -47,13 +47,6 @@ resources:
     endpoints:
       count: {path: /orders/count, schema: {total: integer}, description: Count orders.}
 """
-
-
-def declared(text: str) -> Spec:
-    """The spec of a text without errors."""
-    loaded = load_text(text, "shop.yaml")
-    assert loaded.declaration is not None, loaded.problems
-    return loaded.declaration
 
 
 def page(text: str = SHOP) -> str:

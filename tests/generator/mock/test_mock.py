@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.generator.declared import declared
 from tests.libraries import httpx
 
 import restencil
 from restencil_generator.mock import CannotServe, create_app
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.load import load_spec
 from restencil_generator.spec.member_names import to_wire
 from restencil_generator.spec.model import PathText, Spec
 
@@ -66,19 +67,12 @@ resources:
 """
 
 
-def parsed(text: str) -> Spec:
-    """The declaration of a spec without mistakes."""
-    loaded = load_text(text)
-    assert loaded.declaration is not None, loaded.problems
-    return loaded.declaration
-
-
 class Api:
     """A mock server in process."""
 
     def __init__(self, *specs: str | Spec, auth: bool = True) -> None:
         self.log: list[str] = []
-        declarations = [spec if isinstance(spec, Spec) else parsed(spec) for spec in specs]
+        declarations = [spec if isinstance(spec, Spec) else declared(spec) for spec in specs]
         self._app = create_app(*declarations, auth=auth, log=self.log.append)
 
     def __call__(self, method: str, url: str, **options: Any) -> httpx.Response:
@@ -128,7 +122,7 @@ entities:
 
 def test_mock_example_goes_out_under_wire_names() -> None:
     """At every depth; unknown members and misfits stay as they are."""
-    spec = parsed(NAMES)
+    spec = declared(NAMES)
     union = d.UnionOf((d.Choice("a", "A"), d.Choice("b", "B")), "the_kind", "theKind")
     assert to_wire(spec, d.EntityRef("B"), {"an_a": {"the_size": {"unit_name": "m"}}, "other_x": 1}) == {
         "anA": {"theSize": {"unitName": "m"}},
@@ -172,7 +166,7 @@ resources:
 
 def test_mock_example_is_where_the_arguments_of_its_call_say() -> None:
     """What only the path tells of a record comes from the `params` beside the response."""
-    api = Api(parsed("""
+    api = Api(declared("""
             restencil: 1
             package: hub
             resources:
@@ -192,7 +186,7 @@ def test_mock_example_is_where_the_arguments_of_its_call_say() -> None:
 
 def test_mock_examples_may_show_one_record_twice_without_its_whole_key() -> None:
     """A part of the key that only the path has is made up, and two examples of one name are one record."""
-    api = Api(parsed("""
+    api = Api(declared("""
             restencil: 1
             package: hub
             resources:
@@ -212,7 +206,7 @@ def test_mock_examples_may_show_one_record_twice_without_its_whole_key() -> None
 def test_mock_page_member_that_is_an_object_has_the_cursor_inside() -> None:
     """A member called `next_page` is what its type says, and null on the last page."""
     tasks = ", ".join(f"{{id: {number}}}" for number in range(1, 16))
-    api = Api(parsed(f"""
+    api = Api(declared(f"""
             restencil: 1
             package: hub
             objects: {{NextPage: {{offset: string, path: string?}}}}
@@ -1032,7 +1026,7 @@ def test_mock_any_alternative_with_all_its_credentials_will_do() -> None:
 
 def test_mock_token_url_gives_tokens_where_that_is_requested() -> None:
     """With `auth_server` its path answers as RFC 6749 says, to any credentials that are not empty."""
-    spec = parsed(SCHEMES)
+    spec = declared(SCHEMES)
     assert Api(spec)("POST", "/token", data={"grant_type": "client_credentials"}).status_code == 401
     api = Api(spec)
     api._app = create_app(spec, auth_server=True)

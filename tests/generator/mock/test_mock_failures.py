@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.generator.mock.test_mock import Api, parsed
+from tests.generator.declared import declared
+from tests.generator.mock.test_mock import Api
 from tests.patience import PATIENCE
 
 from restencil_generator.mock import CannotServe, create_app, failure
@@ -38,8 +39,8 @@ KEY = {"X-Key": "any"}
 
 
 def api(*fail: str, text: str = SHOP, auth: bool = True) -> Api:
-    made = Api(parsed(text), auth=auth)
-    made._app = create_app(parsed(text), auth=auth, fail=[failure(one) for one in fail])
+    made = Api(declared(text), auth=auth)
+    made._app = create_app(declared(text), auth=auth, fail=[failure(one) for one in fail])
     return made
 
 
@@ -76,8 +77,8 @@ def test_mock_failures_path_with_a_query_and_one_with_the_prefix_can_fail() -> N
 
 def test_mock_failures_of_several_specs_one_fails_by_its_package() -> None:
     """Where several specs are served, the package is before the path."""
-    other = parsed(SHOP.replace("package: shop", "package: market"))
-    app = create_app(parsed(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
+    other = declared(SHOP.replace("package: shop", "package: market"))
+    app = create_app(declared(SHOP), other, auth=False, fail=[failure("GET /market/orders=404")])
     server = api()
     server._app = app
     assert server("GET", "/market/orders").status_code == 404

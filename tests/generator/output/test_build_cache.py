@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.generator.projects import SPEC, enter, process
 
 from restencil_generator.cli.main import run
 from restencil_generator.output import build_cache
 from restencil_generator.output.manifest import MANIFEST, Manifest, digest
 
-SPEC = """\
-restencil: 1
-package: blog
-url_prefix: https://blog.example
-resources:
-  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
-"""
-
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the spec of a blog, a cache, and no CI around."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RESTENCIL_CACHE_DIR", str(tmp_path / "cache"))
-    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    Path("blog.yaml").write_text(SPEC)
-    return tmp_path
-
-
-def process(*arguments: str, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A run in a process of its own, which ends even where it would hang."""
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
-    return subprocess.run(
-        [sys.executable, "-m", "restencil_generator", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=variables,
-        check=False,
-        input=stdin,
-    )
+    return enter(tmp_path, monkeypatch, "blog.yaml", str(tmp_path / "cache"))
 
 
 def entries() -> list[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.effort import examples
+from tests.generator.projects import SPEC, enter
 
 from restencil_generator.cli.main import run
 from restencil_generator.codegen.header import HEADER
@@ -17,24 +18,11 @@ from restencil_generator.output.write import Refused, publish
 from restencil_generator.spec.load import load_text
 from restencil_generator.spec.source.conflict_markers import is_conflict_marker
 
-SPEC = """\
-restencil: 1
-package: blog
-url_prefix: https://blog.example
-resources:
-  posts: {path: /posts/:id, schema: {entity: Post, fields: {id: integer, title: string}}}
-"""
-
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with the spec of a blog, its package in `src`, and a configuration."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RESTENCIL_CACHE_DIR", "")
-    for name in ("CI", "GITHUB_ACTIONS", "NO_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    Path("specs").mkdir()
-    Path("specs/blog.yaml").write_text(SPEC)
+    enter(tmp_path, monkeypatch)
     Path("pyproject.toml").write_text('[tool.restencil]\nspecs = ["specs/*.yaml"]\nout = "src"\n')
     assert run(["generate"]) == 0
     return tmp_path

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, assert_type
 
 import pytest
-from tests.mocked import mocked
 
 import market
 import restencil
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 Run = Callable[[Any], Any]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the mock server of the market listens."""
-    with mocked("specs/market.yaml") as found:
-        yield found
 
 
 @contextmanager

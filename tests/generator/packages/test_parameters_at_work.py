@@ -5,22 +5,14 @@ from __future__ import annotations
 import asyncio
 import datetime
 import uuid
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import Any
 
 import httpx
 import pytest
-from tests.mocked import mocked
 
 import market
 import restencil
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the mock server of the market listens."""
-    with mocked("specs/market.yaml") as found:
-        yield found
 
 
 class Seen:

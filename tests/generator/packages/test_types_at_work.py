@@ -5,21 +5,10 @@ from __future__ import annotations
 import asyncio
 import datetime
 import decimal
-from collections.abc import Iterator
-
-import pytest
-from tests.mocked import mocked
 
 import market
 
 NOON = datetime.datetime(2024, 1, 31, 12, tzinfo=datetime.UTC)
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the mock server of the market listens."""
-    with mocked("specs/market.yaml") as found:
-        yield found
 
 
 def test_types_at_work_payment_is_of_the_types_that_it_says(address: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from tests.generator.declared import declared
 
 from restencil_generator.spec import model as d
 from restencil_generator.spec.load import load_text
@@ -21,9 +22,7 @@ entities:
 
 def spec(text: str, head: str = HEAD) -> d.Spec:
     """The declaration of a text that must have no mistakes."""
-    loaded = load_text(head + textwrap.dedent(text), "shop.yaml")
-    assert loaded.declaration is not None, loaded.problems
-    return loaded.declaration
+    return declared(head + textwrap.dedent(text))
 
 
 def resource(keys: str = "", head: str = HEAD, path: str = "/items/:id") -> d.Resource:

@@ -6,12 +6,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from tests.generator.declared import declared
 
 from restencil_generator.cli.main import run
 from restencil_generator.diff import compare
 from restencil_generator.output.pipeline import build
 from restencil_generator.spec import model as d
-from restencil_generator.spec.load import load_spec, load_text
+from restencil_generator.spec.load import load_spec
 
 HEAD = """\
 restencil: 1
@@ -40,10 +41,7 @@ entities:
 
 def spec(text: str) -> d.Spec:
     """A spec without mistakes: the head and these resources."""
-    loaded = load_text(HEAD + textwrap.dedent(text))
-    assert [problem.message for problem in loaded.problems] == []
-    assert loaded.declaration is not None
-    return loaded.declaration
+    return declared(HEAD + textwrap.dedent(text))
 
 
 def files(text: str) -> dict[str, str]:

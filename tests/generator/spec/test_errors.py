@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.generator.declared import declared
 
 from restencil_generator.api import generate
 from restencil_generator.spec import model as d
@@ -30,10 +31,7 @@ resources:
 
 
 def spec(text: str) -> d.Spec:
-    loaded = load_text(HEAD + text)
-    assert not [problem for problem in loaded.problems if problem.severity == "error"], loaded.problems
-    assert loaded.declaration is not None
-    return loaded.declaration
+    return declared(HEAD + text)
 
 
 def errors_of(text: str, endpoint: str = "get") -> dict[str, d.Shape]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.freshness.spec import client_class, generated
+from tests.generator.declared import declared
 from tests.mocked import served
 from tests.openapi.documents import read_tree
 from tests.runtime.endpoint.test_typing import Errors, mypy, pyright
@@ -30,7 +31,6 @@ from restencil_generator.openapi.options import Options
 from restencil_generator.openapi.spec_tree import Tree
 from restencil_generator.openapi.spec_writer import write
 from restencil_generator.spec.load import load_text, written_in
-from restencil_generator.spec.model import Spec
 from restencil_generator.spec.page_styles import STYLES, PageStyle
 
 ROOT = Path(__file__).parents[3]
@@ -79,12 +79,6 @@ def spec_of(styles: list[PageStyle], *, plain: bool = False) -> str:
     return text
 
 
-def loaded(text: str) -> Spec:
-    found = load_text(text, "every_style.yaml")
-    assert found.declaration is not None, found.problems
-    return found.declaration
-
-
 @pytest.fixture(scope="module")
 def package() -> ModuleType:
     """The package of a spec with every style."""
@@ -105,7 +99,7 @@ class Log(list[str]):
 def mock() -> Iterator[tuple[str, Log]]:
     """The address of a mock server of every style, and its log."""
     log = Log()
-    with served(create_app(loaded(spec_of([*STYLES.values()])), log=log.append)) as address:
+    with served(create_app(declared(spec_of([*STYLES.values()])), log=log.append)) as address:
         yield address, log
 
 
@@ -202,7 +196,7 @@ def test_page_styles_plain_values_are_paged_like_records(style: PageStyle, reade
 @each_place
 def test_page_styles_exported_document_is_imported_with_its_style(style: PageStyle, place: str) -> None:
     """What OpenAPI can say of a list is enough to find its style again, in parameters and in bodies."""
-    document = export(loaded(spec_of([style], plain=True)), "3.1", plain=True)
+    document = export(declared(spec_of([style], plain=True)), "3.1", plain=True)
     with tempfile.TemporaryDirectory() as folder:
         found: Any = make(read_tree(document, Path(folder)), Options(), "again").tree.value
     (resource,) = (one for one in found["resources"].values() if one.get("path") == f"/{style.name}_items/:id")
@@ -219,7 +213,7 @@ def test_page_styles_exported_document_is_imported_with_its_style(style: PageSty
 @each_style
 def test_page_styles_lint_has_nothing_to_say_of_a_style(style: PageStyle) -> None:
     """A list that says its style needs no advice about its pages."""
-    codes = {problem.code for problem in lint(load_text(spec_of([style]), "every_style.yaml"), import_hooks=False)}
+    codes = {problem.code for problem in lint(load_text(spec_of([style])), import_hooks=False)}
     assert not codes & {"no-iterate", "no-effect", "body-shares-key", "search-no-field"}
 
 
@@ -282,15 +276,15 @@ def test_page_styles_lists_in_every_style_are_typed(checker: Callable[[Path], Er
 def test_page_styles_export_keeps_pagination_in_the_body(style: PageStyle) -> None:
     """A document with `x-restencil` gives the same spec again."""
     text = spec_of([style])
-    document = export(loaded(text), "3.1", plain=False, written=written_in([text]))
+    document = export(declared(text), "3.1", plain=False, written=written_in([text]))
     found = restored(json.loads(json.dumps(document)))
     assert found is not None
-    assert loaded(write(Tree(found.spec))).digest == loaded(text).digest
+    assert declared(write(Tree(found.spec))).digest == declared(text).digest
 
 
 @each_style
 def test_page_styles_diff_reports_where_positions_are_sent(style: PageStyle) -> None:
     """A list whose positions move into the body, or out of it, finds its next page in another way."""
     before = spec_of([style])
-    changes = compare(loaded(before), loaded(before.replace("in: body, ", "")))
+    changes = compare(declared(before), declared(before.replace("in: body, ", "")))
     assert "pagination-changed" in {change.rule for change in changes}
