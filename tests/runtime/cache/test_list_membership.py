@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from restencil import Controller, Entity, Resource, RestEndpoint, create_resource, field, rest, rest_list
+from restencil import Controller, Entity, Resource, RestEndpoint, create_resource, rest, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.schema import Collection, Invalidate, Union, Values
 from restencil.testing import Answer, FakeClock, MockServer
@@ -215,23 +215,3 @@ def test_list_membership_maps_follow_their_members_and_are_expired_where_a_name_
     assert [*named] == ["b"]
     assert not controller.explain(by_name, {"done": False}).needs_fetch
     assert controller.explain(by_name, {"done": True}).needs_fetch
-
-
-class Owner(Entity, key="FollowingOwner"):
-    id: int = 0
-
-
-class Job(Entity, key="FollowingJob"):
-    id: int = 0
-    owner: Owner | None = field(default=None, schema=Owner)
-
-
-def test_list_of_what_leads_to_an_entity_follows_too() -> None:
-    """What is stored of the field is the key of that entity, so that is what decides."""
-    jobs: Any = create_resource(path="/jobs/:id", schema=Job, strict=True)
-    controller = Controller(FakeClock().store())
-    for owner in (1, 2):
-        controller.set_response(jobs.get_list, [{"id": owner, "owner": owner}], {"owner": owner})
-    controller.set_response(jobs.partial_update, {"id": 1, "owner": 2}, {"id": 1}, {"owner": 2})
-    shown: Any = [controller.cached(jobs.get_list, {"owner": owner}) for owner in (1, 2)]
-    assert [[job.id for job in jobs] for jobs in shown] == [[], [2, 1]]

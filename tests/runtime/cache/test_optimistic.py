@@ -393,16 +393,6 @@ def test_optimistic_indexes_follow_the_view(desk: Desk) -> None:
     assert (desk.get(Todo, {"slug": "new"}), desk.get(Todo, {"slug": "old"}).id) == (None, "1")
 
 
-def test_optimistic_payload_is_copied(desk: Desk) -> None:
-    """Changing it afterwards changes nothing."""
-    payload: dict[str, Any] = {"id": "1", "tags": ["a"]}
-    desk.start(optimistic(lambda snapshot, *args: payload), ONE, {})
-    found = desk.data(Todos.get, ONE)
-    payload["tags"].append("b")
-    payload["id"] = "2"
-    assert desk.table("Todo")["1"]["tags"] == ["a"] == found.tags
-
-
 def test_optimistic_snapshot_of_an_update_shows_the_state_before_it(desk: Desk) -> None:
     """Base plus earlier actions, and the moment at which the fetch started."""
     seen: list[Any] = []

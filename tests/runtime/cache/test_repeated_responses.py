@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.runtime.worlds import BOTH, answered_by
 
 from restencil import Controller, Entity, Manager, create_resource
 from restencil.testing import FakeClock
@@ -105,21 +104,20 @@ def test_repeated_responses_same_response_makes_what_is_stored_fresh_and_changes
     assert controller.store.entity_meta("Note", "1").fetched_at == clock()  # type: ignore[union-attr]
 
 
-@BOTH
-def test_repeated_responses_same_response_counts_where_something_else_came_in_between(asynchronous: bool) -> None:
-    """What another answer changed meanwhile is as the server says it again."""
-    server = Server()
-    clock = FakeClock()
-    controller = answered_by(server.handle, clock.store(), asynchronous)
-    with closing(clock):
-        clock.run(lambda: controller.fetch(Notes.get_list))
-        clock.advance(10)
-        controller.set(Note, {"id": "2", "text": "changed here"})
-        assert controller.cached(Notes.get_list)[1].text == "changed here"
-        clock.advance(10)
-        value = clock.run(lambda: controller.fetch(Notes.get_list))
-        assert [note.text for note in value] == ["note 1", "note 2", "note 3"]
-        assert controller.cached(Notes.get_list)[1].text == "note 2"
+@pytest.mark.parametrize("others", [(), ("watching",)], ids=["alone", "watched"])
+def test_repeated_responses_other_managers_see_each_response(others: tuple[str, ...]) -> None:
+    """Where a manager of the user's own is there, every answer passes it as a response."""
+    seen: list[str] = []
+
+    class Noting(Manager):
+        def handle(self, action: Any, next: Callable[[Any], Any], /) -> Any:
+            seen.append(type(action).__name__)
+            return next(action)
+
+    _, controller = client(Server(), *([Noting()] if others else []))
+    controller.fetch(Notes.get_list)
+    controller.fetch(Notes.get_list)
+    assert seen.count("SetResponse") == (2 if others else 0)
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14))

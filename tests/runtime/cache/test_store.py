@@ -272,14 +272,6 @@ def test_store_set_with_a_function_of_the_previous_value(desk: Desk) -> None:
     assert desk.get(User, "1").name == "Ann!?"
 
 
-def test_store_set_takes_a_copy(desk: Desk) -> None:
-    """Changing what was handed in afterwards changes nothing."""
-    mine: dict[str, Any] = {"id": "1", "tags": ["a"]}
-    desk.set(User, mine)
-    mine["tags"].append("b")
-    assert desk.table("User")["1"]["tags"] == ["a"]
-
-
 def test_store_set_that_fails_leaves_the_state_and_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """Bad input raises at the caller, too."""
     with caplog.at_level(logging.ERROR, "restencil"), pytest.raises(ProcessingError, match="no usable primary key"):
@@ -398,21 +390,6 @@ plain_list: Any = RestEndpoint(path="/todos", schema=[User])
 def updating(update: Any) -> AnyEndpoint:
     """A creation with this `update`."""
     return RestEndpoint(path="/todos", method="POST", schema=User, update=update)
-
-
-def test_store_update_reaches_keys_without_a_result_and_leaves_meta(desk: Desk) -> None:
-    """The function gets None, what it returns is stored, and the key's meta stays what it was."""
-    seen: list[Any] = []
-
-    def add(ids: Any) -> Any:
-        seen.append(ids)
-        return ["2"]
-
-    create = updating(lambda new, *args: {"K": add})
-    desk.answer(create, {"id": 2}, {"name": "x"})
-    assert seen == [None]
-    assert desk.store.state["endpoints"] == {"POST /todos": "2", "K": ["2"]}
-    assert list(desk.store.state["meta"]) == ["POST /todos"]
 
 
 def test_store_update_that_fails_is_logged_and_the_others_run(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:

@@ -441,17 +441,6 @@ def test_conditional_managers_see_that_it_was_renewed() -> None:
     assert renew.meta.fetched_at == fetch.meta.fetched_at
 
 
-def test_conditional_language_is_requested_by_the_validator_of_its_own() -> None:
-    """A call with another header that may change the answer does not send what another one was answered with."""
-    origin = Origin()
-    _, controller = client(origin)
-    german = controller.with_options(headers={"Accept-Language": "de"}, vary=False)
-    controller.fetch(Notes.get, {"id": "1"})
-    german.fetch(Notes.get, {"id": "1"})
-    german.fetch(Notes.get, {"id": "1"})
-    assert [bool(condition) for condition in origin.conditions] == [False, False, True]
-
-
 # --- as if nothing of it were there ----------------------------------------------------------------------------------
 
 WAYS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -137,17 +136,6 @@ def test_controller_without_a_policy_a_fresh_error_is_raised_although_there_is_d
     assert len(world.urls()) == 3
 
 
-def test_controller_cached_error_raised_many_times_does_not_grow_a_traceback(world: World) -> None:
-    world.server.on(Users.get, error=404, id="1")
-    depths = set()
-    for _ in range(5):
-        with pytest.raises(NetworkError) as caught:
-            world.do("read", Users.get, id="1")
-        depths.add(len(caught.traceback))
-    assert len(world.urls()) == 1
-    assert max(depths) <= 2 * min(depths)
-
-
 def test_controller_data_that_stays_unusable_after_one_fetch_is_an_invalid_data_error(world: World) -> None:
     world.controller.set_response(Users.delete, {"id": "7"}, {"id": "7"})
     needs_user = RestEndpoint(path="/strict/:id", schema={"user": User})
@@ -167,15 +155,6 @@ def test_controller_cached_and_state_never_send_a_request(world: World) -> None:
     assert (state.data, state.error, state.loading) == (None, None, False)
     assert state.expiry_status is ExpiryStatus.InvalidIfStale and state.expires_at == 1
     assert world.urls() == []
-
-
-def test_controller_state_says_loading_while_a_fetch_of_it_is_in_flight(world: World) -> None:
-    world.server.on(Users.get, response=ANN, delay=10, id="1")
-    task = world.begin("fetch", Users.get, id="1")
-    assert world.controller.state(Users.get, id="1").loading
-    assert not world.controller.state(Users.get, id="2").loading
-    world.clock.advance(10)
-    assert task.done and not world.controller.state(Users.get, id="1").loading
 
 
 def test_controller_none_as_the_only_argument_is_inactive(world: World) -> None:
@@ -224,25 +203,6 @@ def test_controller_response_by_hand_that_does_not_decode_is_reported_where_it_i
     days: Any = create_resource(path="/days/:id", schema=Dated)
     with pytest.raises(ProcessingError, match="field 'day' of Dated '1' does not decode: 'soon'"):
         world.controller.set_response(days.get, {"id": "1", "day": "soon"}, id="1")
-
-
-def test_controller_list_by_hand_is_stored_without_an_object_of_it_being_built(world: World) -> None:
-    """What does not decode is left out of lists, so nobody has to hear of it before the list is looked at."""
-    decoded: list[str] = []
-
-    def day(value: str) -> datetime.date:
-        decoded.append(value)
-        return datetime.date.fromisoformat(value)
-
-    class Planned(Entity, key="Planned", decode={"day": day}):
-        id: str = ""
-        day: datetime.date | None = None
-
-    days: Any = create_resource(path="/days/:id", schema=Planned)
-    given = [{"id": "1", "day": "soon"}, {"id": "2", "day": "2026-05-06"}]
-    world.controller.set_response(days.get_list, given)
-    assert decoded == []
-    assert [item.id for item in world.controller.cached(days.get_list)] == ["2"]
 
 
 def test_controller_mutation_is_always_sent_and_identical_reads_are_not(world: World) -> None:
@@ -407,19 +367,6 @@ def test_controller_all_settled_waits_for_everything_in_flight_and_raises_nothin
     world.do("all_settled")
 
 
-def test_controller_background_failures_are_recorded_and_logged_never_raised(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    world.server.on(Users.get, response=ANN, id="1")
-    world.server.on(Users.get, error=500, id="1")
-    world.do("read", Users.get, id="1")
-    world.controller.expire(Users.get, id="1")
-    world.do("read", Users.get, id="1")
-    world.clock.settle()
-    assert world.controller.get_response(Users.get, id="1").raw_error.status == 500
-    assert "background fetch of GET /users/1 failed" in caplog.text
-
-
 def test_controller_fetch_without_a_network_manager_says_what_is_missing(make: Callable[..., World]) -> None:
     with pytest.raises(RuntimeError, match="NetworkManager\\(\\) into managers"):
         make(managers=[]).do("fetch", Users.get, id="1")
@@ -492,15 +439,6 @@ def test_async_controller_outside_of_asyncio_says_what_it_needs() -> None:
     coroutine = AsyncController().fetch(Users.get, id="1")
     with pytest.raises(RuntimeError, match="runs on asyncio, and no asyncio event loop is running"):
         coroutine.send(None)
-
-
-def test_controller_fetch_that_found_no_loop_leaves_nothing_that_the_next_one_waits_for() -> None:
-    server = MockServer()
-    server.on(Users.get, response=ANN, id="1")
-    controller = AsyncController(client=server.async_client(), base_url="http://mock")
-    with pytest.raises(RuntimeError, match="no asyncio event loop"):
-        controller.fetch(Users.get, id="1").send(None)
-    assert asyncio.run(asyncio.wait_for(controller.fetch(Users.get, id="1"), 60)).name == "Ann"
 
 
 def test_controller_parameters_may_be_called_self_endpoint_or_response(world: World) -> None:

@@ -123,19 +123,6 @@ def test_controller_client_explain_names_the_address_of_the_client() -> None:
         assert controller.explain(counted).request == "one []"
 
 
-def test_controller_client_optimistic_response_that_fails_names_the_address_of_the_client(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """In the error at the mutation's key, and in the log."""
-    failing = Users.partial_update.extend(get_optimistic_response=lambda snapshot, *args: [1, 2])
-    with Blog(client=Server(500).client(), token="t", url_prefix=OWN) as blog:
-        seen: list[Any] = []
-        blog.add_listener(lambda: seen.append(blog.state(failing, {"id": "7"}, {}).error))
-        with pytest.raises(NetworkError):
-            blog.fetch(failing, {"id": "7"}, {})
-    assert f"(PATCH {OWN}/users/7)" in str(seen[0])
-
-
 def client_with(auth: Auth | None) -> type[Controller]:
     class Client(Controller):
         _api = Api(PREFIX, auth)
@@ -149,15 +136,6 @@ def test_controller_client_token_goes_out_with_every_request_and_is_read_each_ti
         for number in "123":
             blog.users.get(id=number)
     assert [request.headers.get("access-token") for request in server.requests] == ["one", None, "three"]
-
-
-def test_controller_client_token_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server()
-    with Blog(client=server.client()) as blog:
-        blog.users.get(id="1")
-        monkeypatch.setenv("BLOG_TOKEN", "from-env")
-        blog.users.get(id="2")
-    assert [request.headers.get("access-token") for request in server.requests] == [None, "from-env"]
 
 
 def test_controller_client_request_without_its_credential_is_reported_once_in_the_log(
@@ -219,18 +197,6 @@ def test_controller_client_each_kind_of_auth_has_its_header(auth: Auth, token: s
         client.fetch(Users.get, id="1")
     for name, value in sent.items():
         assert server.requests[0].headers[name] == value
-
-
-def test_controller_client_token_in_the_query_is_in_no_key_and_in_no_error() -> None:
-    server = Server()
-    with client_with(Auth.query("api_key"))(client=server.client(), token="s3 cret&") as client:
-        client.fetch(Users.get, {"id": "1", "q": "x"})
-        assert server.sent == ["/v1/users/1?q=x&api_key=s3%20cret%26"]
-        assert list(client.store.state["endpoints"]) == [f"GET {PREFIX}/users/1?q=x"]
-        server.status = 500
-        with pytest.raises(NetworkError) as caught:
-            client.fetch(Users.get, id="2")
-    assert "cret" not in str(caught.value) + repr(caught.value) + str(caught.value.to_dict())
 
 
 def test_controller_client_another_url_prefix_moves_the_requests_and_leaves_the_keys() -> None:
@@ -418,21 +384,6 @@ def test_store_remembers_where_relative_urls_lead() -> None:
     Placeless(store, base_url="https://three.test")
     with pytest.raises(ValueError, match="'https://three.test' answered"):
         Placeless(store, url_prefix="https://four.test")
-
-
-def test_controller_client_client_that_may_not_share_the_store_starts_nothing() -> None:
-    """Its managers are not opened."""
-    opened: list[Any] = []
-
-    class Noting(restencil.NetworkManager):
-        def init(self, controller: Any, /) -> None:
-            opened.append(controller)
-
-    store = restencil.Store()
-    Blog(store)
-    with pytest.raises(ValueError, match="share=True"):
-        Blog(store, url_prefix="https://two.test", managers=[Noting()])
-    assert opened == []
 
 
 def test_controller_client_prefix_without_scheme_is_rejected() -> None:

@@ -101,18 +101,6 @@ def test_controller_iterate_offsets_grow_by_what_came(world: World, field: str) 
     assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
 
 
-def test_controller_iterate_cursor_may_be_a_path_in_the_response(world: World) -> None:
-    def answer(params: dict[str, str]) -> Any:
-        start = int(params.get("cursor", 0))
-        more = str(start + 3) if start + 3 < 7 else None
-        return {"results": chunk(start), "pageInfo": {"nextPage": more}}
-
-    world.serve(answer)
-    schema = {"results": Collection([Item]), "pageInfo": {"nextPage": None}}
-    assert world.ids(items(schema=schema, pagination="pageInfo.nextPage")) == EVERY
-    assert world.urls() == ["/items", "/items?cursor=3", "/items?cursor=6"]
-
-
 def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: World) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("cursor", 0))
@@ -124,38 +112,6 @@ def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_calle
     )
     listing = items(schema=schema, pagination={"style": "cursor", "next": "nextPage"})
     assert world.ids(listing) == EVERY
-
-
-def test_controller_iterate_link_headers_are_followed_as_they_are(world: World) -> None:
-    def answer(params: dict[str, str]) -> Any:
-        start = int(params.get("after", 0))
-        link = f'</items?tag=x&after={start + 3}>; rel="next", <http://mock/items>; rel="first"'
-        return Answer(json=chunk(start), headers={"Link": link} if start < 6 else {})
-
-    world.serve(answer)
-    assert world.ids(items(None, pagination="link"), tag="x") == EVERY
-    assert world.urls() == ["/items?tag=x", "/items?tag=x&after=3", "/items?tag=x&after=6"]
-    listing = items(None, pagination="link")
-    assert [item.id for item in world.controller.cached(listing, tag="x")] == EVERY
-
-
-def test_controller_iterate_function_may_say_where_the_next_page_is(world: World) -> None:
-    seen: list[Any] = []
-
-    def following(page: Any, args: tuple[Any, ...]) -> Any:
-        seen.append((len(page), args))
-        return page[-1].rank if len(page) == 3 else None
-
-    world.serve(lambda params: chunk(int(params.get("cursor", 0))))
-    assert world.ids(items(pagination=following), tag="x") == EVERY
-    assert seen == [(3, ({"tag": "x"},)), (3, ({"tag": "x"},)), (1, ({"tag": "x"},))]
-
-
-def test_controller_iterate_size_is_sent_along(world: World) -> None:
-    world.serve(lambda params: ALL[int(params.get("offset", 0)) :][: int(params["limit"])])
-    listing = items("offset", pagination={"style": "offset", "size": {"param": "limit", "value": 5}})
-    assert world.ids(listing) == EVERY
-    assert world.urls() == ["/items?limit=5", "/items?limit=5&offset=5", "/items?limit=5&offset=7"]
 
 
 def test_controller_iterate_value_that_was_used_already_ends_it(world: World) -> None:
@@ -373,21 +329,6 @@ def test_controller_iterate_what_follows_a_redirect_elsewhere_is_rejected(world:
         world.items(items(None, pagination="link"))
 
 
-@pytest.mark.parametrize("url", ["/items?at={}&tag=y", "?at={}", "http://mock/items?at={}"])
-def test_controller_iterate_next_page_may_be_given_by_its_url(world: World, url: str) -> None:
-    """Relative to the request; what it has in its query is asked."""
-
-    def answer(params: dict[str, str]) -> Any:
-        start = int(params.get("at", 0))
-        return {"results": chunk(start), "links": {"next": url.format(start + 3) if start < 6 else None}}
-
-    world.serve(answer)
-    schema = {"results": Collection([Item]), "links": {"next": None}}
-    listing = items(None, schema=schema, pagination={"style": "url", "next": "links.next"})
-    assert world.ids(listing, tag="x") == EVERY
-    assert [item.id for item in world.controller.cached(listing, tag="x")["results"]] == EVERY
-
-
 def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -565,22 +506,6 @@ def test_iterate_resumes_after_an_error(world: World, style: str, broken: int) -
         assert run.position == first
     assert json.loads(json.dumps(run.position)) == run.position
     assert seen + ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY
-
-
-@EACH_STYLE
-def test_controller_iterate_run_itself_goes_on_after_an_error_too(world: World, style: str) -> None:
-    """The page that failed is asked for again: nothing is skipped, nothing comes twice."""
-    endpoint, answer, _ = STYLES[style]
-    failing = [False, True, False, True]
-    world.serve(lambda params: Answer(status=503) if failing and failing.pop(0) else answer(params))
-    run = world.controller.iterate(endpoint)
-    seen = ids_of(world, run, 3)
-    for _ in range(2):
-        with pytest.raises(NetworkError):
-            taken(world, run, 1)
-        seen += ids_of(world, run, 3)
-    assert seen == EVERY[: len(seen)]
-    assert len(seen) >= 6
 
 
 def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: World) -> None:

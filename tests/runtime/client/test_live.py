@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import threading
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from restencil import (
     InvalidDataError,
     NetworkError,
     create_resource,
-    soft_on_server_error,
 )
 from restencil.testing import Answer, FakeClock, MockServer
 
@@ -241,37 +239,6 @@ def test_inactive_live_read_shows_nothing_and_asks_nothing(controller: Any, cloc
     live.close()
     clock.settle()
     assert task.result() == [] and server.asked == 0
-
-
-def test_live_soft_error_keeps_the_live_data(controller: Any, clock: FakeClock, server: Server) -> None:
-    soft = Users.get.extend(error_policy=soft_on_server_error)
-    seen: list[str] = []
-
-    def consume() -> None:
-        for user in controller.live(soft, id="1"):
-            seen.append(user.name)
-
-    clock.start(consume)
-    clock.advance(10)
-    server.status = 503
-    clock.start(lambda: controller.fetch(soft, id="1"))
-    clock.advance(10)
-    assert seen == ["n1"]
-    server.status = 200
-    clock.start(lambda: controller.fetch(soft, id="1"))
-    clock.advance(10)
-    assert seen == ["n1", "n3"]
-
-
-def test_live_read_receives_of_writes_of_other_threads_in_real_time() -> None:
-    with Controller() as controller:
-        controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
-        with controller.live(Users.get, id="1") as live:
-            assert next(live).name == "a"
-            writer = threading.Timer(0.05, lambda: controller.set_response(Users.get, {"id": "1", "name": "b"}, id="1"))
-            writer.start()
-            assert next(live).name == "b"
-            writer.join()
 
 
 def test_async_live_read_receives_of_writes_of_threads_in_real_time() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from restencil import (
     NetworkError,
     NetworkManager,
     RestEndpoint,
-    Store,
     SubscriptionManager,
     create_resource,
 )
@@ -164,29 +162,6 @@ def test_logout_thousand_concurrent_401s_in_tasks_cause_one_refresh() -> None:
     asyncio.run(main())
 
 
-def test_logout_concurrent_401s_in_threads_cause_one_refresh() -> None:
-    session = Session()
-    endpoint = session.endpoint(refresh=session.renew)
-    with Controller(client=session.client()) as controller, ThreadPoolExecutor(64) as pool:
-        users = list(pool.map(lambda n: controller.fetch(endpoint, id=str(n)), range(1000)))
-    assert len(users) == 1000 and session.refreshes == 1
-
-
-def test_logout_controllers_of_both_kinds_on_one_store_share_a_refresh() -> None:
-    async def main() -> None:
-        session, store = Session(), Store()
-        endpoint = session.endpoint(refresh=session.renew)
-        with Controller(store, client=session.client()) as controller:
-            async with AsyncController(store, client=session.async_client()) as other:
-                await asyncio.gather(
-                    *(asyncio.to_thread(controller.fetch, endpoint, id=f"t{n}") for n in range(8)),
-                    *(other.fetch(endpoint, id=f"a{n}") for n in range(100)),
-                )
-        assert session.refreshes == 1
-
-    asyncio.run(main())
-
-
 def test_logout_only_the_second_outcome_is_recorded_and_observed() -> None:
     session = Session()
     managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
@@ -286,22 +261,3 @@ def test_logout_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_o
             assert session.refreshes == 1
 
     asyncio.run(main())
-
-
-def test_logout_refresh_method_of_a_base_class_gets_the_error() -> None:
-    session = Session()
-    seen: list[Any] = []
-
-    class Api(RestEndpoint):
-        def get_headers(self, headers: Any) -> Any:
-            return {**headers, "Access-Token": session.token}
-
-        def refresh(self, error: Any) -> bool:
-            seen.append(error.status)
-            return session.renew(error)
-
-    users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User, Endpoint=Api)
-    with Controller(client=session.client()) as controller:
-        assert controller.fetch(users.get, id="1").id == "1"
-        assert controller.fetch(users.get_list.extend(path="/users/9", schema=User)).id == "9"
-    assert seen == [401]

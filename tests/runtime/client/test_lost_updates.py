@@ -159,16 +159,6 @@ def test_lost_updates_server_without_strong_etags_sees_no_new_header(options: di
     assert wiki.sent == [("GET", None), ("PATCH", None)]
 
 
-def test_lost_updates_without_the_option_nothing_is_sent() -> None:
-    """By default a change is made whatever the server has."""
-    wiki = Wiki()
-    pages = resource(None)
-    _, controller = client(wiki)
-    controller.fetch(pages.get, ONE)
-    controller.fetch(pages.partial_update, ONE, {"text": "new"})
-    assert wiki.sent == [("GET", None), ("PATCH", None)]
-
-
 @BOTH
 def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool) -> None:
     """Without a known ETag the call raises before anything is sent or shown; with one it goes."""
@@ -219,18 +209,6 @@ def test_lost_updates_field_of_the_record_may_hold_it() -> None:
 
 
 # --- how long it stays -----------------------------------------------------------------------------------------------
-
-
-def test_lost_updates_data_from_elsewhere_does_not_take_it_away() -> None:
-    """A list that brings a newer record leaves the ETag: a 412 is the safe side."""
-    wiki = Wiki()
-    clock, controller = client(wiki)
-    controller.fetch(Pages.get, ONE)
-    wiki.change("1", text="by someone else")
-    clock.advance(1)
-    controller.fetch(Pages.get_list)
-    with pytest.raises(PreconditionFailedError):
-        controller.fetch(Pages.partial_update, ONE, {"text": "new"})
 
 
 def test_lost_updates_response_that_was_overtaken_does_not_replace_it() -> None:

@@ -97,20 +97,6 @@ def test_network_thousand_threads_that_read_the_same_send_one_request() -> None:
     assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
-def test_network_thousand_tasks_that_read_the_same_send_one_request() -> None:
-    async def main() -> None:
-        gate = Gate()
-        async with AsyncController(client=gate.async_client()) as controller:
-            reads = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(1000)]
-            await eventually_async(lambda: gate.count == 1)
-            gate.open.set()
-            users = {id(user) for user in await asyncio.gather(*reads)}
-            assert gate.count == 1 and len(users) == 1
-            assert controller.store.in_flight.by_id == {}
-
-    asyncio.run(main())
-
-
 def test_network_threads_and_tasks_join_one_request_whichever_caller_began_it() -> None:
     async def main(first: str) -> None:
         gate, store = Gate(), Store()

@@ -459,38 +459,6 @@ def test_oauth2_thousand_threads_request_one_token() -> None:
                 tokens.asked.append(tokens.asked[0])
 
 
-def test_oauth2_thousand_tasks_request_one_token() -> None:
-    """The tasks of one loop, before the first token and after a 401."""
-    asked: list[str] = []
-
-    async def respond(request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0)
-        if request.url.path == "/token":
-            asked.append(request.content.decode())
-            for _ in range(10):  # until all have come so far
-                await asyncio.sleep(0)
-            return as_json({"access_token": f"t{len(asked)}"})
-        token = request.headers["authorization"]
-        return as_json({"token": token}, status=200 if token == f"Bearer t{len(asked)}" else 401)
-
-    auth = Schemes({"machine": Auth.oauth2("https://auth.test/token")})
-    kind: Any = type(
-        "Shop", (restencil.AsyncController,), {"_api": restencil.Api(url_prefix="http://case.test", auth=auth)}
-    )
-    one = restencil.RestEndpoint(url_prefix="http://case.test", path="/things/:id", name="things.get")
-
-    async def run() -> None:
-        own = httpx.AsyncClient(transport=httpx.MockTransport(respond))
-        async with own, kind(client=own, machine=OAuth2(**CLIENT)) as client:
-            for count in (1, 3):
-                got = await asyncio.gather(*(client.fetch(one, id=number) for number in range(MANY)))
-                assert {each["token"] for each in got} == {f"Bearer t{count}"}
-                assert len(asked) == count
-                asked.append("this token counts no more")
-
-    asyncio.run(run())
-
-
 def test_oauth2_controllers_of_a_store_request_one_token() -> None:
     """Of both worlds, in several threads and loops, where they were given the same secrets."""
     with served() as (server, tokens):
@@ -527,18 +495,6 @@ def test_oauth2_clients_that_share_an_object_request_one_token() -> None:
         assert len(tokens.asked) == 1
         with clients(server)[0](machine=OAuth2(**CLIENT)) as client:
             client.fetch(thing(server), id=1)
-        assert len(tokens.asked) == 2
-
-
-def test_oauth2_view_for_a_language_uses_the_clients_token() -> None:
-    """Views that differ in headers have a store of their own, and the same principal."""
-    with served() as (server, tokens):
-        with clients(server)[0](machine=OAuth2(**CLIENT)) as client:
-            client.fetch(thing(server), id=1)
-            german = client.with_options(headers={"Accept-Language": "de"})
-            assert german.fetch(thing(server), id=1)["token"] == "Bearer t1"
-            other = client.with_options(token={"machine": OAuth2(client_id="other", client_secret="x")})
-            assert other.fetch(thing(server), id=1)["token"] == "Bearer t2"
         assert len(tokens.asked) == 2
 
 

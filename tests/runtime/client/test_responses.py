@@ -177,14 +177,6 @@ def test_responses_lists_pages_and_mutations_have_answers_too(server: Server, as
 
 
 @BOTH
-def test_responses_raises_what_fetch_raises(server: Server, asynchronous: bool) -> None:
-    """And the error is in the store."""
-    none: Any = RestEndpoint(url_prefix=server.url, path="/none", name="none")
-    with pytest.raises(NotFoundError, match="none"):
-        World(asynchronous).run(fetching(none))
-
-
-@BOTH
 def test_responses_url_is_that_after_redirects_without_credentials(server: Server, asynchronous: bool) -> None:
     """Neither a query token nor a password shows in it, nor in anything else."""
     host = server.url.removeprefix("http://")
@@ -322,22 +314,6 @@ def test_responses_threads_that_join_a_request_get_the_same_members() -> None:
     first, second = (one for one in found if isinstance(one, restencil.Response))
     assert first is not second and first != second and vars(first) == vars(second) | {"headers": first.headers}
     assert first.http is second.http and first.value is second.value and first.headers["x-left"] == "41"
-
-
-def test_responses_tasks_that_join_a_request_get_the_same_members() -> None:
-    """As threads do."""
-    asked = Asked(httpx.Response(200, json={"id": 1}, headers={"X-Left": "41"}))
-    get: Any = RestEndpoint(path="/users/:id", schema=User)
-
-    async def run() -> Any:
-        async with AsyncController(client=asked.asynchronous) as controller:
-            return await asyncio.gather(
-                controller.fetch(get, id=1), controller.fetch_response(get, id=1), controller.fetch_response(get, id=1)
-            )
-
-    value, first, second = asyncio.run(run())
-    assert len(asked.requests) == 1 and first.http is second.http and first.value is second.value is value
-    assert dict(first.headers) == dict(second.headers) and first.elapsed == second.elapsed
 
 
 @BOTH
@@ -580,14 +556,6 @@ def test_responses_type_of_a_body_may_be_reported() -> None:
     headers = {"Content-Type": "application/merge-patch+json"}
     World(False, client=asked.sync).run(asking("PATCH", "http://case.test/a", body={"a": 1}, headers=headers))
     assert asked.requests[0].headers["content-type"] == "application/merge-patch+json"
-
-
-def test_responses_closed_client_asks_nothing() -> None:
-    """As for all requests."""
-    controller = Controller(client=Asked().sync)
-    controller.close()
-    with pytest.raises(RuntimeError, match="this controller is closed"):
-        controller.request("GET", "/a")
 
 
 def test_responses_request_can_be_cancelled() -> None:

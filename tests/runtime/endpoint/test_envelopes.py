@@ -274,17 +274,6 @@ def test_envelopes_body_is_sent_as_the_options_say(
     assert (sent.content, sent.headers.get("content-type")) == (content, kind)
 
 
-@BOTH
-@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "OPTIONS"])
-def test_envelopes_body_that_is_to_be_sent_is_sent_with_any_method(method: str, *, asynchronous: bool) -> None:
-    """Without `send_body` these methods take none."""
-    server = Server(lambda request: httpx.Response(200, json={}))
-    endpoint = one(method=method, schema=None, send_body=True, path="/articles")
-    called(endpoint, server, asynchronous=asynchronous, body={"ids": [1]})
-    assert (server.requests[0].method, server.requests[0].content) == (method, b'{"ids":[1]}')
-    assert not one(method=method).has_body
-
-
 def test_envelopes_optimistic_payload_is_made_of_the_inner_body() -> None:
     """What is shown at once knows nothing of envelopes."""
 

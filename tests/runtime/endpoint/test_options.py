@@ -8,38 +8,10 @@ import pytest
 
 from restencil import Endpoint, RestEndpoint
 from restencil.endpoint.options import HOOKS, OPTIONS, RESERVED, UNSET
-from restencil.endpoint.plan import STEPS
-
-HTTP_OPTION_STEPS = sorted(STEPS & HOOKS)
 
 
 def _own(*args: Any) -> Any:
     return args[-1] if args else None
-
-
-def test_options_endpoint_as_it_comes_takes_the_library_s_ways() -> None:
-    """No step, key or test of its own: every shortcut is open."""
-    plan = RestEndpoint(path="/a/:id").plan
-    assert (
-        plan.is_standard and plan.decodes and plan.key_is_address and plan.is_test_stable and plan.keywords_are_params
-    )
-    assert plan.template is not None and not plan.own_fetch and not plan.own_process
-
-
-@pytest.mark.parametrize("step", HTTP_OPTION_STEPS)
-def test_options_step_that_an_option_overrides_is_no_standard_lifecycle(step: str) -> None:
-    """Extending the endpoint with None for it opens the way again."""
-    endpoint = RestEndpoint(path="/a/:id", **{step: _own})
-    assert not endpoint.plan.is_standard
-    assert endpoint.extend(**{step: None}).plan.is_standard
-
-
-@pytest.mark.parametrize("step", sorted(STEPS))
-def test_options_step_that_a_class_overrides_is_no_standard_lifecycle(step: str) -> None:
-    """Methods and properties alike."""
-    own = property(_own) if step == "has_body" else lambda self, *args, **kwargs: None
-    kind = type("Own", (RestEndpoint,), {step: own})
-    assert not kind(path="/a/:id").plan.is_standard
 
 
 def test_options_each_fact_follows_from_what_is_overridden() -> None:

@@ -235,21 +235,6 @@ def test_resource_extend_with_a_function_lays_members_over_the_base() -> None:
         Made.extend(lambda base: {}, get={})
 
 
-def test_resource_user_function_may_preset_the_endpoint_class_and_the_list_schema() -> None:
-    """Wrapping create_resource works by plain composition."""
-
-    class Api(RestEndpoint):
-        url_prefix = "/v1"
-
-    def paged(path: str, kind: Any) -> Any:
-        listed = {"results": schema.Collection([kind]), "total": 0}
-        return create_resource(path=path, schema=kind, Endpoint=Api).extend(get_list={"schema": listed})
-
-    resource = paged("/a/:id", Article)
-    assert resource.get_list.push.key({}) == "POST /v1/a"
-    assert resource.get_list.schema["total"] == 0
-
-
 # -- class form ------------------------------------------------------------------------------------------------------
 
 

@@ -32,7 +32,7 @@ import restencil
 from blog import AsyncBlog
 from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, Store, create_resource
 from restencil.base.errors import AbortError
-from restencil.http.library import library_named, library_of
+from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
 from restencil.testing.doubles import Answer
@@ -469,36 +469,6 @@ def test_libraries_method_query_may_be_declared(name: str, asynchronous: bool) -
 
 
 @pytest.mark.network
-@BOTH
-def test_libraries_user_s_client_keeps_its_cookies_after_it_was_used_here(asynchronous: bool) -> None:
-    """The jar of the client stores what the user's own requests bring, and sends it; that of httpx2 is special."""
-
-    def handler(request: Arrived) -> Reply:
-        return Reply(headers={"Set-Cookie": f"from={request.target[1:]}; Path=/"})
-
-    with Server(handler) as server:
-        get = RestEndpoint(url_prefix=server.url, path="/restencil")
-
-        async def run() -> None:
-            async with httpx.AsyncClient(cookies={"mine": "1"}) as client, AsyncController(client=client) as controller:
-                await controller.fetch(get)
-                await client.get(f"{server.url}/first")
-                await client.get(f"{server.url}/second")
-                await controller.fetch(get)
-
-        if asynchronous:
-            asyncio.run(run())
-        else:
-            with httpx.Client(cookies={"mine": "1"}) as client, Controller(client=client) as controller:
-                controller.fetch(get)
-                client.get(f"{server.url}/first")
-                client.get(f"{server.url}/second")
-                controller.fetch(get)
-        told = [sorted(request.headers["cookie"].split("; ")) for request in server.arrived]
-        assert told == [["mine=1"], ["mine=1"], ["from=first", "mine=1"], ["from=restencil", "mine=1"]]
-
-
-@pytest.mark.network
 def test_libraries_response_is_pickled_with_its_request() -> None:
     """Its classes are made when the library is first used, and found by name."""
     asked = Asked(httpx.Response(200, json={"id": "1"}))
@@ -507,13 +477,6 @@ def test_libraries_response_is_pickled_with_its_request() -> None:
     again = pickle.loads(pickle.dumps(response))
     assert (type(again), again.json(), str(again.request.url)) == (type(response), {"id": "1"}, str(response.url))
     assert type(again.request).__mro__[-2].__module__ == name_in_use()
-
-
-@EITHER
-def test_libraries_what_is_made_of_a_library_is_made_once(name: str) -> None:
-    """All clients of one share its classes."""
-    assert library_named(name) is library_of(MODULES[name].Client())
-    assert library_of(MODULES[name].Client()) is library_of(MODULES[name].Response(200))
 
 
 # -- a program over AsyncClient ---------------------------------------------------------------------------------------

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
-import pickle
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.utils import formatdate
 from typing import Any
 
@@ -319,19 +317,6 @@ def test_status_errors_data_of_a_body_that_is_no_json_is_none() -> None:
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "deep", "pickle"]
-)
-def test_status_errors_copy_has_all_members_but_the_response(again: Callable[[Any], Any]) -> None:
-    """Nor a cookie that the server has set: a response of the HTTP library holds the request."""
-    headers = {"Set-Cookie": "sid=canary", "X-Request-Id": "r", "Retry-After": "1"}
-    error = refusal(httpx.Response(404, json={"detail": "d"}, headers=headers))
-    copied = again(error)
-    assert type(copied) is NotFoundError and copied.response is None and copied.has_response
-    assert {**vars(copied), "response": error.response} == vars(error) and str(copied) == str(error)
-    assert b"canary" not in pickle.dumps(error) and error.response.headers["set-cookie"] == "sid=canary"
 
 
 @BOTH

@@ -120,15 +120,6 @@ def test_transport_url_that_cannot_be_requested_is_a_value_error() -> None:
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
-FAULTS: dict[str, bytes] = {
-    "reset before the answer": b"",
-    "half a head": b"HTTP/1.1 200 OK\r\nContent-",
-    "half a body": b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{",
-    "no HTTP at all": b"SSH-2.0-OpenSSH\r\n\r\n",
-    "bad compression": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nzzzz",
-}
-
-
 def test_transport_secrets_of_a_url_show_in_no_error() -> None:
     """User name and password of a prefix are left out of messages and `to_dict()`."""
     with pytest.raises(NetworkError) as caught:
@@ -482,20 +473,6 @@ def test_transport_limits_that_cannot_be_are_rejected() -> None:
 
 
 @BOTH
-def test_transport_aborted_signal_sends_nothing(asynchronous: bool) -> None:
-    """AbortError before the request, without a status; the reason is told."""
-    asked = Asked()
-    controller = AbortController()
-    controller.abort("page left")
-    endpoint = RestEndpoint(path="/a", signal=controller.signal)
-    endpoint = endpoint.extend(client=asked.asynchronous if asynchronous else asked.sync)
-    with pytest.raises(AbortError, match="the request was aborted: page left") as caught:
-        asyncio.run(endpoint()) if asynchronous else endpoint()
-    assert not hasattr(caught.value, "status")
-    assert not asked.requests
-
-
-@BOTH
 def test_transport_request_in_progress_is_aborted_at_once_from_another_thread(asynchronous: bool) -> None:
     """Whoever waits is released, though the server says nothing."""
     controller = AbortController()
@@ -624,15 +601,6 @@ def test_transport_client_that_was_opened_for_a_failed_stream_is_closed() -> Non
 
     with Server() as server, pytest.raises(LookupError):
         RestEndpoint(path="/a", url_prefix=server.url, content="stream", process=process)()
-
-
-def test_transport_stream_that_breaks_is_a_network_error() -> None:
-    """Failures while iterating are the same error as everywhere."""
-    with Server(lambda request: Reply(raw=FAULTS["half a body"])) as server:
-        with RestEndpoint(path="/a", url_prefix=server.url, content="stream")() as answer:
-            with pytest.raises(NetworkError) as caught:
-                answer.read()
-        assert (caught.value.status, caught.value.url) == (500, f"{server.url}/a")
 
 
 def body_of_two(between: Callable[[], object]) -> Any:

@@ -44,22 +44,6 @@ def read(response: dict[str, Any]) -> Article:
 # -- declaration -----------------------------------------------------------------------------------------------------
 
 
-def test_entity_table_is_named_by_key_or_by_the_class() -> None:
-    """`key` names the table, as attribute or keyword; without one it is the class's name."""
-
-    class One(Entity):
-        id: str = ""
-
-    class Two(Entity):
-        key = "two"
-        id: str = ""
-
-    class Three(Entity, key="three"):
-        id: str = ""
-
-    assert [cls.__model__.key for cls in (One, Two, Three)] == ["One", "two", "three"]
-
-
 def test_entity_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
     """Subclasses share the table of an explicit key; without one each has its own."""
 
@@ -77,20 +61,6 @@ def test_entity_explicit_key_is_inherited_and_a_class_name_is_not() -> None:
 
     assert NamedChild.__model__.key == "N"
     assert BareChild.__model__.key == "BareChild"
-
-
-def test_entity_default_is_no_primary_key() -> None:
-    """`pk` sees the record without defaults, so that a missing id does not become the default's text."""
-
-    class Counter(Entity):
-        id: int = 0
-
-        def pk(self) -> str:
-            return f"{self.id}"
-
-    model = Counter.__model__
-    assert model.pk({}, None, None, ()) is None
-    assert model.pk({"id": 0}, None, None, ()) == "0"
 
 
 def test_entity_pk_may_be_made_of_several_fields() -> None:
@@ -390,19 +360,6 @@ def test_entity_nothing_but_reading_an_absent_field_raises(uses: int) -> None:
                 assert name == "x"
             case _:
                 raise AssertionError("it is a stop")
-
-
-def test_entity_required_relation_that_is_invalid_makes_the_entity_invalid() -> None:
-    """It is a required member in the sense of the containers' table."""
-    desk = Desk()
-    desk.answer(post, {"id": "1", "title": "x", "author": {"id": "a"}}, {"id": "1"})
-    desk.answer(RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(Author)), "a")
-    assert not desk.read(post, {"id": "1"}).found
-
-
-def test_entity_required_relation_that_is_null_is_none() -> None:
-    """An explicit null of the server is handed out as None."""
-    assert Desk().answer(post, {"id": "1", "title": "x", "author": None}, {"id": "1"}).author is None
 
 
 # -- wire form -------------------------------------------------------------------------------------------------------

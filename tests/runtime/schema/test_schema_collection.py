@@ -197,14 +197,6 @@ def test_collection_where_a_new_item_goes(adder: Any, after: list[str]) -> None:
     assert value is desk.get(Todo, "9")
 
 
-def test_collection_entry_may_be_called_like_a_part_of_a_reference() -> None:
-    """The keys of a map are free."""
-    assign = adding(MAP.assign)
-    desk = Desk()
-    desk.answer(assign, {"schema": {"id": 1}, "id": {"id": 2}}, {})
-    assert {name: todo.id for name, todo in desk.data(assign, {}).items()} == {"schema": 1, "id": 2}
-
-
 def test_collection_item_that_is_there_is_not_added_twice() -> None:
     """By push and unshift alike; polymorphic items are compared by value, unknown ones too."""
     desk = Desk()
@@ -285,16 +277,6 @@ def test_collection_list_grows_under_an_optimistic_update_that_adds_nothing() ->
     desk.answer(hoped, {"id": 2}, {}, fetch=pending)
     desk.answer(push, {"id": 5}, {})
     assert ids(desk.data(get_list)) == [1, 2, 3, 4, 5]
-
-
-def test_collection_adding_refreshes_the_collection_and_not_the_list_endpoint() -> None:
-    """The collection's times are the addition's; the endpoint's own result keeps its age."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}])
-    desk.now = 5_000
-    desk.answer(push, {"id": 2}, {})
-    assert desk.store.entity_meta("[Todo]", "{}") == (5_000, 5_000, 65_000)
-    assert desk.read(get_list).expires_at == 61_000
 
 
 def test_collection_merge_of_your_own_gets_copies() -> None:
@@ -497,12 +479,3 @@ def test_collection_refetch_discards_pages() -> None:
     desk.now = 2_000
     desk.answer(wrapped, {"results": [{"id": 1}]}, {})
     assert desk.table("[Todo]") == {"{}": ["1"]}
-
-
-def test_collection_page_that_adds_nothing_changes_no_identity() -> None:
-    """Items that are all there leave the list the object that it was."""
-    desk = Desk()
-    desk.answer(get_list, [{"id": 1}, {"id": 2}], {})
-    before = desk.data(get_list, {})
-    desk.answer(get_list.paginated("cursor"), [{"id": 2}], {"cursor": "p2"})
-    assert desk.data(get_list, {}) is before

@@ -164,15 +164,6 @@ def test_query_lazy_stands_wherever_a_schema_may(make: Any, response: Any) -> No
     assert desk.pks("Todo") == ["1"]
 
 
-def test_query_invalidate_takes_a_lazy_schema() -> None:
-    """The removal of an entity that is declared later."""
-    desk = Desk()
-    desk.answer(Todos.get_list, [{"id": 1}])
-    gone: Any = RestEndpoint(path="/gone", method="POST", schema=schema.Invalidate(schema.Lazy(lambda: Todo)))
-    desk.answer(gone, "1")
-    assert desk.data(Todos.get_list) == []
-
-
 TREE: Any = schema.Object({"todo": Todo, "children": [schema.Lazy(lambda: TREE)]})
 CHAIN: Any = schema.Object({"todo": Todo, "next": schema.Lazy(lambda: CHAIN)})
 MAP: Any = schema.Values(schema.Lazy(lambda: MAP))
