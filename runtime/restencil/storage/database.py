@@ -63,9 +63,9 @@ _REMEMBERED: Final = 24
 """The last id of a writer that commits no more is remembered for so many hours."""
 
 _STOPPED: Final = 1_000_000_000
-"""A process may be stopped for so many nanoseconds between writing and what it wrote being seen."""
+"""A write may become visible so many nanoseconds later, if its process is stopped."""
 _BELIEVED: Final = 1.0
-"""For so many seconds nobody looks who sees that nothing was written."""
+"""For so many seconds an unchanged file is not read again."""
 
 _NUMBER: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 _INFO: Final = "SELECT value FROM info WHERE name = ?"
@@ -195,7 +195,7 @@ class Database:
         self.reset = found[0] if found is not None and isinstance(found[0], int) else 0
 
     def writer(self) -> Connection:
-        """The connection that commits; for who holds `writing`."""
+        """The connection that commits; the caller holds `writing`."""
         if self._writer is None:
             if self.retired:
                 raise Retired
@@ -214,7 +214,7 @@ class Database:
         return self._reader
 
     def close(self) -> None:
-        """Lets both connections go, after what they are at."""
+        """Closes both connections, after their current work."""
         with self.writing:
             connection, self._writer = self._writer, None
             if connection is not None:
@@ -250,7 +250,7 @@ class Database:
                     end_transaction(connection)
 
     def write(self, work: Callable[[Cursor], T]) -> T:
-        """Gives what a work gives in a transaction: all of it is written, or after an exception nothing."""
+        """Runs work in a transaction and returns its result; after an exception nothing is written."""
         with self.writing:
             connection = self.writer()
             try:
@@ -282,7 +282,7 @@ class Database:
         return self.read(lambda cursor: self.loaded(cursor, cells, keys, index, tables, marks))
 
     def _cell_and_key(self, cell: Cell, key: str) -> Loaded | None:
-        """What is held of a cell and a key; None where the table is unknown, or something is marked as stale."""
+        """The row of a cell and the result of a key; None if the table is unknown, or something is marked as stale."""
         table, pk = cell
         with self.reading:  # one statement is one moment. (Benchmark: `cached()` of an entity, cold.)
             cursor = self._for_reading().cursor()
@@ -354,7 +354,7 @@ class Database:
         return found
 
     def kind(self, cursor: Cursor, table: str) -> int | None:
-        """The number that a table has in the file; None where it is unknown there.
+        """The number of a table in the file; None if it is unknown.
 
         For what is committed alone: a commit remembers by itself what it has begun.
         """
@@ -368,7 +368,7 @@ class Database:
         return kind
 
     def shape(self, cursor: Cursor, text: str) -> int | None:
-        """The number that a shape has in the file; None where it is unknown there."""
+        """The number of a shape in the file; None if it is unknown."""
         known = self._shapes.get(text)
         if known is not None:
             return known
@@ -412,7 +412,7 @@ class Database:
         return True
 
     def append(self, cursor: Cursor, number: int, entry: Entry) -> None:
-        """Says in the log what a commit is, and lets go of what is too long ago."""
+        """Appends the entry of a commit to the log, and deletes entries that are too old."""
         self._known = number  # `data_version` tells of the commits of others alone
         text = entry_to_json(entry)
         cursor.execute(_PUT_LOG, (number, entry.writer, text))
@@ -442,7 +442,7 @@ class Database:
         return seen == (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def _look(self) -> tuple[int, int, int] | None:
-        """What tells from then on that nothing was written; None where nothing does."""
+        """The state of the log file by which later writes are noticed; None if they may not be."""
         if sys.platform != "win32":  # where times of a file that is open come late
             with suppress(OSError):
                 found = os.stat(self._log)
@@ -494,7 +494,7 @@ class Database:
             return int(self._for_reading().execute("PRAGMA data_version").fetchone()[0])
 
     def _leases_soon(self, wanted: Sequence[tuple[str, str]], length: float, now: float) -> list[bool]:
-        """Leases, for which nobody is waited for longer than a `load` may take."""
+        """Takes leases, and waits for other processes no longer than a `load` may."""
         longest = min(self._timeout, self._lock_timeout)
         try:
             if not self.writing.acquire(timeout=longest / 1000):
@@ -540,7 +540,7 @@ class Database:
 
 
 class _Commit:
-    """One batch on its way into the file; what it gives ids counts once it is there."""
+    """One commit; the ids that it gives are used after it succeeds."""
 
     def __init__(self, database: Database, batch: Batch, hour: int) -> None:
         self.kinds: dict[str, int] = {}
@@ -618,7 +618,7 @@ class _Commit:
         return True
 
     def _drop(self, cursor: Cursor) -> set[int]:
-        """Takes out what is to go; the tables that lost something."""
+        """Deletes what the batch drops; returns the tables that lost rows."""
         lost: set[int] = set()
         for place in self._batch.drop:
             if isinstance(place, str):
@@ -700,7 +700,7 @@ class Shapes:
 
     def __init__(self, cursor: Cursor, known: dict[int, str] | None = None) -> None:
         self.times = _NO_TIMES
-        """Those of the row before: rows that came together share theirs. (Benchmark: `cached()` of a list, cold.)"""
+        """The times of the previous row, which rows of one response share. (Benchmark: `cached()` of a list, cold.)"""
         self._cursor = cursor
         self._known: dict[int, str] = {} if known is None else known
 
@@ -813,7 +813,7 @@ def result_of(key: str, found: Any, shapes: Shapes, stale: int = 0) -> StoredRes
 
 
 def _is_sound(times: Meta, value: Any) -> bool:
-    """Whether this was written by us; what others put there is then a value that is no JSON."""
+    """Whether times and value have our types; if not, the value counts as no JSON."""
     fetched_at, date, expires_at = times
     return (
         (type(value) is bytes or value is None)

@@ -38,7 +38,7 @@ def entry_to_json(entry: Entry) -> bytes:
 
 
 def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
-    """The entry with this number; what is no entry says that everything may have changed."""
+    """Decodes an entry; one that is damaged counts as a change of everything."""
     try:
         members = decode_json(text)
         times = members.get("times")

@@ -32,7 +32,7 @@ _LEFT_BEHIND: Final = 60.0
 """After so many seconds a file without its name is one whose maker was killed."""
 _TICK: Final = 50_000_000
 _LONGEST_TICK: Final = 2_500_000_000
-"""The times of a folder are exact to so many nanoseconds where they are whole seconds, else to those of a `_TICK`."""
+"""The precision of a folder's times in nanoseconds, if these are whole seconds; else `_TICK`."""
 _SECOND: Final = 1_000_000_000
 _CENTURY: Final = 3_155_760_000_000
 """In ms. A higher epoch is none of ours, and no reset could outrun it."""
@@ -58,7 +58,7 @@ class Epochs:
         return os.path.join(self.folder, f"{epoch}.db")
 
     def prepare(self) -> None:
-        """Makes the folders, readable by nobody else; raises StorageOff where they are not ours alone."""
+        """Makes the folders, readable by this user alone; raises StorageOff if others may write to them."""
         try:
             with storage_errors(self._path):
                 for folder in (self._path, self.folder):
@@ -82,7 +82,7 @@ class Epochs:
             )
 
     def newest(self) -> int | None:
-        """The current epoch; None where there is no file."""
+        """The current epoch; None if there is no file."""
         newest: int | None = None
         intended = 0
         with suppress(FileNotFoundError), storage_errors(self.folder), os.scandir(self.folder) as entries:
@@ -96,7 +96,7 @@ class Epochs:
         return newest
 
     def identity(self, epoch: int) -> tuple[int, int] | None:
-        """What tells the file of an epoch from another of its name; None where it is gone."""
+        """The identity of the file of an epoch; None if it is gone."""
         try:
             found = os.stat(self.file(epoch))
         except OSError:
@@ -133,7 +133,7 @@ class Epochs:
         return True
 
     def is_current(self, epoch: int, identity: tuple[int, int]) -> bool:
-        """Whether this file is the newest one, and still there. While nothing came or went, that takes one look."""
+        """Whether this file is the newest one and exists; one `stat` while the folder is unchanged."""
         try:
             found = os.stat(self.folder)
         except OSError:
@@ -146,14 +146,14 @@ class Epochs:
         return is_current
 
     def check(self, epoch: int) -> None:
-        """Raises StorageOff where a file of an epoch is a link, or not ours alone."""
+        """Raises StorageOff if a file of an epoch is a link, or others may write to it."""
         for ending in _ENDINGS:
             path = self.file(epoch) + ending
             with suppress(FileNotFoundError), storage_errors(path):
                 _check(path, os.lstat(path), stat.S_ISREG)
 
     def begin(self, above: int) -> int:
-        """A new, empty epoch, which is there when this returns: whoever opens it first makes a database of it."""
+        """Begins a new epoch with an empty file; the first process that opens it makes a database of it."""
         while True:
             older = self.newest() or 0
             epoch = _next_after(max(above, older))
@@ -188,7 +188,7 @@ class Epochs:
         self._remove(f"{epoch}.db-shm")
 
     def sweep(self, current: int, reset: int) -> None:
-        """Takes away what is older than the current epoch, and what was damaged before the last reset."""
+        """Deletes files of older epochs, and files that were damaged before the last reset."""
         for name, epoch, damaged in self._files():
             if epoch < (reset if damaged else current):
                 self._remove(name)
@@ -239,7 +239,7 @@ class Epochs:
 
     @contextmanager
     def _one_at_a_time(self) -> Generator[None]:
-        """Processes that find no file make one, not one each; who is stopped meanwhile does not stop the others."""
+        """Lets one process at a time make a file; a process that is stopped does not stop the others for long."""
         if sys.platform == "win32":
             yield  # the second file wins, and the first is given up by those who found it
             return
@@ -266,7 +266,7 @@ class Epochs:
 
 
 def is_settled(found: os.stat_result, since: int = 0) -> bool:
-    """Whether a file or folder did not change for so many nanoseconds, and whatever comes will show in its time.
+    """Whether a file or folder is unchanged for so many nanoseconds, so that later changes show in its time.
 
     What comes within the same tick of the file system's clock leaves the time as it is.
     """
@@ -276,7 +276,7 @@ def is_settled(found: os.stat_result, since: int = 0) -> bool:
 
 @contextmanager
 def storage_errors(path: str) -> Generator[None]:
-    """An OSError is one of a storage: what was refused is refused for good, what was missing may come back."""
+    """Translates an OSError: StorageOff for a lack of permission, StorageDown for what may work later."""
     try:
         yield
     except FileNotFoundError:
@@ -302,7 +302,7 @@ def _make_folder(path: str) -> None:
 
 
 def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> None:
-    """Raises StorageOff where something is no folder or file, belongs to somebody else, or others may write to it."""
+    """Raises StorageOff for a wrong type of file, another owner, or one that others may write to."""
     if not kind(found.st_mode):
         expected = "folder" if kind is stat.S_ISDIR else "file"
         what = "a link" if stat.S_ISLNK(found.st_mode) else f"no {expected}"
@@ -322,7 +322,7 @@ def _check(path: str, found: os.stat_result, kind: Callable[[int], bool]) -> Non
 
 
 def _file_system_of(mounts: str, device: int) -> str:
-    """The kind of file system on a device, as the table of mounts says; `""` where it does not."""
+    """The kind of file system of a device, by the table of mounts; `""` if it is not listed."""
     wanted = f"{os.major(device)}:{os.minor(device)}"
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -332,7 +332,7 @@ def _file_system_of(mounts: str, device: int) -> str:
 
 
 def _name(file: str, name: str) -> bool:
-    """Gives a file its name, if nobody has it."""
+    """Gives a file its name, if that is free."""
     try:
         os.link(file, name)
     except FileExistsError:
@@ -352,7 +352,7 @@ def _next_after(epoch: int) -> int:
 
 
 def _number(text: str) -> int | None:
-    """The epoch that a file name says; None where it says none, or one that lies a hundred years ahead."""
+    """The epoch in a file name; None for none, or one a hundred years ahead."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
         return None
     return number if (number := int(text)) < time.time() * 1000 + _CENTURY else None

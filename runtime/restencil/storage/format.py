@@ -68,7 +68,7 @@ def nothing() -> Connection:
 
 
 def connect(file: str, timeout: float) -> Connection:
-    """A connection to a file that is there, with what holds for every one."""
+    """A connection to an existing file, with the common settings."""
     from pathlib import Path
 
     connection: Connection = sqlite3.connect(
@@ -94,7 +94,7 @@ def be_patient(connection: Connection, timeout: float) -> None:
 
 
 def end_transaction(connection: Connection) -> None:
-    """Takes back what is not committed, if anything is."""
+    """Rolls back an open transaction, if there is one."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
@@ -121,7 +121,7 @@ def opened(file: str, epoch: int, place: str, lock_timeout: float, timeout: floa
 
 
 def has_format(connection: Connection, file: str) -> bool:
-    """Whether it is a database of ours; False where it is empty."""
+    """Whether it is our database; False if it is empty."""
     try:
         connection.execute("BEGIN")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -158,6 +158,6 @@ def _format(connection: Connection, place: str, reset: int) -> None:
 
 
 def _share(connection: Connection, file: str) -> None:
-    """Nobody who reads waits for who writes."""
+    """Sets a mode in which readers do not wait for writers."""
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise StorageOff(f"{file} is on a file system without shared memory; give a path on a local disk")

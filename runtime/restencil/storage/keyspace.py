@@ -81,7 +81,7 @@ class Keys:
         return self.named(f"t:{part(table)}")
 
     def index(self, table: str, field: str) -> bytes:
-        """A hash of an index: values, each with the primary key that it leads to."""
+        """The hash of an index: values and their primary keys."""
         return self.named(f"x:{part(table)}:{part(field)}")
 
     def writer(self, name: str) -> bytes:

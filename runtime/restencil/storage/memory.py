@@ -70,7 +70,7 @@ class _Namespace:
         return self.tables.get(table, {}).get(pk)
 
     def put(self, row: StoredRow, now: float) -> None:
-        """A row over what is there; a new one is born, and comes last in its table."""
+        """Writes a row; a new one comes last in its table."""
         rows = self.tables.setdefault(row.table, {})
         before = rows.get(row.pk)
         if before is None:
@@ -123,7 +123,7 @@ class MemoryStorage:
     """
 
     has_places = True
-    """Whether what is at one place is shown at no other."""
+    """Whether each place has data of its own."""
     is_in_memory = True
     """Whether event loops may read it: that does not block."""
 
@@ -178,7 +178,7 @@ class MemoryStorage:
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """What is held of these places, all of one moment; what is absent is left out."""
+        """Loads these places at one moment, without those that are absent."""
         refuse_too_many(len(cells) + len(keys) + len(index))
         space = self._space()
         with space.lock:
@@ -218,7 +218,7 @@ class MemoryStorage:
             return Page([row.pk for row in rows[:limit]], str(rows[limit - 1].born) if len(rows) > limit else None)
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so."""
+        """Writes a batch and its entry completely, or nothing if it is late or conflicts."""
         if not self.writable:
             raise StorageOff("this storage is for reading only; give the store another one to write to")
         space = self._space()
@@ -274,7 +274,7 @@ class MemoryStorage:
         return space.number
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, at once; `lost` where the log does not reach back to it, or never was so far."""
+        """The entries after a number, at once; `lost` if the log does not contain all of them."""
         space = self._space()
         with space.lock:
             first = space.number - len(space.log) + 1
@@ -283,7 +283,7 @@ class MemoryStorage:
             return Changes(space.epoch, space.last_reset, space.number, entries, lost)
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
         space = self._space()
         now = self._now()
         with space.lock:
@@ -306,7 +306,7 @@ class MemoryStorage:
             return space.epoch
 
     def trim(self, /) -> int:
-        """Drops what was not used for `max_age`, tombstones not within an hour; says how many, and logs them."""
+        """Deletes what was not used for `max_age`, tombstones after an hour at least; returns how many."""
         space = self._space()
         now = self._now()
         end = time.perf_counter() + TRIM_TIME
@@ -349,11 +349,11 @@ class MemoryStorage:
             return NamespaceStats(count, len(space.results), sum(len(value or b"") for value in values))
 
     def close(self, /) -> None:
-        """Has nothing to let go of."""
+        """Does nothing: there is no connection."""
 
     @contextmanager
     def filling(self, place: str, *, changes: bool = True) -> Generator[_Namespace]:
-        """The data of a place, locked; what is put there is the first commit."""
+        """The data of a place, locked, to be filled as its first commit."""
         space = self._places.setdefault(place, _Namespace())
         with space.lock:
             if changes:

@@ -10,7 +10,7 @@ from ..base.values import described
 
 
 def namespace_hash(namespace: str, principal: str | None, place: str) -> str:
-    """The name of a namespace in files and keys, 32 hexadecimal digits; `namespace` is `""` where a path is given.
+    """The name of a namespace in files and keys, 32 hexadecimal digits; `namespace` is `""` for a path.
 
     A hash keeps an id from being read, not from being guessed.
     """
@@ -19,7 +19,7 @@ def namespace_hash(namespace: str, principal: str | None, place: str) -> str:
 
 
 def check_principal(principal: Any) -> None:
-    """Raises ValueError where it says of nobody whose data it is; the message does not contain it."""
+    """Raises ValueError for an invalid principal; the message does not contain it."""
     if principal is None or (isinstance(principal, str) and principal):
         return
     found = "empty" if principal == "" else described(principal)

@@ -51,7 +51,7 @@ class StoredRow(NamedTuple):
     table: str
     pk: str
     rev: int
-    """The number of the commit that wrote it; in a `Batch` the one that memory knows, 0 where there must be no row."""
+    """The number of the commit that wrote it; in a `Batch` the one that memory knows, 0 for no row."""
     born: int
     """Orders a table by arrival; given by the storage when a row comes in, and kept while it is there."""
     times: Meta
@@ -76,7 +76,7 @@ class StoredResult(NamedTuple):
     """The endpoint's fingerprint, or `"*"`, which fits all."""
     invalidated: bool
     value: bytes | None
-    """JSON; None where nothing lies under the key: it is invalidated, or the response was a whole table."""
+    """JSON; None for no value: the result is invalidated, or the response was a whole table."""
     requested_rev: int = -1
     """The newest commit that was known when the request started; -1: none."""
     stale_rev: int = 0
@@ -87,7 +87,7 @@ class TableInfo(NamedTuple):
     """What a storage knows of a table as a whole."""
 
     version: int
-    """Grows when a row comes in or goes; 0 where the table is unknown."""
+    """Grows when a row is added or deleted; 0 if the table is unknown."""
     incomplete: bool
     """Whether rows were dropped, or left out, since the server last said all that is in it; or may have been."""
     lost: bool = True
@@ -96,7 +96,7 @@ class TableInfo(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What was asked for, as it was at one moment; what is absent is left out."""
+    """The requested places as they were at one moment, without those that are absent."""
 
     epoch: int
     number: int
@@ -140,7 +140,7 @@ class Spared(NamedTuple):
     """When a commit may say that something is fresh although the commit marks all of its kind."""
 
     against: tuple[Mark, ...]
-    """The marks that do not count for it from then on: what is spared is as fresh as before the commit."""
+    """The marks that do not count for it: what is spared is as fresh as before the commit."""
     known: int
     """None of these may have been set by a later commit than this one, or than the one that spared it before."""
 
@@ -152,7 +152,7 @@ class Batch(NamedTuple):
     rows: list[StoredRow]
     results: list[StoredResult]
     drop: list[Place]
-    """What is taken out first, whatever its rev; a row that goes makes its table incomplete."""
+    """What is deleted first, whatever its rev; a deleted row makes its table incomplete."""
     index: dict[IndexEntry, str | None]  # type: ignore[assignment]  # as above
     tables: dict[str, int]
     """The versions of tables that the batch was made from."""
@@ -171,16 +171,16 @@ class Batch(NamedTuple):
     A mark is no part of what it marks: setting it changes no rev, and conflicts with no batch.
     """
     spared: Mapping[Mark, Spared] = MappingProxyType({})
-    """Marks that are set as well, before the others, each only where nothing stands against it."""
+    """Marks that are set before the others, each only if its `Spared` allows it."""
 
 
 class Outcome(NamedTuple):
     """What became of a batch."""
 
     number: int
-    """Of the commit; 0 where nothing was written, or only what makes no commit: `used` and `release`."""
+    """The number of the commit; 0 if nothing was written, or only `used` and `release`, which make no commit."""
     epoch: int
-    """Another one than the batch's says that the batch came too late."""
+    """The current epoch; if it is not that of the batch, the batch came too late."""
     moved: Loaded | None
     """The rows and tables that are not as the batch says; None where there are none.
 
@@ -239,7 +239,7 @@ class Storage(Protocol):
     write_behind: float
     """How long a change may wait for others before it is committed, in ms."""
     poll: float
-    """How often `changes` is asked where it cannot wait, in ms."""
+    """The interval between calls of `changes`, if that cannot wait, in ms."""
     max_age: float
     """What was received longer ago than this, in ms, is absent."""
     lease_wait: float
@@ -258,7 +258,7 @@ class Storage(Protocol):
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """What is held of these places, all of one moment; what is absent is left out. At most 5,000 places a call."""
+        """Loads these places at one moment, without those that are absent. At most 5,000 places a call."""
         ...
 
     def scan(self, table: str | None, after: str | None, limit: int, /) -> Page:
@@ -280,11 +280,11 @@ class Storage(Protocol):
         ...
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """Entries after a number, own ones included; waits at most `wait` ms where it can, else answers at once."""
+        """The entries after a number, with own ones; waits for one up to `wait` ms if it can."""
         ...
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
         ...
 
     def reset(self, /) -> int:
@@ -292,7 +292,7 @@ class Storage(Protocol):
         ...
 
     def trim(self, /) -> int:
-        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again.
+        """Deletes what is over the bounds and returns how many; takes at most 50 ms, so it is called again.
 
         What goes is a commit of nobody (`writer=""`) with an entry: rows in `gone`, results in `keys`.
         """

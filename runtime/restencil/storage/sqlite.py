@@ -33,7 +33,7 @@ _TRIES: Final = 20
 _TRIM: Final = "trim"
 _TRIM_LEASE: Final = 10_000.0
 _FREED_SHARE: Final = 0.1
-"""Of all that is there, where the disk is full."""
+"""The share of the data that is deleted if the disk is full."""
 
 # Codes of SQLite, without what extends them.
 _ERROR, _BUSY, _LOCKED, _READONLY, _INTERRUPT, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 1, 5, 6, 8, 9, 11, 13, 14, 26
@@ -124,7 +124,7 @@ class SQLiteStorage:
         marks: Sequence[Mark] = (),
         /,
     ) -> Loaded:
-        """What is held of these places, all of one moment; what is absent is left out."""
+        """Loads these places at one moment, without those that are absent."""
         self._follow()
         return self._do(lambda database: database.load(cells, keys, index, tables, marks), waits=self._timeout)
 
@@ -134,7 +134,7 @@ class SQLiteStorage:
         return self._do(lambda database: database.scan(table, after, limit))
 
     def commit(self, batch: Batch, /) -> Outcome:
-        """Writes all of it with its entry, or nothing: what came too late, or was made from what is no more so."""
+        """Writes a batch and its entry completely, or nothing if it is late or conflicts."""
 
         def write(database: Database) -> Outcome:
             if database.epoch != batch.epoch:
@@ -156,7 +156,7 @@ class SQLiteStorage:
         return False
 
     def changes(self, after: int, wait: float, /) -> Changes:
-        """The entries after a number, at once; `lost` where some of them are gone, or the epoch is another."""
+        """The entries after a number, at once; `lost` if some of them are gone, or in another epoch."""
         before = self._database
         if before is not None and before.is_quiet(after):
             return Changes(before.epoch, self._reset, after, [], False)
@@ -173,7 +173,7 @@ class SQLiteStorage:
         return self._do(look)
 
     def lease(self, name: str, owner: str, length: float, /) -> bool:
-        """Whether the owner has the lease for `length` ms, anew or still; a length of 0 gives it back."""
+        """Takes or renews a lease for `length` ms, or gives it back with 0; whether the owner has it."""
         return self.leases([(name, owner)], length)[0]
 
     def leases(self, wanted: Sequence[tuple[str, str]], length: float, /) -> list[bool]:
@@ -225,7 +225,7 @@ class SQLiteStorage:
             raise StorageDown(f"the reset could not be written ({error}); {hint}") from error
 
     def trim(self, /) -> int:
-        """Drops what is over the bounds and says how many; takes at most 50 ms, so it is called again."""
+        """Deletes what is over the bounds and returns how many; takes at most 50 ms, so it is called again."""
 
         def drop(database: Database) -> int:
             now = self._now()
@@ -255,7 +255,7 @@ class SQLiteStorage:
             self._clean()
 
     def before_fork(self) -> None:
-        """Nothing is open while the process forks, and nothing is opened: no child has what its parent opened."""
+        """Closes all files before a fork, so that a child has none of its parent's."""
         self._switching.acquire()
         self._held = [*self._retired, *([] if self._database is None else [self._database])]
         for database in self._held:
@@ -297,7 +297,7 @@ class SQLiteStorage:
         raise StorageDown(f"{self._path} changes too fast to be read")
 
     def _current(self) -> Database:
-        """The file that is held, else the newest one, which is made where there is none."""
+        """The open file, else the newest one, which is made if there is none."""
         database = self._database
         if database is not None:
             return database
@@ -360,7 +360,7 @@ class SQLiteStorage:
         )
 
     def _follow(self) -> None:
-        """Lets a file go that is over, or was removed: what comes next finds or makes its successor."""
+        """Retires a file of an older epoch, or one that was removed."""
         database = self._database
         if database is None:
             return
@@ -373,7 +373,7 @@ class SQLiteStorage:
                 self._above = database.epoch  # its name does not come again, and another file that has it is not ours
 
     def _retire(self, database: Database) -> None:
-        """No more is asked of a file; who is at it is not waited for."""
+        """Stops using a file, without waiting for running work."""
         database.retired = True
         self._database = None
         self._retired.append(database)

@@ -78,7 +78,7 @@ class Trim:
         return database.read(is_over, endless=True)
 
     def run(self, database: Database, now: float) -> int:
-        """Drops what is over the bounds, for some time; how many rows and results went."""
+        """Deletes what is over the bounds, for some time; returns how many rows and results."""
         end = time.monotonic() + TRIM_TIME
         used, target = _bytes(database), int(self._max_bytes * _TARGET_SHARE)
         dropped = 0
@@ -90,7 +90,7 @@ class Trim:
         return dropped
 
     def _look(self, database: Database, now: float, end: float) -> int:
-        """What was not used for `max_age` goes, whatever the size; all of it is looked at once an hour."""
+        """Deletes what was not used for `max_age`, whatever the size; runs once an hour."""
         hour = int(now // HOUR)
         if hour == self._looked:
             return 0
@@ -115,7 +115,7 @@ class Trim:
 
 
 def free_space(database: Database, now: float, share: float) -> int:
-    """Drops at least this share of all, where the disk is full; how many rows and results went."""
+    """Deletes at least this share of the data, if the disk is full; returns how many rows and results."""
     used = _bytes(database)
     return _free_space(database, now, used, int(used * (1 - share)), time.monotonic() + TRIM_TIME)
 
@@ -193,7 +193,7 @@ def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: 
 
 
 def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: list[str]) -> None:
-    """Says what is gone, to all who hold it: it was not written by any of them."""
+    """Logs what was deleted as a commit without a writer."""
     if gone or keys:
         database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, [], False))
 
