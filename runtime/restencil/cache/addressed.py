@@ -130,7 +130,7 @@ def params_of(request: Request) -> Mapping[str, Any]:
 def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The parameters that name a record: those of the URL, and where these name none, members of the body."""
     params = rules.params_to_fields(own_params(rules, args))
-    body = args[-1] if rules.has_body and args else None
+    body = args[-1] if rules.mutation.has_body and args else None
     if not is_mapping(body):
         return params
     schemas = [schema for _, schema in entities_of(entity_schema(rules.schema))]
@@ -138,8 +138,8 @@ def params_of_record(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
         schemas = [schema for _, schema in entities_of(schema_of(rules.siblings.item_schema))]
     if not schemas or any(schema.lenient_pk(params, args) is not None for schema in schemas):
         return params
-    named = {name: body[name] for name in rules.body_fields or {} if name in body}
-    named_by_body = params_to_fields(named, rules.body_fields or {}, schemas[0])
+    named = {name: body[name] for name in rules.mutation.body_fields or {} if name in body}
+    named_by_body = params_to_fields(named, rules.mutation.body_fields or {}, schemas[0])
     pk_name = schemas[0].model.pk_name
     pk = None if named or pk_name is None else body.get(pk_name)
     if pk_name is not None and pk is not None and type(pk) in SCALARS:
@@ -151,4 +151,4 @@ def own_params(rules: Rules, args: tuple[Any, ...]) -> Mapping[str, Any]:
     """The URL parameters under their own names."""
     own = call_args(args)
     first = own[0] if own else None
-    return first if is_mapping(first) and not (len(own) == 1 and rules.has_body) else {}
+    return first if is_mapping(first) and not (len(own) == 1 and rules.mutation.has_body) else {}

@@ -41,13 +41,13 @@ class ChangeEffects(NamedTuple):
 def changed(tx: Transaction) -> ChangeEffects:
     """What a change makes stale whose response was written."""
     effects = _Effects(tx)
-    return effects.of_response(tx.followed) if tx.request.rules.policy.marks_changes else effects.done()
+    return effects.of_response(tx.followed) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
 def failed(tx: Transaction, status: int | None) -> ChangeEffects:
     """What a change makes stale that got no response (None), or an error; after a 5xx it may have been made."""
     effects = _Effects(tx)
-    if not tx.request.rules.policy.marks_changes:
+    if not tx.request.rules.mutation.marks_changes:
         return effects.done()
     if status is None or status >= _SERVER_ERROR:
         return effects.of_nothing(is_certain=False)
@@ -59,13 +59,13 @@ def failed(tx: Transaction, status: int | None) -> ChangeEffects:
 def unread(tx: Transaction) -> ChangeEffects:
     """What a change makes stale that was made, and whose response could not be read."""
     effects = _Effects(tx)
-    return effects.of_nothing(is_certain=True) if tx.request.rules.policy.marks_changes else effects.done()
+    return effects.of_nothing(is_certain=True) if tx.request.rules.mutation.marks_changes else effects.done()
 
 
 def gone(tx: Transaction) -> StaleSet:
     """What is stale because the address of a record was answered by 404 or 410."""
     effects = _Effects(tx, event=f"its record is not there: {tx.request.label}")
-    if tx.request.rules.policy.marks_changes:
+    if tx.request.rules.mutation.marks_changes:
         effects.mark_named(existence=True)
     return effects.stale
 
@@ -73,7 +73,7 @@ def gone(tx: Transaction) -> StaleSet:
 def elsewhere(tx: Transaction) -> ChangeEffects:
     """What a change makes stale in another store: all that it touched, as if its response had brought nothing."""
     effects = _Effects(tx)
-    if tx.request.rules.policy.marks_changes:
+    if tx.request.rules.mutation.marks_changes:
         effects.of_nothing(is_certain=False)
         effects.stale.lists.update(effects.tables)  # those of reads under way, too
     for table in effects.tables:
@@ -92,12 +92,12 @@ class _Effects:
         self.tables = own or tables_of(schema_of(item))
         self.stale = StaleSet(event or f"a change was sent since: {request.label}")
         creates = isinstance(rules.schema, Adder) and rules.schema.is_creation
-        named = [] if creates or not rules.policy.marks_changes else addressed_entities(request, writer)
+        named = [] if creates or not rules.mutation.marks_changes else addressed_entities(request, writer)
         self._named: list[EntityPath] = [(gone.schema.table_key, gone.pk) for gone in named]
         self._path = request.path
 
     def done(self, records: Iterable[EntityPath] = ()) -> ChangeEffects:
-        if self.stale and self._request.rules.policy.marks_changes:
+        if self.stale and self._request.rules.mutation.marks_changes:
             self.stale.errors.update(self.tables)
             self._mark_values()
         return ChangeEffects(self.tables, frozenset([*self._named, *records]), self.stale)

@@ -86,7 +86,7 @@ def explain(store: Store, request: Request) -> Explanation:
     if origin is not None:
         reasons.insert(0, origin)
     if (
-        rules.invalid_if_stale
+        rules.read.invalid_if_stale
         and reading.found
         and reading.suspends
         and reading.expiry_status is ExpiryStatus.InvalidIfStale
@@ -94,7 +94,7 @@ def explain(store: Store, request: Request) -> Explanation:
         reasons.append("invalid_if_stale: stale data is not shown while it is fetched anew")
     if rules.side_effect:
         reasons.append("it has a side effect: a call always sends it, whatever is stored")
-    if rules.list_key is not None:
+    if rules.lists.list_key is not None:
         reasons.append("it is a page: `get_page` always asks for it, whatever is stored; this is its last answer")
     if request.options is not None and request.options.headers:
         given = (f"{name}: {shown_text(text)}" for name, text in request.options.headers.items())

@@ -33,7 +33,7 @@ def set_error(reader: CacheReader, action: actions.SetError) -> Transition:
     transition: NoWrite | WriteChange = NoWrite(ended=action.fetch_id, notifies=is_recorded)
     if is_recorded and isinstance(error, Exception) and not isinstance(error, AbortError):
         transition = WriteChange(_recorded(store_state, request, error, action.meta), ended=action.fetch_id)
-        if isinstance(error, PreconditionFailedError) and request.rules.concurrency is not None:
+        if isinstance(error, PreconditionFailedError) and request.rules.mutation.concurrency is not None:
             refused = without_response(reader, request, action.meta)
             refused.writer.change = refused.change = transition.change
             transition.untagged = refuse_tag(refused)
@@ -67,7 +67,7 @@ def misfit(reader: CacheReader, action: actions.SetResponse, response: Any, erro
 def is_current(reader: CacheReader, action: actions.SetResponse | actions.SetError) -> bool:
     """Whether what an action brings is stored: the store has not started over since its request was sent."""
     is_old = action.resets is not None and action.resets != reader.store_state.resets
-    return action.request.rules.is_stored and not is_old
+    return action.request.rules.read.is_stored and not is_old
 
 
 def failure_effects(tx: Transaction, action: actions.SetError) -> ChangeEffects | None:
@@ -96,7 +96,7 @@ def _status_of(action: actions.SetError) -> int | None:
 
 def _recorded(store_state: StoreState, request: Request, error: Exception, meta: Meta) -> ChangeSet:
     """An error as the change that it makes: it is recorded at its key, with the endpoint's policy for it."""
-    key, error_policy = request.key, request.rules.error_policy
+    key, error_policy = request.key, request.rules.read.error_policy
     policy = None
     if error_policy is not None:
         try:
@@ -140,6 +140,6 @@ def _error_times(action: actions.SetResponse) -> Meta:
     """A response that does not fit its schema lives as long as an error."""
     expires_at = action.error_expires_at
     if expires_at is None:
-        length = action.request.rules.error_expiry_length
+        length = action.request.rules.read.error_expiry_length
         expires_at = action.meta.date + (1000 if length is None else length)
     return Meta(action.meta.fetched_at, action.meta.date, expires_at)

@@ -80,7 +80,7 @@ def _judged(
     own: Freshness | None = None
     if meta is not None and meta.expires_at:
         own = judge.judge(meta.number, meta.expires_at, meta.received)
-        if own.expires_at >= now or not request.rules.policy.counts_whole:
+        if own.expires_at >= now or not request.rules.read.counts_whole:
             return own
     root = _root(base, request, stored)
     if own is not None and root is None:
@@ -210,7 +210,7 @@ class _Judge:
 
     def composed(self, root: EntityPath | None) -> Freshness:
         """How fresh a result is that was never requested, or whose own response is stale."""
-        if root is None or not self._rules.policy.counts_whole:
+        if root is None or not self._rules.read.counts_whole:
             return self._assembled()
         table, pk = root
         if table in self._collections:
@@ -308,7 +308,7 @@ class _Judge:
         """A record that the result's own response did not bring: it joined, or the response has its key alone."""
         stored = self._base.get(*cell)
         mark = self._base.marks.of_record(cell)
-        if not self._rules.policy.counts_whole:
+        if not self._rules.read.counts_whole:
             meta = self._base.meta(*cell)
             if meta is None:
                 return _FRESH

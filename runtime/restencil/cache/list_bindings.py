@@ -21,7 +21,7 @@ def bind_lists(change: ChangeSet, request: Request) -> None:
     for cell, collection in change.pages.items():
         if isinstance(collection, PagedCollection):
             change.list_bindings.append(
-                ListBinding(cell, collection, request.key, rules.total, True, rules.exact_filters)
+                ListBinding(cell, collection, request.key, rules.lists.total, True, rules.lists.exact_filters)
             )
 
 
@@ -29,9 +29,9 @@ def binding_of(cell: EntityPath, collection: Any, request: Request) -> ListBindi
     """The key of a request as the place of a list that is in its result."""
     rules = request.rules
     is_own = collection is find_collection(rules.schema)
-    exact = rules.exact_filters if is_own else None
-    is_page, has_more = is_own and rules.pages, is_own and _has_more(rules.schema, rules.total)
-    return ListBinding(cell, collection, request.key, rules.total, is_page, exact, has_more)
+    exact = rules.lists.exact_filters if is_own else None
+    is_page, has_more = is_own and rules.lists.pages, is_own and _has_more(rules.schema, rules.lists.total)
+    return ListBinding(cell, collection, request.key, rules.lists.total, is_page, exact, has_more)
 
 
 def _has_more(schema: Schema | None, total: tuple[str, ...]) -> bool:

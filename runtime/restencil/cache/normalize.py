@@ -335,7 +335,7 @@ class Normalization:
 
     @property
     def _keeps_times(self) -> bool:
-        return self.rules is not None and not self.rules.policy.joins_refresh
+        return self.rules is not None and not self.rules.lists.joins_refresh
 
     def _times_of_collection(self, table: str, pk: str) -> Meta:
         old_meta = self.change.meta(table, pk)

@@ -360,7 +360,7 @@ class CacheReader:
         if meta is not None and (is_certain or (is_past and has_answer)):
             freshness = Freshness(meta.expires_at)
         elif has_answer and meta is not None and meta.error is not None:
-            is_composed = is_complete and request.rules.policy.counts_whole and reader.state is base
+            is_composed = is_complete and request.rules.read.counts_whole and reader.state is base
             freshness = since_failure(base, request, stored, cells, self._clock()) if is_composed else _STALE
         else:
             freshness = self._freshness(reader, request, meta, stored, cells, is_past) if is_complete else _STALE
@@ -383,7 +383,7 @@ class CacheReader:
         base, state = self.store_state.base, reader.state
         has_answer, shown = meta is not None and meta.expires_at > 0, cells
         if state is not base:
-            shows = _is_of_base if request.rules.policy.counts_whole or has_answer else _is_as_in_base
+            shows = _is_of_base if request.rules.read.counts_whole or has_answer else _is_as_in_base
             shown = {cell: places for cell, places in cells.items() if shows(base, state, cell)}
         if (is_past or len(shown) < len(cells)) and not has_answer:
             return Freshness(_first_expiry(state, cells))  # what is only expected is shown in between
@@ -410,7 +410,7 @@ def _is_certain(base: Tables, request: Request, meta: ResultMeta) -> bool:
 def _query_key(reader: Denormalization, schema: Schema, request: Request) -> Any:
     """The query key that replaces a result that was never requested; UNDEFINED if only a response can tell."""
     rules = request.rules
-    if (rules.policy.members_need_response or rules.total) and isinstance(schema, Object) and schema.plain_members:
+    if (rules.read.members_need_response or rules.lists.total) and isinstance(schema, Object) and schema.plain_members:
         return UNDEFINED  # a count beside a list came with no response
     stored = schema.query_key(rules.entity_args(request.args), reader)
     return UNDEFINED if _unanswered(reader.state, request, schema, stored) is not None else stored
@@ -564,7 +564,7 @@ def _reading(request: Request, meta: ResultMeta | None, denormalized: Denormaliz
     expires_at = freshness.expires_at
     if data is UNDEFINED or data is INVALID:
         data = None
-    invalid_if_stale = request.rules.invalid_if_stale
+    invalid_if_stale = request.rules.read.invalid_if_stale
     if meta is None:
         status = status_of(found, False, NONE, invalid_if_stale)
         return Reading(

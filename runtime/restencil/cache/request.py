@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from ..base.response_details import status_line
 from ..base.transport import public_url
@@ -12,14 +12,13 @@ from ..base.values import is_mapping
 from ..schema.entity import EntitySchema, first_model, params_to_fields
 from ..schema.notation import schema_of
 from ..schema.protocol import definitions
-from .plan import BY_HAND, FreshnessPolicy
 from .reach import Reach, reach_of, tables_of
 from .staleness import path_of
 
 if TYPE_CHECKING:
     from ..schema.entity import EntityModel
     from ..schema.protocol import Schema
-    from .validators import Concurrency
+    from .plan import ListPlan, MutationPlan, PersistencePolicy, ReadPolicy, ResponsePlan
 
 Identity: TypeAlias = tuple[str, str, *tuple[Hashable, ...]]
 """Key, URL and what else sets a request apart from others in flight."""
@@ -167,120 +166,54 @@ class ResourceInfo(Protocol):
         ...
 
 
-class Rules:
-    """What holds for all requests of one endpoint, as far as the cache minds; lengths are in milliseconds.
+class EntityParams(NamedTuple):
+    """How the parameters of a request name an entity."""
 
-    `raw_schema` is the schema as it was written; `owns_response` says that a response was decoded for its call alone,
-    so that its objects may become records as they are; `has_body` that the last argument is a body. `needs` are the
-    fields that an entity from other responses must have; `path_names` are the parameters that identify the entity
-    (None: all). `strict_shape`, `replace` and `empty` decide how a response is stored, `siblings` are the other
-    requests of the same entity. `raw_returns` is
-    a schema that says, where there is no other, what a response is decoded to; nothing of it goes into tables.
+    fields: Mapping[str, str] | None = None
+    """By parameter of another name: the field, dotted if it is nested in an object."""
+    path_names: frozenset[str] | None = None
+    """The parameters that identify the entity; None: all."""
+    outer: frozenset[str] = frozenset()
+    """Path parameters before the last one, which name something else than the entity."""
+    names_entity: bool = True
+    """Whether a call says which entity it reads; else the server chooses it, as at `/runs/latest`."""
+
+
+class Rules:
+    """What the cache knows of an endpoint: the schema of its responses, how its requests name an entity, and its plans.
+
+    `raw_schema` is the schema as it was declared; `raw_returns` declares, if there is no schema, what a response is
+    decoded to, without tables. `siblings` are the other requests of the same entity.
     """
 
     def __init__(
         self,
         *,
-        raw_schema: Any = None,
-        method: str = "",
-        side_effect: bool = False,
-        invalid_if_stale: bool = False,
-        data_expiry_length: float | None = None,
-        error_expiry_length: float | None = None,
-        error_policy: Callable[[BaseException], Any] | None = None,
-        get_optimistic_response: Callable[..., Any] | None = None,
-        update: Callable[..., Any] | None = None,
-        owns_response: bool = False,
-        exact_key_match: bool = False,
-        list_key: Callable[..., str] | None = None,
-        total: tuple[str, ...] = (),
-        needs: str | Iterable[str] = (),
-        policy: FreshnessPolicy = BY_HAND,
-        pages: bool = False,
-        exact_filters: Iterable[str] | None = None,
-        outer_params: frozenset[str] = frozenset(),
-        names_entity: bool = True,
-        path_names: frozenset[str] | None = None,
-        validate: str | None = None,
-        has_body: bool = False,
-        strict_shape: bool = False,
-        replace: bool = False,
-        empty: str | None = None,
-        siblings: ResourceInfo | None = None,
-        expires: str | Iterable[str] = (),
-        raw_returns: Any = None,
-        param_fields: Mapping[str, str] | None = None,
-        body_fields: Mapping[str, str] | None = None,
-        persist: bool | int | None = None,
-        processes: bool = False,
-        is_stored: bool = True,
-        conditional: bool = False,
-        freshness: tuple[float, float] | None = None,
-        concurrency: Concurrency | None = None,
-        stages: tuple[Callable[[Any], None], ...],
+        raw_schema: Any,
+        raw_returns: Any,
+        side_effect: bool,
+        siblings: ResourceInfo | None,
+        params: EntityParams,
+        read: ReadPolicy,
+        response: ResponsePlan,
+        mutation: MutationPlan,
+        lists: ListPlan,
+        persistence: PersistencePolicy,
     ) -> None:
         self.raw_schema = raw_schema
-        self.param_fields = param_fields or None
-        """By parameter of another name: the field, dotted if it is nested in an object."""
-        self.body_fields = body_fields or None
-        """By member of the body: the field, dotted if it is nested in an object."""
-        self.method = method
-        """That of HTTP, for messages."""
-        self.side_effect = side_effect
-        self.invalid_if_stale = invalid_if_stale
-        self.data_expiry_length = data_expiry_length
-        self.error_expiry_length = error_expiry_length
-        self.error_policy = error_policy
-        self.get_optimistic_response = get_optimistic_response
-        self.update = update
-        self.owns_response = owns_response
-        self.exact_key_match = exact_key_match
-        """Whether the endpoint's test is true of the key of each of its requests."""
-        self.total = total
-        """Where a response says how many items its list has in all, if it does: names in JSON."""
-        self.has_body = has_body
-        self.strict_shape = strict_shape
-        self.replace = replace
-        self.empty = empty
-        self.siblings = siblings
-        self.expires = () if isinstance(expires, str) else tuple(expires)
-        """What turns stale after success, by name."""
-        self.policy = policy if expires != "nothing" else policy._replace(marks_changes=False)
-        """Where the rule of freshness is generous with requests, and where it is sparing."""
-        self.pages = pages
-        """Whether its lists are pages of longer ones."""
-        self.exact_filters = None if exact_filters is None else frozenset(exact_filters)
-        """The arguments of a list that decide exactly what is in it; None: those that are fields of the entity."""
-        self.outer_params = outer_params
-        """Path parameters before the last one, which name something else than the entity."""
-        self.names_entity = names_entity
-        """Whether a call says which entity it reads; else the server chooses it, as at `/runs/latest`."""
         self.raw_returns = raw_returns
-        self.persist = 1 if persist is None else int(persist)
-        """Whether a storage keeps what is answered, 0 or 1; from 1 on the number is part of its shape."""
-        self.processes = processes
-        """Whether a function of the user's makes of a response what fits the schema."""
-        self.is_stored = is_stored
-        """Whether results are stored, found and shared; a stream that is read once is not."""
-        self.list_key = list_key
-        """Of an endpoint whose responses are pages of a list: the key of the list, from a page's arguments."""
-        self.is_optimistic = side_effect and get_optimistic_response is not None
+        self.side_effect = side_effect
+        self.siblings = siblings
+        self.params = params
+        self.read = read
+        self.response = response
+        self.mutation = mutation
+        self.lists = lists
+        self.persistence = persistence
+        self.is_optimistic = side_effect and mutation.get_optimistic_response is not None
         """Whether a fetch shows at once what it is expected to bring."""
-        self.needs: str | tuple[str, ...] = needs if isinstance(needs, str) else tuple(needs)
-        """The fields that an entity must have to be whole: `"all"` that it declares, or these."""
-        self.path_names = path_names
-        self.validate = validate
-        """What becomes of answers that do not fit what is declared; None: what the store says."""
-        self.conditional = conditional
-        """Whether requests are conditional (If-None-Match, If-Modified-Since) when validators are known."""
-        self.freshness = freshness
-        """Where data lives as long as the server says: for how long at least, and at most; None: as the client says."""
-        self.concurrency = concurrency
-        """How mutations tell what they were made for, if they do."""
-        self.stages = stages
-        """The stages of its responses; each takes a `Transaction`, which this module cannot import."""
-        self._judged: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
-        self._demands: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
+        self._analyses: dict[Callable[[Schema | None], int], tuple[int, int]] = {}
+        self._required: dict[EntityModel, tuple[frozenset[str], frozenset[str] | None]] = {}
 
     @cached_property
     def schema(self) -> Schema | None:
@@ -289,9 +222,9 @@ class Rules:
 
     def analyze(self, judge: Callable[[Schema | None], int]) -> int:
         """What is judged of the schema, asked once as long as no schema is redefined."""
-        found = self._judged.get(judge)
+        found = self._analyses.get(judge)
         if found is None or found[0] != definitions.count:
-            found = self._judged[judge] = definitions.count, judge(self.schema)
+            found = self._analyses[judge] = definitions.count, judge(self.schema)
         return found[1]
 
     def required_fields(self, model: EntityModel) -> tuple[frozenset[str], frozenset[str] | None]:
@@ -299,38 +232,40 @@ class Rules:
 
         The names in JSON that its record must have, and the parameters that say no more than which entity is meant.
         """
-        found = self._demands.get(model)
+        found = self._required.get(model)
         if found is None:
             needed = self._needed(model)
             telling = (
-                None if self.path_names is None else self.path_names | model.telling | {*(self.param_fields or ())}
+                None
+                if self.params.path_names is None
+                else self.params.path_names | model.telling | {*(self.params.fields or ())}
             )
-            found = self._demands[model] = needed, telling
+            found = self._required[model] = needed, telling
         return found
 
     def _needed(self, model: EntityModel) -> frozenset[str]:
-        if self.needs == "all":
+        if self.read.needs == "all":
             return frozenset(field.in_json for field in model.fields.values())
-        if self.needs == "required":
+        if self.read.needs == "required":
             fields = model.fields.values()
             return frozenset(field.in_json for field in fields if field.required or field.default_value() is not None)
-        if self.policy.counts_whole and model is not first_model(self.schema):
+        if self.read.counts_whole and model is not first_model(self.schema):
             return frozenset(field.in_json for field in model.fields.values())
-        return frozenset(model.to_json.get(name, name) for name in self.needs if name in model.fields)
+        return frozenset(model.to_json.get(name, name) for name in self.read.needs if name in model.fields)
 
     @cached_property
     def reach(self) -> Reach | None:
         """What results of the endpoint can show; None if that is not known in advance."""
-        return reach_of(self.schema, is_choice=not self.names_entity)
+        return reach_of(self.schema, is_choice=not self.params.names_entity)
 
     @cached_property
     def known_params(self) -> frozenset[str] | None:
         """The parameters that only say which entity is meant, as records call them; None if all do."""
-        if self.path_names is None:
+        if self.params.path_names is None:
             return None
         reach = self.reach
         models = () if reach is None else (model for table in tables_of(self.schema) for model in reach.models[table])
-        return self.path_names.union(*(model.telling for model in models))
+        return self.params.path_names.union(*(model.telling for model in models))
 
     @cached_property
     def lookup_fields(self) -> Mapping[str, str]:
@@ -338,8 +273,8 @@ class Rules:
         schema = self.schema
         if not isinstance(schema, EntitySchema):
             return {}
-        own = (self.path_names or frozenset()) - self.outer_params - schema.model.telling
-        return {**{name: name for name in own if name in schema.model.fields}, **(self.param_fields or {})}
+        own = (self.params.path_names or frozenset()) - self.params.outer - schema.model.telling
+        return {**{name: name for name in own if name in schema.model.fields}, **(self.params.fields or {})}
 
     @cached_property
     def resource(self) -> str | None:
@@ -351,21 +286,21 @@ class Rules:
 
         A path parameter before the last one is no primary key, even if it has its name.
         """
-        if self.outer_params:
+        if self.params.outer:
             params = self._without_outer(params)
-        return params if self.param_fields is None else params_to_fields(params, self.param_fields, self.schema)
+        return params if self.params.fields is None else params_to_fields(params, self.params.fields, self.schema)
 
     def _without_outer(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         model = first_model(self.schema)
         if model is None or model.pk_name is None:
             return params
-        outer = self.outer_params & {model.pk_name, model.to_python.get(model.pk_name, model.pk_name)}
+        outer = self.params.outer & {model.pk_name, model.to_python.get(model.pk_name, model.pk_name)}
         return {name: value for name, value in params.items() if name not in outer} if outer else params
 
     def entity_args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Bound arguments whose URL parameters are those that a record tells."""
-        is_untold = self.param_fields is None and not self.outer_params
-        if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.has_body):
+        is_untold = self.params.fields is None and not self.params.outer
+        if is_untold or not args or not is_mapping(args[0]) or (len(args) == 1 and self.mutation.has_body):
             return args
         found = (self.params_to_fields(args[0]), *args[1:])
         if isinstance(args, Arguments):
@@ -432,7 +367,8 @@ class Request:
             return self.key
         if not url:
             return self.key
-        return f"{self.rules.method} {public_url(url if self.locator is None else self.locator.address(url))}".lstrip()
+        address = public_url(url if self.locator is None else self.locator.address(url))
+        return f"{self.rules.mutation.method} {address}".lstrip()
 
     @property
     def label_with_status(self) -> str:

@@ -136,13 +136,13 @@ def recognized_by(action: SetResponse, change: ChangeSet, result: Any) -> tuple[
         return None, None
     if any(Sentinel in map(type, written.values()) for written in change.entities.values()):
         return None, None  # something was invalid
-    mark = action.mark if likeness == EXACT and rules.owns_response else None
+    mark = action.mark if likeness == EXACT and rules.response.owns_response else None
     return mark, validators if validators is not None and validators.condition is not None else None
 
 
 def repeats(rules: Rules) -> int:
     """How alike answers of an endpoint are taken apart each time: 0 where the same one may bring something else."""
-    if rules.side_effect or rules.update is not None or rules.list_key is not None:
+    if rules.side_effect or rules.response.update is not None or rules.lists.list_key is not None:
         return 0
     return rules.analyze(likeness_of)
 

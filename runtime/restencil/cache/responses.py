@@ -49,7 +49,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 store_state.base if is_stored else Tables(),
                 source=Source.RECEIVED if is_stored else Source.OUTDATED,
                 fetch_id=action.fetch_id,
-                owns_response=request.rules.owns_response or not is_fetched,
+                owns_response=request.rules.response.owns_response or not is_fetched,
             )
             tx.run()
             known = deleted_value(tx, response) if deletes(request) else UNDEFINED
@@ -80,7 +80,7 @@ def _outcome(tx: Transaction, action: actions.SetResponse, known: object) -> Out
     if known is not UNDEFINED:
         return Value(known)
     if action.fetch_id is not None:
-        overtaken = overtaken_value(tx) if rules.policy.gives_own_response else None
+        overtaken = overtaken_value(tx) if rules.response.gives_own_response else None
         return Echo(request, tx.writer, tx.response) if overtaken is None else overtaken
     if action.wanted or tx.store_state.in_flight.joinable or rules.analyze(may_fail):
         return Echo(request, tx.writer, tx.response)
@@ -92,13 +92,13 @@ def _written(tx: Transaction, action: actions.SetResponse, outcome: Outcome) -> 
     request, rules, change, validators = tx.request, tx.request.rules, tx.change, action.validators
     transition = WriteChange(change, outcome, ended=action.fetch_id)
     transition.write_set = tx.writer.write_set
-    transition.is_stored = bool(rules.persist) and action.stored
+    transition.is_stored = bool(rules.persistence.persist) and action.stored
     transition.stale, transition.touched = tx.stale, tx.touched
     is_known = action.fetch_id is not None and request.key in tx.store_state.response_records
     if action.mark is not None or validators is not None or is_known:
         result = change.results.get(request.key, UNDEFINED)
         transition.record = NewRecord(request.key, *recognized_by(action, change, result))
-    if validators is not None and rules.concurrency is not None:
+    if validators is not None and rules.mutation.concurrency is not None:
         transition.tags = tags_of(tx, validators)
     return transition
 
@@ -111,9 +111,9 @@ def _catch_up(store_state: StoreState, request: Request) -> None:
     rules, persistence = request.rules, store_state.persistence
     if persistence is None:
         return
-    if rules.update is not None or rules.list_key is not None:
+    if rules.response.update is not None or rules.lists.list_key is not None:
         persistence.catch_up()
-    if SELF in rules.expires and rules.siblings is not None:
+    if SELF in rules.mutation.expires and rules.siblings is not None:
         persistence.before_value(schema_of(rules.siblings.item_schema), rules.entity_args(call_args(request.args)))
 
 
@@ -142,7 +142,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
     tx = Transaction(
         reader, request, None, action.meta, store_state.base, source=Source.RECEIVED, fetch_id=action.fetch_id
     )
-    if validators is not None and request.rules.concurrency is not None:
+    if validators is not None and request.rules.mutation.concurrency is not None:
         transition.tags = tags_of(tx, validators)
     tx.writer.change = tx.change = change
     note_freshness(tx)
@@ -153,7 +153,7 @@ def freshen(reader: CacheReader, action: actions.Freshen) -> Transition:
 def expected_change(reader: CacheReader, action: actions.Fetch, underlying: State) -> ChangeSet:
     """The change that the optimistic response of a fetch makes over a state, as if the network had sent it."""
     request = action.request
-    respond = request.rules.get_optimistic_response
+    respond = request.rules.mutation.get_optimistic_response
     if respond is None:
         return ChangeSet(underlying, action.meta)
     snapshot = Snapshot(reader, underlying, action.meta.fetched_at)

@@ -63,7 +63,7 @@ class Transaction:
         self.is_expected = is_expected = source is Source.EXPECTED
         self.is_final = source is Source.RECEIVED
         self.underlying = underlying
-        replaces = rules.replace and not is_expected
+        replaces = rules.response.replace and not is_expected
         kind = Normalization if replaces else normalization(underlying)
         self.writer: Normalization = kind(
             underlying,
@@ -72,7 +72,7 @@ class Transaction:
             placeholder_id=fetch_id if is_expected else None,
             where=f" ({request.label})" if is_expected else "",
             owns_response=owns_response,
-            strict=rules.strict_shape,
+            strict=rules.response.strict_shape,
             replaces=replaces,
             rules=rules,
         )
@@ -100,7 +100,7 @@ class Transaction:
 
     def run(self) -> None:
         """Runs the stages of the endpoint, in order."""
-        for stage in self.request.rules.stages:
+        for stage in self.request.rules.response.stages:
             stage(self)
 
 

@@ -58,7 +58,7 @@ def _known(in_flight: InFlight) -> Validators | None:
 def validators_of(in_flight: InFlight, headers: Mapping[str, str], before: Validators | None = None) -> Validators:
     """The validators of a response; `before` are those of the response that a 304 confirms."""
     request, answer = in_flight.request, in_flight.response
-    is_whole = request.rules.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
+    is_whole = request.rules.read.conditional and answer.status_code == _OK and request.key == f"GET {request.url}"
     condition = condition_of(headers) if before is not None or is_whole else None
     return Validators(headers, source_of(request), place_of(answer), condition, may_be_stored(headers))
 
@@ -100,7 +100,11 @@ def terms_of(headers: Mapping[str, str], bounds: tuple[float, float], begun: flo
 def refuse_unseen(store: Store, request: Request) -> None:
     """Raises ValueError for a change that needs an `If-Match` whose ETag is not known."""
     rules = request.rules
-    if rules.concurrency is None or not rules.concurrency.is_required or rules.method not in _CHANGES:
+    if (
+        rules.mutation.concurrency is None
+        or not rules.mutation.concurrency.is_required
+        or rules.mutation.method not in _CHANGES
+    ):
         return
     if store.tagged(request)[1] is None and Call.of(request).header("if-match") is None:
         raise ValueError(
@@ -115,7 +119,7 @@ _CHANGES: Final = frozenset({"PUT", "PATCH", "DELETE"})
 def is_ordered(request: Request) -> bool:
     """Whether a request waits for those before it that change the same entity, and says what it is made for."""
     rules = request.rules
-    return rules.concurrency is not None and rules.side_effect and rules.method in _CHANGES
+    return rules.mutation.concurrency is not None and rules.side_effect and rules.mutation.method in _CHANGES
 
 
 class ConditionalRequests:
@@ -127,7 +131,7 @@ class ConditionalRequests:
         store, request = in_flight.store, in_flight.request
         self._in_flight = in_flight
         is_fetch = store.in_flight.by_id.get(in_flight.fetch_id) is in_flight
-        self._reads = is_fetch and request.rules.conditional and not asks_whole
+        self._reads = is_fetch and request.rules.read.conditional and not asks_whole
         self._queue: list[InFlight] | None = None
         self._is_lost = False
         self._outer: object = None
@@ -177,7 +181,7 @@ class ConditionalRequests:
                     f"{in_flight.request.label}: no answer within {limit:g} ms (it waited for an earlier change of the "
                     "same entity, and was not sent)",
                     url=public_url(in_flight.request.url),
-                    method=in_flight.request.rules.method,
+                    method=in_flight.request.rules.mutation.method,
                 )
             yield _End(before, left, in_flight.endpoint.signal)
 
@@ -197,7 +201,7 @@ class ConditionalRequests:
             hint = "what the server has was changed since it was read here; read it again, and decide anew"
             if self._is_lost:
                 hint = "an earlier attempt got no answer, so the change may have been made; read it again, and look"
-            concurrency = self._in_flight.request.rules.concurrency
+            concurrency = self._in_flight.request.rules.mutation.concurrency
             if concurrency is not None and concurrency.field is None and not concurrency.is_required:
                 hint += "; until it is read, a change is sent without If-Match, and overwrites what others wrote"
             error.args = (f"{error.args[0]}; {hint}", *error.args[1:])

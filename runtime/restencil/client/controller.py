@@ -766,7 +766,7 @@ def _stored_request(endpoint: Endpoint[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def _checked_stored(request: Request) -> Request:
-    if request.rules.is_stored:
+    if request.rules.read.is_stored:
         return request
     raise TypeError(
         f"endpoint {request.endpoint.name!r} has content='stream', whose responses are read once and never stored; "

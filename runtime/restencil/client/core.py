@@ -237,7 +237,7 @@ class Core(ABC):
                 "here; take it from the resource"
             )
         request.locator = self
-        if request.rules.concurrency is not None:
+        if request.rules.mutation.concurrency is not None:
             refuse_unseen(store, request)
         fetch_id = store.next_id()
         try:
@@ -361,7 +361,7 @@ def looking_for_call(store: Store, request: Request) -> Generator[Step, Any, Rea
 
 def read_for_call(store: Store, request: Request) -> Reading:
     """What a call of a read finds: in generated packages a change under way is not yet made."""
-    return store.read_base(request) if request.rules.policy.gives_own_response else store.read(request)
+    return store.read_base(request) if request.rules.response.gives_own_response else store.read(request)
 
 
 def recorded(reading: Reading) -> BaseException:

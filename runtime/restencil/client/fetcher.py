@@ -78,7 +78,7 @@ class Fetcher:
             call = _recognizable(call, endpoint)
             if retries.budget is not None:
                 retries.budget.earn()
-        may_read_files = request.args and (request.rules.has_body or not request.rules.method)
+        may_read_files = request.args and (request.rules.mutation.has_body or not request.rules.mutation.method)
         start = BodyStart(request.args[-1]) if may_read_files else None
         attempt, started = 0, 0
         refreshed = endpoint.refresh is None or refreshing.get()

@@ -133,7 +133,7 @@ class InFlight(SharedFuture[Any]):
     def recognizes(self, content: bytes, /) -> bool:
         """Whether this body was answered before, and nothing of what it brought has changed since."""
         store, rules = self.store, self.request.rules
-        is_read = not (self.mutation or rules.has_body) and self.endpoint.plan.key_is_address
+        is_read = not (self.mutation or rules.mutation.has_body) and self.endpoint.plan.key_is_address
         if not is_read or not self.sender.is_alone or store.in_flight.by_id.get(self.fetch_id) is not self:
             return False
         digest = hashlib.sha256(self.identity[1].encode())

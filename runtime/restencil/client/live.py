@@ -90,7 +90,7 @@ class WatchedRead(AnyLiveRead[R]):
         self._decided: tuple[Any, ...] | None = None
         self._shown: Any = _NOTHING
         self._raised: BaseException | None = None
-        self._watches_time = request.rules.policy.refetches_expired
+        self._watches_time = request.rules.read.refetches_expired
         """Whether it fetches what expires under it, as in generated packages."""
         self._refetch: Any = None
         """The request that was sent last while what is there shows, and whose value is not shown yet."""

@@ -128,12 +128,12 @@ class NetworkManager(Manager):
 
     def data_length(self, request: Request) -> float:
         """How long data of this request's endpoint stays fresh, in milliseconds."""
-        length = request.rules.data_expiry_length
+        length = request.rules.read.data_expiry_length
         return self.data_expiry_length if length is None else length
 
     def error_length(self, request: Request) -> float:
         """How long an error of this request's endpoint is kept, in milliseconds."""
-        length = request.rules.error_expiry_length
+        length = request.rules.read.error_expiry_length
         return self.error_expiry_length if length is None else length
 
     # the sender of what is in flight
@@ -183,7 +183,7 @@ class NetworkManager(Manager):
         mutation, identity = request.rules.side_effect, request.identity
         with store.lock:
             joined_by_others = False
-            if not mutation and request.rules.is_stored and not refreshing.get():
+            if not mutation and request.rules.read.is_stored and not refreshing.get():
                 other: InFlight | None = store.in_flight.joinable.get(identity)
                 if other is not None and other.joinable(blocking=core.is_blocking):
                     other.callers += 1
@@ -197,7 +197,7 @@ class NetworkManager(Manager):
             store.in_flight.by_id[fetch_id] = started
             if mutation:
                 store.in_flight.mutations.add(fetch_id)
-                if request.rules.concurrency is not None:
+                if request.rules.mutation.concurrency is not None:
                     started.seen = store.tagged(request)[1]
             if joined_by_others:
                 store.in_flight.joinable[identity] = started
@@ -304,7 +304,7 @@ class NetworkManager(Manager):
         """The times of an answer that came at this moment, and how long it is good where the server is asked that."""
         request = in_flight.request
         expires_at = date + self.data_length(request)
-        bounds = request.rules.freshness
+        bounds = request.rules.read.server_lifetime
         if bounds is None or request.rules.side_effect:
             return Meta(in_flight.fetched_at, date, expires_at), None
         terms = terms_of(headers or {}, bounds, in_flight.fetched_at, expires_at)

@@ -70,7 +70,7 @@ def _after_fetch(core: Core, request: Request, resets: int, value: Any, failure:
         raise recorded(reading)
     if reading.found:
         return reading.data
-    gives_own = request.rules.policy.gives_own_response and value is not None
+    gives_own = request.rules.response.gives_own_response and value is not None
     if failure is None and (gives_own or was_overtaken(core, request, reading)):
         return value  # its own response, which may be outdated in the store by now
     raise failure or unusable_data(request)

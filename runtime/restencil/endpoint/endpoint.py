@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, cast, overload
 
@@ -19,8 +19,8 @@ from ..base.package import check_reference, find
 from ..base.steps import Outcome, Steps, drive, drive_async, is_awaitable
 from ..base.transport import AwaitingTransport, BlockingTransport
 from ..base.values import described, is_items, is_mapping
-from ..cache.plan import BY_HAND, GENERATED
-from ..cache.request import PAGE, Arguments, Request, Rules
+from ..cache.plan import ListPlan, MutationPlan, PersistencePolicy, ReadPolicy, ResponsePlan
+from ..cache.request import PAGE, Arguments, EntityParams, Request, Rules
 from ..cache.stages import stages_of
 from ..schema.codec import format_codec
 from ..schema.collection import find_collection
@@ -318,50 +318,70 @@ class Endpoint(Generic[P, R]):
     @functools.cached_property
     def rules(self) -> Rules:
         """What the cache knows of all requests of this endpoint."""
+        strict = bool(self.strict)
+        expires: tuple[str, ...] = () if isinstance(self.expires, str) else tuple(self.expires or ())
         return Rules(
             raw_schema=self.schema,
-            method=cast(str, getattr(self, "method", "")),
-            side_effect=self.side_effect,
-            invalid_if_stale=bool(self.invalid_if_stale),
-            data_expiry_length=self.data_expiry_length,
-            error_expiry_length=self.error_expiry_length,
-            error_policy=self.error_policy,
-            get_optimistic_response=self.get_optimistic_response,
-            update=self.update,
-            owns_response=self.plan.decodes,
-            exact_key_match=self.plan.exact_key_match,
-            total=_total_of(self.pagination),
-            has_body=self.has_body,
-            strict_shape=bool(self.strict_shape),
-            replace=bool(self.replace),
-            empty=self.empty,
-            siblings=self.siblings,
-            expires=self.expires or (),
             raw_returns=self.returns,
-            list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
-            needs=("all" if self.strict else ()) if self.needs is None else self.needs,
-            policy=GENERATED if self.strict else BY_HAND,
-            pages=self.pagination is not None or self.pagination_field is not None,
-            exact_filters=self.exact_filters,
-            outer_params=outer_params_of(self) if self.strict else frozenset(),
-            names_entity=not self.strict or names_entity(self),
-            path_names=self.path_names,
-            validate=self.validate,
-            param_fields={**fields_of(self.path_params), **(self.search_fields or {})},
-            body_fields=self.body_fields,
-            persist=self.persist,
-            processes=self.plan.own_process,
-            is_stored=self.content != "stream" or self.side_effect,
-            conditional=_is_conditional(self),
-            freshness=freshness_of(self.freshness),
-            concurrency=_own_concurrency(self),
-            stages=stages_of(
-                side_effect=self.side_effect,
-                is_page=self.remove_cursor is not None,
-                expires=bool(self.expires) and not isinstance(self.expires, str),
-                has_update=self.update is not None,
-                notes_overlaps=bool(self.strict),
+            side_effect=self.side_effect,
+            siblings=self.siblings,
+            params=EntityParams(
+                fields={**fields_of(self.path_params), **(self.search_fields or {})} or None,
+                path_names=self.path_names,
+                outer=outer_params_of(self) if strict else frozenset(),
+                names_entity=not strict or names_entity(self),
             ),
+            read=ReadPolicy(
+                invalid_if_stale=bool(self.invalid_if_stale),
+                data_expiry_length=self.data_expiry_length,
+                error_expiry_length=self.error_expiry_length,
+                error_policy=self.error_policy,
+                needs=_needs_of(self.needs, strict=strict),
+                exact_key_match=self.plan.exact_key_match,
+                is_stored=self.content != "stream" or self.side_effect,
+                conditional=_is_conditional(self),
+                server_lifetime=freshness_of(self.freshness),
+                counts_whole=strict,
+                members_need_response=strict,
+                refetches_expired=strict,
+            ),
+            response=ResponsePlan(
+                stages=stages_of(
+                    side_effect=self.side_effect,
+                    is_page=self.remove_cursor is not None,
+                    expires=bool(expires),
+                    has_update=self.update is not None,
+                    notes_overlaps=strict,
+                ),
+                owns_response=self.plan.decodes,
+                validate=self.validate,
+                strict_shape=bool(self.strict_shape),
+                replace=bool(self.replace),
+                empty=self.empty,
+                has_process_hook=self.plan.own_process,
+                update=self.update,
+                notes_overlaps=strict,
+                gives_own_response=strict,
+            ),
+            mutation=MutationPlan(
+                method=cast(str, getattr(self, "method", "")),
+                has_body=self.has_body,
+                body_fields=self.body_fields or None,
+                get_optimistic_response=self.get_optimistic_response,
+                expires=expires,
+                concurrency=_own_concurrency(self),
+                marks_changes=strict and self.expires != "nothing",
+                invalidation_removes=strict,
+            ),
+            lists=ListPlan(
+                list_key=None if self.remove_cursor is None else cast("Endpoint[..., Any]", self).key,
+                total=_total_of(self.pagination),
+                pages=self.pagination is not None or self.pagination_field is not None,
+                exact_filters=None if self.exact_filters is None else frozenset(self.exact_filters),
+                follows_exactly=strict,
+                joins_refresh=not strict,
+            ),
+            persistence=PersistencePolicy(1 if self.persist is None else int(self.persist)),
         )
 
     def request(self, args: tuple[Any, ...], *, located: bool = False) -> Request:
@@ -690,6 +710,13 @@ def _is_conditional(endpoint: Endpoint[..., Any]) -> bool:
         and not (endpoint.side_effect or endpoint.plan.answers_itself)
         and endpoint.content != "stream"
     )
+
+
+def _needs_of(needs: str | Iterable[str] | None, *, strict: bool) -> str | tuple[str, ...]:
+    """The fields that an entity from other responses must have to answer a read."""
+    if needs is None:
+        return "all" if strict else ()
+    return needs if isinstance(needs, str) else tuple(needs)
 
 
 def _total_of(pagination: Any) -> tuple[str, ...]:

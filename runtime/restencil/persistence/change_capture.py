@@ -188,7 +188,7 @@ class ChangeCapture:
         if not captured.tables and self._is_error(captured):
             pending.forget_values()
             return
-        if request is not None and not (request.rules.persist and captured.header.is_stored):
+        if request is not None and not (request.rules.persistence.persist and captured.header.is_stored):
             self._keep_out(pending, captured, request)
             return
         pending.take_tables(captured)
@@ -221,15 +221,15 @@ class ChangeCapture:
         is_latest = key in results and connection.storage.inline and key not in connection.known.unverified_keys
         if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
             results.pop(key, None)
-            refreshes = pending.request is None or pending.request.rules.policy.joins_refresh
+            refreshes = pending.request is None or pending.request.rules.lists.joins_refresh
             pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times, refreshes)]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
         """Stores nothing of a response; also deletes what was stored before if the server forbids storing."""
-        if captured.header.is_answer or not request.rules.persist:
+        if captured.header.is_answer or not request.rules.persistence.persist:
             self.local_only.update((table, pk) for table, written, _ in captured.tables for pk in written)
         pending.forget_values()
-        if not request.rules.persist:
+        if not request.rules.persistence.persist:
             self.unstored_keys.add(request.key)
         else:
             pending.drop = {request.key: None}

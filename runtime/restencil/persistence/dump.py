@@ -210,7 +210,7 @@ class _Dumping:
         base, rules, secrets = self._base, meta.rules, self._registry.secrets
         if not is_kept_key(key, secrets) or (meta.error is not None and key not in base.results):
             return
-        if rules is not None and (rules.side_effect or not rules.persist):
+        if rules is not None and (rules.side_effect or not rules.persistence.persist):
             return
         try:
             value = encode_result(base.result(key), None if rules is None else rules.schema, secrets)

@@ -42,7 +42,7 @@ class Misses:
     def keeps(self, request: Request) -> bool:
         """Whether results of the endpoint are stored."""
         rules = request.rules
-        return bool(rules.persist) and not rules.side_effect and self.keeps_key(request.key)
+        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(request.key)
 
     def keeps_key(self, key: str) -> bool:
         """Whether results may be stored under a key."""

@@ -66,7 +66,9 @@ def fingerprint_of_endpoint(rules: Rules) -> str:
     found = _of_endpoints.get(rules)
     if found is None or found[0] != definitions.count:
         form = _form(schema_of(rules.raw_schema))
-        digest = _digest({"schema": form, "persist": rules.persist, "process": rules.processes})
+        digest = _digest(
+            {"schema": form, "persist": rules.persistence.persist, "process": rules.response.has_process_hook}
+        )
         found = _of_endpoints[rules] = definitions.count, digest
     return found[1]
 

@@ -293,7 +293,7 @@ class WriteQueue:
         if base.held is None:
             return
         for action in self.of_cell(cell):
-            notes_overlaps = action.request is not None and action.request.rules.policy.notes_overlaps
+            notes_overlaps = action.request is not None and action.request.rules.response.notes_overlaps
             if not notes_overlaps or timeline.commit_of(action.times.fetched_at) >= base.rev:
                 continue
             if not any(differs(piece, base.held) for piece in action.pieces(*cell)):

@@ -138,4 +138,8 @@ def test_parameters_at_work_persist_of_options_is_in_packages() -> None:
     by_hand: Any = restencil.RestEndpoint(path="/x", persist=False)
     generated: Any = market.Offers
     assert (by_hand.persist, generated.picture.persist, generated.get_list.persist) == (False, False, 2)
-    assert [generated.picture.rules.persist, generated.get.rules.persist, generated.get_list.rules.persist] == [0, 1, 2]
+    assert [
+        generated.picture.rules.persistence.persist,
+        generated.get.rules.persistence.persist,
+        generated.get_list.rules.persistence.persist,
+    ] == [0, 1, 2]

@@ -32,9 +32,9 @@ def test_options_each_fact_follows_from_what_is_overridden() -> None:
 
 def test_options_endpoint_knows_its_keys_where_all_that_makes_and_reports_them_is_the_librarys() -> None:
     """Then its test is true of the key of each of its requests, and need not be asked."""
-    assert RestEndpoint(path="/a/:id").rules.exact_key_match
+    assert RestEndpoint(path="/a/:id").rules.read.exact_key_match
     for own in ("key", "test_key", "url"):
-        assert not RestEndpoint(path="/a/:id", **{own: _own}).rules.exact_key_match
+        assert not RestEndpoint(path="/a/:id", **{own: _own}).rules.read.exact_key_match
 
 
 def test_options_that_are_methods_where_they_are_not_set_are_methods_of_the_endpoint() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def deletes(request: Request) -> bool:
     """Whether a success means that the record of the request is gone, whatever the response contains."""
     rules = request.rules
-    return isinstance(rules.schema, Invalidate if rules.policy.invalidation_removes else Deletion)
+    return isinstance(rules.schema, Invalidate if rules.mutation.invalidation_removes else Deletion)
 
 
 def delete(tx: Transaction, schema: Invalidate) -> Any:
@@ -61,7 +61,7 @@ def _by_fields(
     """The only entity whose fields have the values of the path's parameters; each parameter must be a field."""
     siblings = request.rules.siblings
     names = list(params) if siblings is None else [name for name in siblings.path_names if params.get(name) is not None]
-    dotted = request.rules.param_fields or {}
+    dotted = request.rules.params.fields or {}
     found: list[AddressedEntity] = []
     for name, schema in entities_of(deletion.item):
         model = schema.model

@@ -41,8 +41,10 @@ def tags_of(tx: Transaction, validators: Validators) -> Mapping[EntityPath, tupl
     """
     request, rules = tx.request, tx.request.rules
     tag = validators.headers.get("etag", "")
-    is_created = rules.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
-    if not is_strong(tag) or (rules.method == "POST" and not is_created):
+    is_created = (
+        rules.mutation.method == "POST" and request.answer is not None and request.answer.status_code == _CREATED
+    )
+    if not is_strong(tag) or (rules.mutation.method == "POST" and not is_created):
         return {}
     paths = _created(rules.schema, tx.writer) if is_created else _paths_of_response(request, tx.writer)
     change, times = tx.change, tx.change.times
@@ -78,7 +80,7 @@ def refuse_tag(tx: Transaction) -> list[EntityPath]:
 
 def tag_of_mutation(reader: CacheReader, request: Request) -> tuple[EntityPath | None, str | None]:
     """The entity that a mutation is of, and the ETag of what is known of it."""
-    store_state, concurrency = reader.store_state, request.rules.concurrency
+    store_state, concurrency = reader.store_state, request.rules.mutation.concurrency
     now = store_state.clock()
     with store_state.hooks:
         found = addressed_entities(request, Normalization(store_state.base, request.args, Meta(now, now, now)))

@@ -32,7 +32,7 @@ def update_lists(tx: Transaction) -> None:
     """
     followed: set[EntityPath] = set()
     undecided: set[EntityPath] = set()
-    is_exact = tx.request.rules.policy.follows_exactly and type(tx.underlying) is Tables
+    is_exact = tx.request.rules.lists.follows_exactly and type(tx.underlying) is Tables
     renamed = [Subject(schema, pk, False) for schema, pk in tx.renamed]
     for subject in [*renamed, *_subjects(tx.request.rules.schema, tx.result)]:
         update = (ExactListUpdate if is_exact else LenientListUpdate)(tx, subject)

@@ -28,10 +28,10 @@ def complete_response(tx: Transaction) -> None:
         return
     request, rules, response = tx.request, tx.request.rules, tx.response
     if type(response) is Presumed:
-        tx.writer.is_certain = not rules.policy.marks_changes
+        tx.writer.is_certain = not rules.mutation.marks_changes
         return
-    body = request.args[-1] if rules.has_body and request.args else None
-    is_update = rules.method in ("PUT", "PATCH") and isinstance(rules.schema, EntitySchema)
+    body = request.args[-1] if rules.mutation.has_body and request.args else None
+    is_update = rules.mutation.method in ("PUT", "PATCH") and isinstance(rules.schema, EntitySchema)
     is_creation = isinstance(rules.schema, Adder) and rules.schema.is_creation
     if not (is_update or is_creation) or not is_mapping(response) or not is_mapping(body):
         return
@@ -62,7 +62,11 @@ def follow_change(tx: Transaction) -> None:
 def _rename(tx: Transaction) -> None:
     """An update that returns another primary key than the one addressed removes the record under the old one."""
     request, rules, result = tx.request, tx.request.rules, tx.result
-    if rules.method not in ("PUT", "PATCH") or not isinstance(rules.schema, EntitySchema) or type(result) is not str:
+    if (
+        rules.mutation.method not in ("PUT", "PATCH")
+        or not isinstance(rules.schema, EntitySchema)
+        or type(result) is not str
+    ):
         return
     if rules.siblings is None or not rules.siblings.is_item(request.url):
         return
@@ -87,10 +91,10 @@ def presumed_record(tx: Transaction, presumed: Presumed) -> dict[str, Any] | Non
         stored = next((record for record in records if record is not None), None)
         if stored is not None:
             stored = _without_lists(schema, stored)
-            kept = _never_absent(schema, stored) if request.rules.replace else {} if pk is not None else stored
+            kept = _never_absent(schema, stored) if request.rules.response.replace else {} if pk is not None else stored
             part, named = model.pk_part(stored), params_of(request)
-            if request.rules.replace:  # objects that were sent are whole but for what the server gives
-                sent: Any = request.args[-1] if request.rules.has_body else None
+            if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
+                sent: Any = request.args[-1] if request.rules.mutation.has_body else None
                 named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
                 return completed(completed({**kept, **presumed}, part, part), stored, named)
             return completed(completed({**kept, **presumed}, stored, part), stored, named)

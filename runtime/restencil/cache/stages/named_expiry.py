@@ -26,7 +26,7 @@ def expire_named(tx: Transaction) -> None:
     `self` is the entity that the path's parameters name, its record and its `get`.
     """
     request, writer = tx.request, tx.writer
-    siblings, names = request.rules.siblings, request.rules.expires
+    siblings, names = request.rules.siblings, request.rules.mutation.expires
     if siblings is None or not isinstance(tx.underlying, Tables):
         return
     if SELF in names:

@@ -21,8 +21,8 @@ def extend_list(tx: Transaction) -> None:
     """
     request, change, page = tx.request, tx.change, tx.result
     rules, write_set = request.rules, tx.writer.write_set
-    assert rules.list_key is not None
-    key = rules.list_key(*request.args)
+    assert rules.lists.list_key is not None
+    key = rules.lists.list_key(*request.args)
     declared = list_result(rules.schema, page, request.args) if isinstance(page, dict) else UNDEFINED
     if write_set is not None:
         write_set.page = key, declared
@@ -33,7 +33,7 @@ def extend_list(tx: Transaction) -> None:
         change.results[key] = declared
     if meta.error is not None or meta.expires_at <= 1:
         return
-    if rules.policy.joins_refresh:
+    if rules.lists.joins_refresh:
         change.key_metas[key] = ResultMeta(change.times, prev_expires_at=meta.expires_at, rules=meta.rules)
         return
     received, is_complete = received_records(tx.writer)

@@ -44,7 +44,7 @@ def received_records(writer: Normalization) -> tuple[Mapping[str, frozenset[str]
     None and True if it does not matter: for changes, and for endpoints that are written by hand.
     """
     rules = writer.rules
-    if rules is None or not rules.policy.notes_overlaps or rules.side_effect:
+    if rules is None or not rules.response.notes_overlaps or rules.side_effect:
         return None, True
     found = {table: frozenset(written) for table, written in writer.change.entities.items()}
     return found, not writer.has_references
@@ -62,7 +62,7 @@ def _note_overlaps(tx: Transaction, made: ChangeEffects | None) -> None:
     """Collects what is stale because another request overlapped with this one; `made` is what a change makes stale."""
     state, number = tx.store_state, tx.writer.meta.fetched_at
     others = state.request_log or any(one.fetched_at != number for one in state.in_flight.by_id.values())
-    if not (others and tx.request.rules.policy.notes_overlaps):
+    if not (others and tx.request.rules.response.notes_overlaps):
         return
     tx.touched = _touched(tx, made)
     stale = state.request_log.overlaps(tx.touched, state.base)

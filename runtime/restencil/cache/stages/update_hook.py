@@ -21,7 +21,7 @@ def run_update(tx: Transaction) -> None:
     invalidated, here and in the storage, so that its next read asks the network.
     """
     request, change, persistence, result = tx.request, tx.change, tx.store_state.persistence, tx.result
-    update, key = request.rules.update, request.key
+    update, key = request.rules.response.update, request.key
     assert update is not None
     try:
         updaters: Mapping[str, Callable[[Any], Any]] = update(

@@ -21,7 +21,7 @@ def validate_response(tx: Transaction) -> None:
     rules = tx.request.rules
     if tx.source is not Source.RECEIVED and tx.source is not Source.OUTDATED:
         return
-    mode = rules.validate or tx.store_state.validate
+    mode = rules.response.validate or tx.store_state.validate
     if mode != "off" and rules.schema is not None and not is_empty(tx.response, tx.request):
         from ...schema.validation import validate
 
@@ -30,7 +30,7 @@ def validate_response(tx: Transaction) -> None:
 
 def is_empty(response: Any, request: Request) -> bool:
     """Whether a response without content counts as a success that contains nothing."""
-    return response is None and request.rules.empty in ("merge", "none")
+    return response is None and request.rules.response.empty in ("merge", "none")
 
 
 def fitting(schema: Schema, value: Any) -> Any:
