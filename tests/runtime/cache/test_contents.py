@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.storages import PatientStore, sqlite_storage
 
@@ -103,7 +104,7 @@ def test_contents_stream_is_not_shared(server: Server) -> None:
     meeting = threading.Barrier(2)
 
     def answer(request: Arrived) -> Reply:
-        meeting.wait(10)
+        meeting.wait(PATIENCE)
         return Reply(body=b"data")
 
     with Server(answer) as slow, Controller() as controller:
@@ -113,7 +114,7 @@ def test_contents_stream_is_not_shared(server: Server) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE)
         assert found == [b"data", b"data"]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
+from tests.patience import PATIENCE
 
 from restencil import (
     Controller,
@@ -73,7 +74,7 @@ def test_bounded_pages_iterate_joins_a_read_in_flight_sync(options: dict[str, An
     endpoint = listing(options)
     with Controller(client=server.client(), base_url="http://mock") as controller, ThreadPoolExecutor() as pool:
         first = pool.submit(controller.fetch, endpoint)
-        assert begun.wait(5)
+        assert begun.wait(PATIENCE)
         assert [item.id for item in controller.iterate(endpoint)] == [1, 2, 3, 4, 5, 6]
         assert [item.id for item in first.result()] == [1, 2]
     urls = [request.url for request in server.requests]

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.patience import PATIENCE, eventually_async
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import BOTH, answered_by
 
@@ -381,10 +382,12 @@ def test_lost_updates_two_changes_at_once_go_one_after_the_other() -> None:
     assert shown[0] == "c" and wiki.pages["1"]["text"] == "c"
 
 
-def _serve(wiki: Wiki, delay: float) -> Any:
+def _serve(wiki: Wiki, may_change: threading.Event | None = None) -> Any:
     def serve(request: Arrived) -> Reply:
         if request.method != "GET":
-            time.sleep(delay)
+            time.sleep(0.05)
+            if may_change is not None:
+                may_change.wait(PATIENCE)
         status, value, name = wiki.answer(request.method, request.target, request.headers.get("if-match"), request.body)
         headers = {"Content-Type": "application/json"}
         return Reply(status, json.dumps(value).encode(), {**headers, "ETag": wiki.tag(name)} if name else headers)
@@ -396,7 +399,7 @@ def _serve(wiki: Wiki, delay: float) -> Any:
 def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asynchronous: bool) -> None:
     """Two threads, or two tasks, change one page at once: the second is made for what the first one brought."""
     wiki = Wiki()
-    with Server(_serve(wiki, 0.05)) as server:
+    with Server(_serve(wiki)) as server:
         pages = resource(url=server.url)
         if asynchronous:
 
@@ -428,20 +431,24 @@ def test_lost_updates_over_real_http_two_changes_of_one_entity_both_succeed(asyn
 def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> None:
     """A change that would have to wait for longer than it may take is not sent, and says so."""
     wiki = Wiki()
-    with Server(_serve(wiki, 0.5)) as server:
+    is_over = threading.Event()
+    with Server(_serve(wiki, is_over)) as server:
         pages = resource(url=server.url)
         quick = pages.partial_update.extend(timeout=150)
         if asynchronous:
 
-            async def run() -> list[Any]:
+            async def run() -> TimeoutExceededError:
                 async with AsyncController() as client:
                     await client.fetch(pages.get, ONE)
-                    calls = [(pages.partial_update, {"text": "a"}), (quick, {"tag": "b"})]
-                    return await asyncio.gather(
-                        *(client.fetch(endpoint, ONE, body) for endpoint, body in calls), return_exceptions=True
-                    )
+                    first = asyncio.ensure_future(client.fetch(pages.partial_update, ONE, {"text": "a"}))
+                    await eventually_async(lambda: bool(client.store.in_flight.turns))
+                    with pytest.raises(TimeoutExceededError) as raised:
+                        await client.fetch(quick, ONE, {"tag": "b"})
+                    is_over.set()
+                    await first
+                    return raised.value
 
-            error = asyncio.run(run())[1]
+            error = asyncio.run(run())
         else:
             with Controller() as client:
                 client.fetch(pages.get, ONE)
@@ -452,6 +459,7 @@ def test_lost_updates_waiting_counts_into_the_timeout(asynchronous: bool) -> Non
                 with pytest.raises(TimeoutExceededError) as raised:
                     client.fetch(quick, ONE, {"tag": "b"})
                 error = raised.value
+                is_over.set()
                 first.join()
     assert isinstance(error, TimeoutExceededError)
     assert "within 150 ms (it waited for an earlier change of the same entity, and was not sent)" in str(error)

@@ -98,8 +98,8 @@ def test_timeout_message_says_which_step_took_longer_than_it_may(asynchronous: b
 
         asyncio.run(run())
 
-    assert "no answer within 120 ms (read)" in refused(Timeout(read=120))
-    assert "no answer within 110 ms (read)" in refused(Timeout(total=110, read="5s"))
+    assert "no answer within 120 ms (read)" in refused(Timeout(read=120, connect="5m"))
+    assert "no answer within 2000 ms (read)" in refused(Timeout(total="2s", read="5m")), "connecting takes less"
 
 
 def test_timeout_total_cuts_off_a_body_that_drips() -> None:
@@ -107,10 +107,8 @@ def test_timeout_total_cuts_off_a_body_that_drips() -> None:
 
     class Dripping(httpx.SyncByteStream):
         def __iter__(self) -> Any:
-            import time
-
             for _ in range(20):
-                time.sleep(0.02)
+                time.sleep(0.12)
                 yield b" "
             yield b"{}"
 
@@ -119,20 +117,20 @@ def test_timeout_total_cuts_off_a_body_that_drips() -> None:
     )
     endpoint: Any = RestEndpoint(path="/a", url_prefix="http://mock")
     with Controller(client=httpx.Client(transport=transport)) as controller:
-        assert controller.fetch(endpoint.extend(timeout=Timeout(read=200))) == {}
+        assert controller.fetch(endpoint.extend(timeout=Timeout(read="2s"))) == {}
         with pytest.raises(TimeoutExceededError, match="within 150 ms"):
-            controller.fetch(endpoint.extend(timeout=Timeout(total=150, read="1s")))
+            controller.fetch(endpoint.extend(timeout=Timeout(total=150, read="5m")))
 
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 DRIPS: dict[str, Reply] = {
-    "status line": Reply(raw=b"", drip=b"HTTP/1.1 200 " + b"O" * 500),
-    "headers": Reply(raw=OK, drip=b"X-Long: " + b"a" * 500),
-    "chunk extensions": Reply(raw=OK + b"Transfer-Encoding: chunked\r\n\r\n2;", drip=b"a" * 500),
-    "body": Reply(raw=OK + b"Content-Length: 500\r\n\r\n", drip=b" " * 500),
+    "status line": Reply(raw=b"", drip=b"HTTP/1.1 200 " + b"O" * 15_000),
+    "headers": Reply(raw=OK, drip=b"X-Long: " + b"a" * 15_000),
+    "chunk extensions": Reply(raw=OK + b"Transfer-Encoding: chunked\r\n\r\n2;", drip=b"a" * 15_000),
+    "body": Reply(raw=OK + b"Content-Length: 15000\r\n\r\n", drip=b" " * 15_000),
 }
-"""Responses of 10 seconds, of which a byte comes every 20 ms."""
+"""Responses of five minutes, of which a byte comes every 20 ms."""
 
 
 def answer_slowly(drip: str) -> Server:
@@ -140,12 +138,12 @@ def answer_slowly(drip: str) -> Server:
     return Server(lambda request: DRIPS[drip] if request.target == "/slow" else Reply())
 
 
-def timed_out(call: Callable[[], Any], *, within: float) -> TimeoutExceededError:
-    """The error of a call that has to raise one, and how long that took at most, in seconds."""
+def timed_out(call: Callable[[], Any]) -> TimeoutExceededError:
+    """The error of a call that has to raise one, before its response would have ended."""
     began = time.monotonic()
     with pytest.raises(TimeoutExceededError) as caught:
         call()
-    assert time.monotonic() - began < within
+    assert time.monotonic() - began < 200
     return caught.value
 
 
@@ -155,7 +153,7 @@ def test_timeout_bounds_a_dripping_response(drip: str) -> None:
     with answer_slowly(drip) as server, Controller() as controller:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
         controller.fetch(endpoint, what="fast")  # its connection is kept, and used again
-        error = timed_out(lambda: controller.fetch(endpoint.extend(timeout=300), what="slow"), within=4)
+        error = timed_out(lambda: controller.fetch(endpoint.extend(timeout=300), what="slow"))
         assert "GET " + server.url + "/slow: no answer within 300 ms (read)" in str(error)
         assert controller.fetch(endpoint, what="fast") == {}
 
@@ -172,7 +170,7 @@ def test_timeout_bounds_a_dripping_response_under_asyncio(drip: str) -> None:
                 began = time.monotonic()
                 with pytest.raises(TimeoutExceededError, match=r"/slow: no answer within 300 ms \(read\)"):
                     await controller.fetch(endpoint.extend(timeout=300), what="slow")
-                assert time.monotonic() - began < 4
+                assert time.monotonic() - began < 200
                 assert await controller.fetch(endpoint, what="fast") == {}
 
     asyncio.run(run())
@@ -190,7 +188,7 @@ def test_timeout_leaves_no_connection_in_use() -> None:
                     *(controller.fetch(slow, what="slow") for _ in range(120)), return_exceptions=True
                 )
                 assert {type(error) for error in found} == {TimeoutExceededError}
-                assert await controller.fetch(endpoint.extend(timeout="10s"), what="fast") == {}
+                assert await controller.fetch(endpoint.extend(timeout="5m"), what="fast") == {}
 
     asyncio.run(run())
 
@@ -199,10 +197,10 @@ def test_timeout_leaves_no_thread_behind() -> None:
     """A blocking call waits in its own thread, and its connection is closed when it ends."""
     with answer_slowly("headers") as server, Controller(timeout=200) as controller:
         endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-        timed_out(lambda: controller.fetch(endpoint, what="slow"), within=4)
+        timed_out(lambda: controller.fetch(endpoint, what="slow"))
         before = {*threading.enumerate()}
         for _ in range(3):
-            timed_out(lambda: controller.fetch(endpoint, what="slow"), within=4)
+            timed_out(lambda: controller.fetch(endpoint, what="slow"))
         assert not [thread for thread in threading.enumerate() if thread not in before and "_serve" not in thread.name]
         eventually(lambda: all(_is_gone(connection) for connection in server.connections))
 
@@ -232,10 +230,10 @@ def test_timeout_bounds_redirects_together(asynchronous: bool) -> None:
                 async with AsyncController() as controller:
                     await controller.fetch(endpoint)
 
-            timed_out(lambda: asyncio.run(run()), within=4)
+            timed_out(lambda: asyncio.run(run()))
         else:
             with Controller() as controller:
-                timed_out(lambda: controller.fetch(endpoint), within=4)
+                timed_out(lambda: controller.fetch(endpoint))
 
 
 @BOTH
@@ -266,12 +264,12 @@ def test_timeout_bounds_sending_and_connecting(asynchronous: bool) -> None:
                 async with AsyncController() as controller:
                     await controller.fetch(one, *args)
 
-            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)), within=4)
-            connecting = timed_out(lambda: asyncio.run(run(secure)), within=4)
+            sending = timed_out(lambda: asyncio.run(run(endpoint, {}, body)))
+            connecting = timed_out(lambda: asyncio.run(run(secure)))
         else:
             with Controller() as controller:
-                sending = timed_out(lambda: controller.fetch(endpoint, {}, body), within=4)
-                connecting = timed_out(lambda: controller.fetch(secure), within=4)
+                sending = timed_out(lambda: controller.fetch(endpoint, {}, body))
+                connecting = timed_out(lambda: controller.fetch(secure))
         ended.set()
         assert "within 500 ms (write)" in str(sending)
         assert "within 300 ms (connect)" in str(connecting)
