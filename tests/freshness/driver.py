@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from tests.freshness.network import AsyncTransport, Exchange, Network, Transport
 from tests.freshness.programs import PAGED, READS, Arguments, Program, Step, World
-from tests.freshness.server import SIZE, Manners, Server
+from tests.freshness.server import OPTIONAL, SIZE, Manners, Server
 from tests.freshness.spec import Variant, client_class, package
 from tests.libraries import httpx
 from tests.storage.servers import ValkeyServer
@@ -338,7 +338,7 @@ class Session:
                     found = self.differs(member, value)
                 if found:
                     return f"{name} {found}"
-            return None
+            return self._differs_left_out(mine, said)
         if isinstance(said, dict):
             if not isinstance(mine, dict):
                 return f"is {mine!r}, the server says {said!r}"
@@ -354,6 +354,15 @@ class Session:
             if mine == said and isinstance(mine, bool) == isinstance(said, bool)
             else (f"is {mine!r}, the server says {said!r}")
         )
+
+    def _differs_left_out(self, mine: restencil.Entity, said: dict[str, Any]) -> str | None:
+        """Where a member has a value that the server leaves out of a whole item, which says that it is null."""
+        if not self.world.leaves_out_null or self.world.needs != "required" or "body" not in said:
+            return None
+        for name in OPTIONAL:
+            if name not in said and getattr(mine, name, None) is not None:
+                return f"{name} is {getattr(mine, name)!r}, and the server left it out for null"
+        return None
 
     def _differs_reference(self, mine: Any, name: str, member: Any, key: int | str) -> str | None:
         if member is None:

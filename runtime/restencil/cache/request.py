@@ -243,6 +243,16 @@ class Rules:
             found = self._required[model] = needed, telling
         return found
 
+    def nulls_of(self, model: EntityModel) -> frozenset[str]:
+        """The fields of an entity that are null if a record with all required fields leaves them out.
+
+        `needs="required"` is for servers that leave out what is null; else an optional field may be left out for
+        other reasons, as in a summary.
+        """
+        if self.read.needs != "required":
+            return frozenset()
+        return frozenset(field.in_json for field in model.fields.values()) - self.required_fields(model)[0]
+
     def _needed(self, model: EntityModel) -> frozenset[str]:
         if self.read.needs == "all":
             return frozenset(field.in_json for field in model.fields.values())

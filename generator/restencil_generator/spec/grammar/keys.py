@@ -949,7 +949,8 @@ ROWS: Final = (
         otherwise="true"),
     Row("options", "needs", OrNull(Either((Texts(noun="field"), Word(("all", "required"), others="a list of fields")))),
         "Which fields a response must have to bring a record whole: `all` declared ones, the `required` ones (those "
-        "without `?` and `default`, for servers that leave out what is null), or a list of fields.",
+        "without `?` and `default`, for servers that leave out what is null: a field left out of such a response is "
+        "null), or a list of fields.",
         otherwise="`all`"),
     Row("options", "conditional", OrNull(Flag()),
         "Whether a response with an ETag or a date is requested again only if it changed.", otherwise="true",
