@@ -44,7 +44,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     "generator/restencil_generator/project": ("tests/generator/test_api.py",),
     "generator/restencil_generator/spec": ("tests/generator/spec",),
     "templates/restencil_templates": ("tests/generator/codegen",),
-    "specs": ("tests/generator/packages/test_examples.py",),
+    "specs": ("tests/generator/codegen/test_golden.py", "tests/generator/packages/test_examples.py"),
 }
 """The tests of each folder of code, which `make quick` runs; `make test` runs all of them."""
 
