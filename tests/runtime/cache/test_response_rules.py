@@ -58,6 +58,13 @@ def test_response_rules_what_is_no_string_and_no_integer_is_no_primary_key(pk: o
         assert pks_of(controller, "Task") == before
 
 
+@pytest.mark.parametrize("pk", [True, 1.5, [1], {"a": 1}])
+def test_response_rules_nor_is_it_a_part_of_one(pk: object) -> None:
+    """A key of several fields takes text and whole numbers as well."""
+    with Controller() as controller, pytest.raises(ProcessingError, match="no usable primary key"):
+        controller.set_response(seats, [{"row": "a", "number": pk}])
+
+
 def test_response_rules_numbers_that_are_alike_name_one_record() -> None:
     """An integral number is the integer: 1.0 is 1, 1e2 is 100, alone and in a key of several fields."""
     with Controller() as controller:

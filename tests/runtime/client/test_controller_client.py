@@ -123,6 +123,19 @@ def test_controller_client_explain_names_the_address_of_the_client() -> None:
         assert controller.explain(counted).request == "one []"
 
 
+def test_controller_client_optimistic_response_that_fails_names_the_address_of_the_client(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In the error at the mutation's key, and in the log."""
+    failing = Users.partial_update.extend(get_optimistic_response=lambda snapshot, *args: [1, 2])
+    with Blog(client=Server(500).client(), token="t", url_prefix=OWN) as blog:
+        seen: list[Any] = []
+        blog.add_listener(lambda: seen.append(blog.state(failing, {"id": "7"}, {}).error))
+        with pytest.raises(NetworkError):
+            blog.fetch(failing, {"id": "7"}, {})
+    assert f"(PATCH {OWN}/users/7)" in str(seen[0])
+
+
 def client_with(auth: Auth | None) -> type[Controller]:
     class Client(Controller):
         _api = Api(PREFIX, auth)

@@ -498,6 +498,18 @@ def test_oauth2_clients_that_share_an_object_request_one_token() -> None:
         assert len(tokens.asked) == 2
 
 
+def test_oauth2_view_for_a_language_uses_the_clients_token() -> None:
+    """Views that differ in headers have a store of their own, and the same principal."""
+    with served() as (server, tokens):
+        with clients(server)[0](machine=OAuth2(**CLIENT)) as client:
+            client.fetch(thing(server), id=1)
+            german = client.with_options(headers={"Accept-Language": "de"})
+            assert german.fetch(thing(server), id=1)["token"] == "Bearer t1"
+            other = client.with_options(token={"machine": OAuth2(client_id="other", client_secret="x")})
+            assert other.fetch(thing(server), id=1)["token"] == "Bearer t2"
+        assert len(tokens.asked) == 2
+
+
 def test_oauth2_who_leaves_does_not_take_the_token_along() -> None:
     """The caller for whom it is asked is cancelled; those who wait get it all the same, from one request."""
     with served() as (server, tokens):
