@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ from tests.libraries import httpx
 from tests.runtime.servers import Arrived, Reply
 
 from blog import AsyncBlog, Blog
-from restencil import AsyncController, Controller, Store
+from restencil import AsyncController, Controller, Manager, Store
+from restencil.testing import FakeClock, MockServer, Task
 
 BOTH = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 
@@ -78,3 +79,42 @@ def echoing(request: Arrived) -> Reply:
     if request.method == "DELETE":
         return Reply(204)
     return as_json(article(int(number), title=f"{request.headers.get('accept-language', 'en')} {query}".strip()))
+
+
+class World:
+    """A controller of either kind in virtual time, over a server that a test answers for."""
+
+    def __init__(
+        self, asynchronous: bool = False, *, managers: Sequence[Manager] | None = None, **options: Any
+    ) -> None:
+        self.asynchronous = asynchronous
+        self.clock = FakeClock()
+        self.store = self.clock.store(**options)
+        self.server = MockServer(self.clock)
+        self.controller: Any
+        if asynchronous:
+            client = self.server.async_client()
+            self.controller = AsyncController(self.store, client=client, base_url="http://mock", managers=managers)
+        else:
+            self.controller = Controller(
+                self.store, client=self.server.client(), base_url="http://mock", managers=managers
+            )
+
+    def begin(self, operation: str, *args: Any, **kwargs: Any) -> Task[Any]:
+        """Starts an operation that may wait, and does all that is due now."""
+        task: Task[Any] = self.clock.start(lambda: getattr(self.controller, operation)(*args, **kwargs))
+        self.clock.settle()
+        return task
+
+    def do(self, operation: str, *args: Any, **kwargs: Any) -> Any:
+        """Does an operation that may wait to its end."""
+        return self.clock.run(lambda: getattr(self.controller, operation)(*args, **kwargs))
+
+    def urls(self) -> list[str]:
+        """What was requested, in order."""
+        return [request.url.removeprefix("http://mock") for request in self.server.requests]
+
+    def close(self) -> None:
+        """Closes the controller and the clock."""
+        self.do("aclose" if self.asynchronous else "close")
+        self.clock.close()

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.runtime.worlds import World
 
-from restencil import Controller, Entity, ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
-from restencil.testing import Answer, FakeClock, MockServer
+from restencil import Entity, ExpiryStatus, GCPolicy, ImmortalGCPolicy, Store, create_resource
+from restencil.testing import Answer
 
 
 class User(Entity, key="User"):
@@ -20,14 +21,12 @@ Users: Any = create_resource(path="/users/:id", schema=User)
 MINUTE = 60_000
 
 
-class World:
+class UsersWorld(World):
     """A controller whose server knows every user."""
 
     def __init__(self, **options: Any) -> None:
-        self.clock = FakeClock()
-        self.store = self.clock.store(**options)
-        self.server = MockServer(self.clock, respond=self.answer)
-        self.controller: Any = Controller(self.store, client=self.server.client(), base_url="http://mock")
+        super().__init__(**options)
+        self.server.respond = self.answer
 
     def answer(self, request: Any) -> Answer:
         name = request.url.rpartition("/")[2]
@@ -47,14 +46,13 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    world = World(gc=GCPolicy())
+def world() -> Iterator[UsersWorld]:
+    world = UsersWorld(gc=GCPolicy())
     yield world
-    world.controller.close()
-    world.clock.close()
+    world.close()
 
 
-def test_gc_what_was_held_and_release_is_collected_after_twice_its_lifetime_and_two_minutes(world: World) -> None:
+def test_gc_what_was_held_and_release_is_collected_after_twice_its_lifetime_and_two_minutes(world: UsersWorld) -> None:
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE - 1)
     assert world.stored() == ["1"]
@@ -62,7 +60,7 @@ def test_gc_what_was_held_and_release_is_collected_after_twice_its_lifetime_and_
     assert world.stored() == [] and world.keys() == []
 
 
-def test_gc_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: World) -> None:
+def test_gc_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world: UsersWorld) -> None:
     slow = Users.get.extend(data_expiry_length=4 * MINUTE)
     world.hold_and_drop(slow, id="1")
     world.clock.advance(5 * MINUTE)
@@ -71,7 +69,7 @@ def test_gc_candidate_that_is_not_old_enough_stays_one_for_the_next_sweep(world:
     assert world.stored() == []
 
 
-def test_gc_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
+def test_gc_what_is_held_again_at_the_sweep_is_kept(world: UsersWorld) -> None:
     world.hold_and_drop(id="1")
     with world.controller.live(Users.get, id="1") as live:
         next(live)
@@ -81,7 +79,7 @@ def test_gc_what_is_held_again_at_the_sweep_is_kept(world: World) -> None:
     assert world.stored() == []
 
 
-def test_gc_entity_held_through_another_result_is_kept(world: World) -> None:
+def test_gc_entity_held_through_another_result_is_kept(world: UsersWorld) -> None:
     with world.controller.live(Users.get_list) as live:
         next(live)
         world.hold_and_drop(id="1")
@@ -90,14 +88,14 @@ def test_gc_entity_held_through_another_result_is_kept(world: World) -> None:
         assert world.keys() == ["GET /users"]
 
 
-def test_gc_what_no_one_ever_held_is_never_collected(world: World) -> None:
+def test_gc_what_no_one_ever_held_is_never_collected(world: UsersWorld) -> None:
     world.controller.fetch(Users.get, id="1")
     world.hold_and_drop(id="2")
     world.clock.advance(60 * MINUTE)
     assert world.stored() == ["1"]
 
 
-def test_gc_collected_entity_reads_as_missing_and_is_fetched_again(world: World) -> None:
+def test_gc_collected_entity_reads_as_missing_and_is_fetched_again(world: UsersWorld) -> None:
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE)
     reading = world.controller.get_response(Users.get, id="1")
@@ -105,7 +103,7 @@ def test_gc_collected_entity_reads_as_missing_and_is_fetched_again(world: World)
     assert world.controller.read(Users.get, id="1").name == "1"
 
 
-def test_gc_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: World) -> None:
+def test_gc_list_whose_item_was_collected_is_fetched_again_and_never_shown_shorter(world: UsersWorld) -> None:
     world.controller.fetch(Users.get_list)
     world.hold_and_drop(id="1")
     world.clock.advance(5 * MINUTE)
@@ -115,19 +113,19 @@ def test_gc_list_whose_item_was_collected_is_fetched_again_and_never_shown_short
 
 
 def test_gc_interval_multiplier_and_datetime_are_the_user_s() -> None:
-    world = World(gc=GCPolicy(interval=1000, expiry_multiplier=10))
+    world = UsersWorld(gc=GCPolicy(interval=1000, expiry_multiplier=10))
     world.hold_and_drop(id="1")
     world.clock.advance(10 * MINUTE)
     assert world.stored() == ["1"]
     world.clock.advance(1001)
     assert world.stored() == []
-    soon = World(gc=GCPolicy(interval=1000, expires_at=lambda times: times.fetched_at + 500))
+    soon = UsersWorld(gc=GCPolicy(interval=1000, expires_at=lambda times: times.fetched_at + 500))
     soon.hold_and_drop(id="1")
     soon.clock.advance(1000)
     assert soon.stored() == []
 
 
-def test_gc_collection_reports_no_listener(world: World) -> None:
+def test_gc_collection_reports_no_listener(world: UsersWorld) -> None:
     world.hold_and_drop(id="1")
     heard: list[int] = []
     world.controller.add_listener(lambda: heard.append(1))
@@ -135,7 +133,7 @@ def test_gc_collection_reports_no_listener(world: World) -> None:
     assert world.stored() == [] and heard == []
 
 
-def test_gc_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
+def test_gc_pending_optimistic_actions_keep_nothing_alive(world: UsersWorld) -> None:
     users: Any = create_resource(path="/users/:id", schema=User, optimistic=True)
     world.hold_and_drop(id="1")
     world.server.respond = lambda request: Answer(json={"id": "1", "name": "x"}, delay=100 * MINUTE)
@@ -146,7 +144,7 @@ def test_gc_pending_optimistic_actions_keep_nothing_alive(world: World) -> None:
 
 
 def test_gc_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
-    world = World(gc=GCPolicy())
+    world = UsersWorld(gc=GCPolicy())
     world.controller.fetch(Users.get, id="1")
     assert "0 timers" in repr(world.clock)
     world.hold_and_drop(id="1")
@@ -157,7 +155,7 @@ def test_gc_no_timer_is_set_while_there_is_nothing_to_collect() -> None:
 
 def test_gc_without_a_policy_and_with_the_immortal_one_everything_is_kept() -> None:
     for options in ({}, {"gc": ImmortalGCPolicy()}):
-        world = World(**options)
+        world = UsersWorld(**options)
         world.hold_and_drop(id="1")
         world.clock.advance(1000 * MINUTE)
         assert world.stored() == ["1"]
@@ -180,7 +178,7 @@ def test_gc_policy_serves_one_store_and_rejects_numbers_that_make_no_sense() -> 
 
 def test_gc_deletion_outlives_reads_that_began_before() -> None:
     """In a bounded store a read that is older than a deletion does not undo it, however much came meanwhile."""
-    world = World(max_entities=3)
+    world = UsersWorld(max_entities=3)
     delays = {"GET http://mock/users/1": 500}
 
     def respond(request: Any) -> Answer:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.runtime.worlds import World
 
-from restencil import Controller, Entity, Resource, RestEndpoint, create_resource, rest, rest_list
+from restencil import Entity, Resource, RestEndpoint, create_resource, rest, rest_list
 from restencil.endpoint.typing import ControllerType
 from restencil.schema import Collection, Invalidate, Union, Values
-from restencil.testing import Answer, FakeClock, MockServer
+from restencil.testing import Answer
 
 
 class Task(Entity, key="FollowingTask"):
@@ -45,13 +46,8 @@ LISTED: Any = Tasks.get_list
 PATCHED: Any = Tasks.partial_update
 
 
-class Desk:
+class Desk(World):
     """A controller, and lists as they were answered."""
-
-    def __init__(self) -> None:
-        self.clock = FakeClock()
-        self.server = MockServer(self.clock)
-        self.controller = Controller(self.clock.store(), client=self.server.client(), base_url="http://mock")
 
     def answered(self, *ids: int, total: int, done: bool = False, **arguments: Any) -> None:
         rows = [{"id": pk, "title": f"t{pk}", "done": done} for pk in ids]
@@ -62,7 +58,7 @@ class Desk:
         return [task.id for task in found["items"]], found["total"]
 
     def is_stale(self, **arguments: Any) -> bool:
-        return self.controller.explain(LISTED, arguments).needs_fetch
+        return bool(self.controller.explain(LISTED, arguments).needs_fetch)
 
 
 @pytest.fixture
@@ -77,7 +73,7 @@ def desk() -> Iterator[Desk]:
     desk.controller.set_response(LISTED, {"items": [{"id": 1}], "total": 1}, {"q": "1"})
     desk.controller.set_response(LISTED, {"items": [{"id": 1}, {"id": 2}], "total": 3}, {"sort": "title"})
     yield desk
-    desk.clock.close()
+    desk.close()
 
 
 def test_list_membership_what_was_expected_is_undone(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.doubles import same_error
+from tests.runtime.worlds import World
 
 from restencil import (
     AbortController,
@@ -29,7 +30,7 @@ from restencil import (
     create_resource,
     soft_on_server_error,
 )
-from restencil.testing import Answer, FakeClock, Fixture, MockServer, NetworkDown, Task, fill
+from restencil.testing import Answer, Fixture, NetworkDown, fill
 
 
 class User(Entity, key="User"):
@@ -42,47 +43,12 @@ ANN = {"id": "1", "name": "Ann"}
 BOB = {"id": "1", "name": "Bob"}
 
 
-class World:
-    """A controller of either kind in virtual time, with one way of speaking to both."""
-
-    def __init__(self, asynchronous: bool, **options: Any) -> None:
-        self.clock = FakeClock()
-        self.store = self.clock.store(validate="off")
-        self.server = MockServer(self.clock)
-        self.controller: Any
-        if asynchronous:
-            self.controller = AsyncController(
-                self.store, client=self.server.async_client(), base_url="http://mock", **options
-            )
-        else:
-            self.controller = Controller(self.store, client=self.server.client(), base_url="http://mock", **options)
-
-    def begin(self, operation: str, *args: Any, **kwargs: Any) -> Task[Any]:
-        """Starts an operation that may wait, and does all that is due now."""
-        task: Task[Any] = self.clock.start(lambda: getattr(self.controller, operation)(*args, **kwargs))
-        self.clock.settle()
-        return task
-
-    def do(self, operation: str, *args: Any, **kwargs: Any) -> Any:
-        """Does an operation that may wait to its end."""
-        return self.clock.run(lambda: getattr(self.controller, operation)(*args, **kwargs))
-
-    def urls(self) -> list[str]:
-        return [request.url.removeprefix("http://mock") for request in self.server.requests]
-
-    def close(self) -> None:
-        self.clock.run(
-            lambda: self.controller.aclose() if hasattr(self.controller, "aclose") else self.controller.close()
-        )
-        self.clock.close()
-
-
 @pytest.fixture(params=["sync", "async"])
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
     made: list[World] = []
 
     def build(**options: Any) -> World:
-        made.append(World(request.param == "async", **options))
+        made.append(World(request.param == "async", validate="off", **options))
         return made[-1]
 
     yield build

@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.runtime.worlds import World
 
 from restencil import AsyncController, Controller, Entity, NetworkError, Page, Response, RestencilError, create_resource
 from restencil.endpoint.page_styles import next_link
 from restencil.schema import Collection, Object
-from restencil.testing import Answer, FakeClock, MockServer
+from restencil.testing import Answer, MockServer
 
 
 class Item(Entity, key="Item"):
@@ -25,19 +26,8 @@ class Item(Entity, key="Item"):
 ALL = [{"id": str(n), "rank": n} for n in range(1, 8)]
 
 
-class World:
-    """A controller of either kind over a server whose pages have three items."""
-
-    def __init__(self, asynchronous: bool) -> None:
-        self.asynchronous = asynchronous
-        self.clock = FakeClock()
-        self.server = MockServer(self.clock)
-        self.controller: Any
-        store = self.clock.store()
-        if asynchronous:
-            self.controller = AsyncController(store, client=self.server.async_client(), base_url="http://mock")
-        else:
-            self.controller = Controller(store, client=self.server.client(), base_url="http://mock")
+class Pages(World):
+    """A server whose pages have three items."""
 
     def serve(self, answer: Callable[[dict[str, str]], Any]) -> None:
         def respond(request: Any) -> Answer:
@@ -60,15 +50,12 @@ class World:
     def ids(self, endpoint: Any, *args: Any, **kwargs: Any) -> list[str]:
         return [item.id for item in self.items(endpoint, *args, **kwargs)]
 
-    def urls(self) -> list[str]:
-        return [request.url.removeprefix("http://mock") for request in self.server.requests]
-
 
 @pytest.fixture(params=["sync", "async"])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    world = World(request.param == "async")
+def world(request: pytest.FixtureRequest) -> Iterator[Pages]:
+    world = Pages(request.param == "async")
     yield world
-    world.clock.close()
+    world.close()
 
 
 def items(field: str | None = "cursor", **options: Any) -> Any:
@@ -83,25 +70,25 @@ def chunk(start: int) -> list[dict[str, Any]]:
 EVERY = [str(n) for n in range(1, 8)]
 
 
-def test_controller_iterate_page_numbers_go_up_from_one_until_a_page_is_empty(world: World) -> None:
+def test_controller_iterate_page_numbers_go_up_from_one_until_a_page_is_empty(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     assert world.ids(items("page")) == EVERY
     assert world.urls() == ["/items", "/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_controller_iterate_page_given_at_the_start_is_counted_from(world: World) -> None:
+def test_controller_iterate_page_given_at_the_start_is_counted_from(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params["page"]) - 1) * 3))
     assert world.ids(items("page"), page=2) == ["4", "5", "6", "7"]
 
 
 @pytest.mark.parametrize("field", ["offset", "skip"])
-def test_controller_iterate_offsets_grow_by_what_came(world: World, field: str) -> None:
+def test_controller_iterate_offsets_grow_by_what_came(world: Pages, field: str) -> None:
     world.serve(lambda params: chunk(int(params.get(field, 0))))
     assert world.ids(items(field)) == EVERY
     assert world.urls() == ["/items", *(f"/items?{field}={n}" for n in (3, 6, 7))]
 
 
-def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: World) -> None:
+def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_called_in_python(world: Pages) -> None:
     def answer(params: dict[str, str]) -> Any:
         start = int(params.get("cursor", 0))
         return {"theItems": chunk(start), "nextPage": start + 3 if start < 6 else None}
@@ -114,14 +101,14 @@ def test_controller_iterate_path_is_in_wire_names_whatever_the_members_are_calle
     assert world.ids(listing) == EVERY
 
 
-def test_controller_iterate_value_that_was_used_already_ends_it(world: World) -> None:
+def test_controller_iterate_value_that_was_used_already_ends_it(world: Pages) -> None:
     world.serve(lambda params: {"results": chunk(int(params.get("cursor", 0))), "next": "3"})
     schema = {"results": Collection([Item]), "next": None}
     assert world.ids(items(schema=schema, pagination="next")) == ["1", "2", "3", "4", "5", "6"]
     assert len(world.urls()) == 2
 
 
-def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: World) -> None:
+def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_yielded_twice(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     listing = items("page")
     assert world.ids(listing) == EVERY
@@ -130,7 +117,7 @@ def test_controller_iterate_first_page_is_a_normal_read_and_what_it_has_is_not_y
     assert world.urls()[before:] == ["/items?page=2", "/items?page=3", "/items?page=4"]
 
 
-def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: World) -> None:
+def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(world: Pages) -> None:
     world.serve(lambda params: chunk((int(params.get("page", 1)) - 1) * 3))
     resource: Any = create_resource(path="/items/:id", schema=Item, pagination_field="page")
     found: list[int] = []
@@ -168,7 +155,7 @@ def test_controller_iterate_items_are_those_of_the_view_when_they_are_yielded(wo
     ],
 )
 def test_controller_iterate_what_cannot_be_followed_is_a_type_error_when_iterate_is_called(
-    world: World, options: dict[str, Any], message: str
+    world: Pages, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TypeError, match=message):
         world.controller.iterate(items(**options))
@@ -195,7 +182,7 @@ def told(start: int, rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
     return {"results": rows[start : start + 3], **more}
 
 
-def test_controller_iterate_more_that_is_false_ends_it(world: World) -> None:
+def test_controller_iterate_more_that_is_false_ends_it(world: Pages) -> None:
     """Nothing is asked beyond the page that says so."""
     world.serve(lambda params: told(int(params.get("offset", 0)), ALL, more=int(params.get("offset", 0)) < 6))
     schema = {"results": Collection([Item]), "more": False}
@@ -204,7 +191,7 @@ def test_controller_iterate_more_that_is_false_ends_it(world: World) -> None:
 
 
 @pytest.mark.parametrize("style", ["page", "offset"])
-def test_controller_iterate_total_that_is_reached_ends_it(world: World, style: str) -> None:
+def test_controller_iterate_total_that_is_reached_ends_it(world: Pages, style: str) -> None:
     def answer(params: dict[str, str]) -> Any:
         number = int(params.get(style, 0))
         return {**told(max(number - 1, 0) * 3 if style == "page" else number, ALL), "page": {"total": 7}}
@@ -215,7 +202,7 @@ def test_controller_iterate_total_that_is_reached_ends_it(world: World, style: s
     assert len(world.urls()) == 3
 
 
-def test_controller_iterate_page_shorter_than_the_size_that_is_reported_ends_it(world: World) -> None:
+def test_controller_iterate_page_shorter_than_the_size_that_is_reported_ends_it(world: Pages) -> None:
     world.serve(lambda params: told(int(params.get("offset", 0)), ALL, size=3))
     schema = {"results": Collection([Item]), "size": 0}
     assert world.ids(items("offset", schema=schema, pagination={"style": "offset", "size": "size"})) == EVERY
@@ -224,7 +211,7 @@ def test_controller_iterate_page_shorter_than_the_size_that_is_reported_ends_it(
 
 @pytest.mark.parametrize(("style", "start", "urls"), [("page", 0, ["", "?page=1", "?page=2", "?page=3"])])
 def test_controller_iterate_pages_may_be_counted_from_another_number(
-    world: World, style: str, start: int, urls: list[str]
+    world: Pages, style: str, start: int, urls: list[str]
 ) -> None:
     world.serve(lambda params: chunk(int(params.get(style, start)) * 3))
     assert world.ids(items(style, pagination={"style": style, "start": start})) == EVERY
@@ -233,7 +220,7 @@ def test_controller_iterate_pages_may_be_counted_from_another_number(
 
 @pytest.mark.parametrize("status", [400, 404])
 def test_controller_iterate_page_after_the_last_one_that_is_rejected_ends_it(
-    world: World, status: int, caplog: pytest.LogCaptureFixture
+    world: Pages, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With a warning; the first page that is refused is an error."""
 
@@ -249,7 +236,7 @@ def test_controller_iterate_page_after_the_last_one_that_is_rejected_ends_it(
         world.items(items("page"), tag="x")
 
 
-def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: World) -> None:
+def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: Pages) -> None:
     """As of a server that gives its last page for every page after it."""
     world.serve(lambda params: chunk(min((int(params.get("page", 1)) - 1) * 3, 6)))
     assert world.ids(items("page")) == EVERY
@@ -257,7 +244,7 @@ def test_controller_iterate_page_that_contains_nothing_new_ends_it(world: World)
 
 
 @pytest.mark.parametrize("answer", [{"x": 1}, [1, 2], [None], "text", 5, [{"no": "key"}]], ids=str)
-def test_controller_iterate_pages_that_never_show_anything_end(world: World, answer: Any) -> None:
+def test_controller_iterate_pages_that_never_show_anything_end(world: Pages, answer: Any) -> None:
     """A server that answers every page alike, with what is no item, is not asked without end."""
     world.serve(lambda params: Answer(json=answer))
     with contextlib.suppress(RestencilError):
@@ -266,7 +253,7 @@ def test_controller_iterate_pages_that_never_show_anything_end(world: World, ans
 
 
 @pytest.mark.parametrize("origin", ["http://mock:80", "HTTP://Mock"])
-def test_controller_iterate_origin_may_be_written_in_more_than_one_way(world: World, origin: str) -> None:
+def test_controller_iterate_origin_may_be_written_in_more_than_one_way(world: Pages, origin: str) -> None:
     """With its usual port, or in other letters."""
     link = f'<{origin}/items?at=3>; rel="next"'
     world.serve(lambda params: Answer(json=chunk(3 if params else 0), headers={} if params else {"Link": link}))
@@ -282,7 +269,7 @@ def test_controller_iterate_origin_may_be_written_in_more_than_one_way(world: Wo
         ("http://mock:port/items", "which is no URL: Port"),
     ],
 )
-def test_controller_iterate_rejected_link_is_reported_without_its_user(world: World, link: str, message: str) -> None:
+def test_controller_iterate_rejected_link_is_reported_without_its_user(world: Pages, link: str, message: str) -> None:
     """An origin is shown with its scheme, which may be all that differs."""
     world.serve(lambda params: Answer(json=chunk(0), headers={"Link": f'<{link}>; rel="next"'}))
     with pytest.raises(ValueError, match=message) as caught:
@@ -291,7 +278,7 @@ def test_controller_iterate_rejected_link_is_reported_without_its_user(world: Wo
 
 
 def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_position(
-    world: World,
+    world: Pages,
 ) -> None:
     """Servers leave the user out of their links; positions are kept, so they hold no password."""
 
@@ -316,7 +303,7 @@ def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_a
         controller.iterate(endpoint).start_at("http://user:secret@other/items")
 
 
-def test_controller_iterate_what_follows_a_redirect_elsewhere_is_rejected(world: World) -> None:
+def test_controller_iterate_what_follows_a_redirect_elsewhere_is_rejected(world: Pages) -> None:
     """The origin that counts is the one that the client asks, not the one that answered."""
 
     def respond(request: Any) -> Answer:
@@ -330,7 +317,7 @@ def test_controller_iterate_what_follows_a_redirect_elsewhere_is_rejected(world:
 
 
 def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: Pages, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With a hint in the log; one of another origin is a cursor like any other."""
 
@@ -348,7 +335,7 @@ def test_controller_iterate_cursor_that_is_a_url_of_the_same_origin_is_followed(
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("gone", [{"3"}, {"1", "2"}, {"1", "2", "3"}, {"2", "4", "6"}])
 def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
-    world: World, style: str, gone: set[str]
+    world: Pages, style: str, gone: set[str]
 ) -> None:
     rows = list(ALL)
 
@@ -381,7 +368,7 @@ def test_controller_iterate_what_is_deleted_on_the_way_makes_it_skip_nothing(
 @pytest.mark.parametrize("style", ["page", "offset"])
 @pytest.mark.parametrize("change", ["delete", "push"])
 def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
-    world: World, style: str, change: str
+    world: Pages, style: str, change: str
 ) -> None:
     rows = list(ALL)
 
@@ -405,7 +392,7 @@ def test_controller_iterate_after_a_change_it_begins_with_the_first_page_again(
 # --- runs that are bounded, and gone on with -------------------------------------------------------------------------
 
 
-def taken(world: World, run: Any, count: int | None = None) -> list[Any]:
+def taken(world: Pages, run: Any, count: int | None = None) -> list[Any]:
     """The next items of a run, all by default."""
     found: list[Any] = []
     if not world.asynchronous:
@@ -429,7 +416,7 @@ def taken(world: World, run: Any, count: int | None = None) -> list[Any]:
     return world.clock.run(take_async)
 
 
-def ids_of(world: World, run: Any, count: int | None = None) -> list[str]:
+def ids_of(world: Pages, run: Any, count: int | None = None) -> list[str]:
     return [item.id for item in taken(world, run, count)]
 
 
@@ -479,7 +466,7 @@ EACH_STYLE = pytest.mark.parametrize("style", STYLES)
 @EACH_STYLE
 @pytest.mark.parametrize(("count", "requests"), [(0, 0), (1, 1), (3, 1), (4, 2), (6, 2), (7, 3)])
 def test_controller_iterate_limit_requests_no_page_that_it_does_not_need(
-    world: World, style: str, count: int, requests: int
+    world: Pages, style: str, count: int, requests: int
 ) -> None:
     """Of seven items in pages of three."""
     endpoint, answer, _ = STYLES[style]
@@ -490,7 +477,7 @@ def test_controller_iterate_limit_requests_no_page_that_it_does_not_need(
 
 @EACH_STYLE
 @pytest.mark.parametrize("broken", [1, 2, 3])
-def test_iterate_resumes_after_an_error(world: World, style: str, broken: int) -> None:
+def test_iterate_resumes_after_an_error(world: Pages, style: str, broken: int) -> None:
     """A 503 at some page: `position` is that of the last page taken whole, and each item comes once over both runs."""
     endpoint, answer, first = STYLES[style]
     failing = [False] * (broken - 1) + [True]
@@ -508,7 +495,7 @@ def test_iterate_resumes_after_an_error(world: World, style: str, broken: int) -
     assert seen + ids_of(world, world.controller.iterate(endpoint).start_at(run.position)) == EVERY
 
 
-def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: World) -> None:
+def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: Pages) -> None:
     """The position is that of the page before it."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -519,7 +506,7 @@ def test_controller_iterate_page_that_was_not_taken_whole_comes_again(world: Wor
 
 
 @EACH_STYLE
-def test_controller_iterate_break_leaves_nothing_open(world: World, style: str) -> None:
+def test_controller_iterate_break_leaves_nothing_open(world: Pages, style: str) -> None:
     """No request is under way, and no page is asked for in advance; the run may be gone on with."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -533,7 +520,7 @@ def test_controller_iterate_break_leaves_nothing_open(world: World, style: str) 
 
 
 @pytest.mark.parametrize("kind", ["items", "pages"])
-def test_controller_iterate_one_run_is_for_one_task_or_thread(world: World, kind: str) -> None:
+def test_controller_iterate_one_run_is_for_one_task_or_thread(world: Pages, kind: str) -> None:
     """Another one that asks for the same page is told so, and the first misses nothing."""
     world.serve(lambda params: Answer(json=chunk((int(params.get("page", 1)) - 1) * 3), delay=10))
     bound = world.controller.bind(STYLES["page"][0])
@@ -566,7 +553,7 @@ def test_controller_iterate_one_run_is_for_one_task_or_thread(world: World, kind
     assert [item.id for item in found] == EVERY
 
 
-def test_controller_iterate_position_of_another_origin_is_rejected(world: World) -> None:
+def test_controller_iterate_position_of_another_origin_is_rejected(world: Pages) -> None:
     """Before any request: credentials do not follow there."""
     endpoint, answer, _ = STYLES["link"]
     world.serve(answer)
@@ -579,7 +566,7 @@ def test_controller_iterate_position_of_another_origin_is_rejected(world: World)
     assert world.urls() == []
 
 
-def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: World) -> None:
+def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: Pages) -> None:
     """When it is given, with what is wrong with it."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -599,7 +586,7 @@ def test_controller_iterate_what_is_no_position_or_limit_is_rejected(world: Worl
         run.start_at(1)
 
 
-def test_controller_iterate_list_begun_in_the_middle_stays_partial(world: World) -> None:
+def test_controller_iterate_list_begun_in_the_middle_stays_partial(world: Pages) -> None:
     """The list itself still asks."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -610,12 +597,12 @@ def test_controller_iterate_list_begun_in_the_middle_stays_partial(world: World)
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
-def pages_of(world: World, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
+def pages_of(world: Pages, endpoint: Any, *args: Any, **kwargs: Any) -> Any:
     return world.controller.bind(endpoint).pages(*args, **kwargs)
 
 
 @EACH_STYLE
-def test_controller_iterate_pages_come_with_their_answers(world: World, style: str) -> None:
+def test_controller_iterate_pages_come_with_their_answers(world: Pages, style: str) -> None:
     """Items in their order, status, headers, positions; no page is without items."""
     endpoint, answer, first = STYLES[style]
     world.serve(answer)
@@ -636,7 +623,7 @@ def test_controller_iterate_pages_come_with_their_answers(world: World, style: s
 
 @EACH_STYLE
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_controller_iterate_pages_go_on_after_a_saved_position(world: World, style: str, count: int) -> None:
+def test_controller_iterate_pages_go_on_after_a_saved_position(world: Pages, style: str, count: int) -> None:
     """Saved in the body of the loop, when the page was handled: it does not come again."""
     endpoint, answer, _ = STYLES[style]
     world.serve(answer)
@@ -647,7 +634,7 @@ def test_controller_iterate_pages_go_on_after_a_saved_position(world: World, sty
     assert seen + [item.id for page in rest for item in page.items] == EVERY
 
 
-def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_list(world: World) -> None:
+def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_list(world: Pages) -> None:
     """Also where the store has a fresh list."""
     endpoint, answer, _ = STYLES["page"]
     world.serve(answer)
@@ -658,7 +645,7 @@ def test_controller_iterate_each_page_is_fetched_the_first_too_and_joins_the_lis
     assert len(world.urls()) == 2 * asked
 
 
-def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: World) -> None:
+def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Pages) -> None:
     """Only going there is refused."""
     endpoint = STYLES["link"][0]
     link = '<https://elsewhere.test/items?page=2>; rel="next"'
@@ -670,7 +657,7 @@ def test_controller_iterate_page_whose_next_one_is_elsewhere_is_given(world: Wor
         taken(world, run)
 
 
-def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: World) -> None:
+def test_controller_iterate_pages_of_what_has_none_are_a_type_error(world: Pages) -> None:
     """At once, as with iterate; and so is start_at after the first page."""
     with pytest.raises(TypeError, match="does not know how to find the next page"):
         pages_of(world, items(None))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.patience import eventually_async
+from tests.runtime.worlds import World
 
 from restencil import (
     AsyncController,
@@ -23,7 +24,7 @@ from restencil import (
     SubscriptionManager,
     create_resource,
 )
-from restencil.testing import Answer, FakeClock, MockServer
+from restencil.testing import Answer
 
 pytestmark = pytest.mark.network
 
@@ -36,20 +37,11 @@ class User(Entity, key="User"):
 Users: Any = create_resource(url_prefix="http://mock", path="/users/:id", schema=User)
 
 
-class World:
-    """A controller of either kind with a logout manager, in virtual time."""
+class LogoutWorld(World):
+    """A world with a logout manager."""
 
     def __init__(self, asynchronous: bool, **options: Any) -> None:
-        self.clock = FakeClock()
-        self.store = self.clock.store()
-        self.server = MockServer(self.clock)
-        self.logouts: list[Any] = []
-        managers = [LogoutManager(**options), NetworkManager(), SubscriptionManager()]
-        self.controller: Any
-        if asynchronous:
-            self.controller = AsyncController(self.store, client=self.server.async_client(), managers=managers)
-        else:
-            self.controller = Controller(self.store, client=self.server.client(), managers=managers)
+        super().__init__(asynchronous, managers=[LogoutManager(**options), NetworkManager(), SubscriptionManager()])
 
     def fail(self, endpoint: Any, **kwargs: Any) -> Exception:
         with pytest.raises(Exception) as caught:
@@ -63,13 +55,13 @@ def asynchronous(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def world(asynchronous: bool) -> Iterator[World]:
-    world = World(asynchronous)
+def world(asynchronous: bool) -> Iterator[LogoutWorld]:
+    world = LogoutWorld(asynchronous)
     yield world
-    world.clock.close()
+    world.close()
 
 
-def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: World) -> None:
+def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: LogoutWorld) -> None:
     world.controller.set_response(Users.get, {"id": "1"}, id="1")
     world.server.respond = lambda request: Answer(status=401, json={})
     assert getattr(world.fail(Users.get, id="2"), "status", None) == 401
@@ -78,11 +70,11 @@ def test_logout_401_resets_the_store_after_its_caller_got_the_error(world: World
 
 def test_should_logout_and_handle_logout_are_the_user_s(asynchronous: bool) -> None:
     seen: list[Any] = []
-    world = World(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)
+    world = LogoutWorld(asynchronous, should_logout=lambda error: error.status == 418, handle_logout=seen.append)
     world.server.respond = lambda request: Answer(status=418, json={})
     world.fail(Users.get, id="1")
     assert seen == [world.controller] and world.store.resets == 0
-    world.clock.close()
+    world.close()
 
 
 def test_logout_functions_of_a_logout_manager_that_fail_are_logged_and_the_caller_gets_its_own_error(
@@ -92,12 +84,12 @@ def test_logout_functions_of_a_logout_manager_that_fail_are_logged_and_the_calle
         raise LookupError("no such user")
 
     for options in ({"should_logout": fail}, {"handle_logout": fail}):
-        world = World(asynchronous, **options)
+        world = LogoutWorld(asynchronous, **options)
         world.server.respond = lambda request: Answer(status=401, json={})
         assert getattr(world.fail(Users.get, id="1"), "status", None) == 401
         assert "a function of LogoutManager failed at AuthenticationError" in caplog.text
         caplog.clear()
-        world.clock.close()
+        world.close()
 
 
 # refresh

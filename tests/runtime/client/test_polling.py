@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.runtime.worlds import World
 
 from restencil import (
-    AsyncController,
     Controller,
     Entity,
     NetworkManager,
@@ -18,7 +18,7 @@ from restencil import (
 )
 from restencil.cache.actions import Subscribe
 from restencil.cache.request import Request
-from restencil.testing import Answer, FakeClock, MockServer
+from restencil.testing import Answer, FakeClock
 
 
 class User(Entity, key="User"):
@@ -59,27 +59,17 @@ class Network:
             listener()
 
 
-class World:
+class PollingWorld(World):
     """A polling controller of either kind; `times` are the moments of the requests, counted from the start."""
 
     def __init__(self, asynchronous: bool, network: Network | None = None) -> None:
-        self.clock = FakeClock()
+        managers = [NetworkManager(), SubscriptionManager(connection_listener=network)]
+        super().__init__(asynchronous, managers=managers)
         self.start = self.clock()
-        self.store = self.clock.store()
-        self.server = MockServer(self.clock, respond=self.answer)
+        self.server.respond = self.answer
         self.times: list[float] = []
         self.delay = 0.0
         self.status = 200
-        self.controller: Any
-        managers = [NetworkManager(), SubscriptionManager(connection_listener=network)]
-        if asynchronous:
-            self.controller = AsyncController(
-                self.store, client=self.server.async_client(), base_url="http://mock", managers=managers
-            )
-        else:
-            self.controller = Controller(
-                self.store, client=self.server.client(), base_url="http://mock", managers=managers
-            )
 
     def answer(self, request: Any) -> Answer:
         self.times.append(self.clock() - self.start)
@@ -99,11 +89,11 @@ class World:
 
 
 @pytest.fixture(params=["sync", "async"])
-def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
-    made: list[World] = []
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., PollingWorld]]:
+    made: list[PollingWorld] = []
 
-    def build(**options: Any) -> World:
-        made.append(World(request.param == "async", **options))
+    def build(**options: Any) -> PollingWorld:
+        made.append(PollingWorld(request.param == "async", **options))
         return made[-1]
 
     yield build
@@ -112,7 +102,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., World]]:
         world.clock.close()
 
 
-def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., World]) -> None:
+def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Callable[..., PollingWorld]) -> None:
     world = make()
     world.controller.set_response(Polled, {"id": "1"}, id="1")
     world.clock.advance(300)
@@ -120,7 +110,7 @@ def test_polling_recent_data_is_polled_one_frequency_after_it_arrived(make: Call
     assert world.run(2700) == [1000, 2000, 3000]
 
 
-def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., World]) -> None:
+def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Callable[..., PollingWorld]) -> None:
     world = make()
     world.subscribe()
     assert world.run(1900) == [0, 1000]
@@ -130,7 +120,9 @@ def test_polling_faster_subscriber_takes_over_and_leaves_without_a_gap(make: Cal
     assert world.run(3000) == [3100, 4000, 5000, 6000]
 
 
-def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(make: Callable[..., World]) -> None:
+def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(
+    make: Callable[..., PollingWorld],
+) -> None:
     world = make()
     hard = Polled.extend(error_policy=lambda error: "hard", error_expiry_length=60_000)
     world.subscribe(hard)
@@ -143,7 +135,7 @@ def test_polling_failed_poll_is_soft_and_short_lived_whatever_the_endpoint_says(
     assert reading.raw_error.status == 500 and reading.expires_at == world.start + 1000 + 100
 
 
-def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., World]) -> None:
+def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Callable[..., PollingWorld]) -> None:
     network = Network()
     world = make(network=network)
     world.subscribe()
@@ -158,7 +150,7 @@ def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(make: Cal
     assert world.run(1000) == [7200, 8200]
 
 
-def test_polling_subscription_made_offline_waits_for_the_network(make: Callable[..., World]) -> None:
+def test_polling_subscription_made_offline_waits_for_the_network(make: Callable[..., PollingWorld]) -> None:
     network = Network(online=False)
     world = make(network=network)
     world.subscribe()
@@ -170,7 +162,7 @@ def test_polling_subscription_made_offline_waits_for_the_network(make: Callable[
 
 
 def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
-    make: Callable[..., World], caplog: pytest.LogCaptureFixture
+    make: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = make()
     world.subscribe(Users.get)
@@ -179,7 +171,7 @@ def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
 
 
 def test_polling_unsubscribing_something_unknown_is_logged(
-    make: Callable[..., World], caplog: pytest.LogCaptureFixture
+    make: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = make()
     world.unsubscribe()

@@ -511,70 +511,21 @@ def test_interoperability_fastapi_documents_a_generated_class() -> None:
     answer = document["paths"]["/articles/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert answer == {"$ref": "#/components/schemas/Article"}
     own = {name: found for name, found in document["components"]["schemas"].items() if "Validation" not in name}
-    assert own == {
-        "Address": {
-            "properties": {
-                "street": {"type": "string", "title": "Street", "default": ""},
-                "city": {"type": "string", "title": "City", "default": ""},
-            },
-            "type": "object",
-            "title": "Address",
-        },
-        "Article": {
-            "properties": {
-                "id": {"type": "integer", "title": "Id", "default": 0},
-                "title": {"type": "string", "title": "Title", "default": "untitled"},
-                "status": {
-                    "type": "string",
-                    "enum": ["draft", "published", "archived"],
-                    "title": "Status",
-                    "default": "draft",
-                },
-                "author": {"$ref": "#/components/schemas/User"},
-                "tags": {"items": {"type": "string"}, "type": "array", "title": "Tags", "default": []},
-                "views": {
-                    "additionalProperties": {"type": "integer"},
-                    "type": "object",
-                    "title": "Views",
-                    "default": {},
-                },
-                "comments": {
-                    "items": {"$ref": "#/components/schemas/Comment"},
-                    "type": "array",
-                    "title": "Comments",
-                    "default": [],
-                },
-            },
-            "type": "object",
-            "required": ["author"],
-            "title": "Article",
-            "description": "A text with a title, by one author.",
-        },
-        "Comment": {
-            "properties": {
-                "id": {"type": "integer", "title": "Id", "default": 0},
-                "body": {"type": "string", "title": "Body", "default": ""},
-                "author": {"$ref": "#/components/schemas/User"},
-            },
-            "type": "object",
-            "required": ["author"],
-            "title": "Comment",
-            "description": "What a reader says about an article.",
-        },
-        "User": {
-            "properties": {
-                "id": {"type": "integer", "title": "Id", "default": 0},
-                "username": {"type": "string", "title": "Username", "default": ""},
-                "email": {"anyOf": [{"type": "string"}, {"type": "null"}], "title": "Email"},
-                "address": {"anyOf": [{"$ref": "#/components/schemas/Address"}, {"type": "null"}]},
-                "joinedAt": {"type": "string", "format": "date-time", "title": "Joinedat"},
-            },
-            "type": "object",
-            "required": ["joinedAt"],
-            "title": "User",
-            "description": "A person who writes or reads.",
-        },
+    assert {name: found.get("required") for name, found in own.items()} == {
+        "Address": None,
+        "Article": ["author"],
+        "Comment": ["author"],
+        "User": ["joinedAt"],
     }
+    assert own["Article"]["description"] == "A text with a title, by one author."
+    article, user = own["Article"]["properties"], own["User"]["properties"]
+    assert list(article) == ["id", "title", "status", "author", "tags", "views", "comments"]
+    assert article["author"] == {"$ref": "#/components/schemas/User"}
+    assert article["comments"]["items"] == {"$ref": "#/components/schemas/Comment"}
+    assert (article["status"]["enum"], article["title"]["default"]) == (["draft", "published", "archived"], "untitled")
+    assert article["views"]["additionalProperties"] == {"type": "integer"}
+    assert user["joinedAt"] == {"type": "string", "format": "date-time", "title": "Joinedat"}
+    assert user["address"] == {"anyOf": [{"$ref": "#/components/schemas/Address"}, {"type": "null"}]}
 
 
 def test_interoperability_fastapi_takes_an_entity_as_body_where_it_is_reported_so() -> None:
