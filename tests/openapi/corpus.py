@@ -230,7 +230,7 @@ async def _call_all(path: Path, spec: Spec, package: Any, app: Any, sums: Sums) 
 def _needs_arguments(endpoint: Any) -> bool:
     if endpoint.path.parameters or endpoint.content in ("stream", "sse"):
         return True
-    if endpoint.body is not None and not endpoint.request.optional:
+    if endpoint.has_body and not endpoint.request.optional:
         return True
     fields = [*endpoint.search_params, *(each.field for each in endpoint.header_params), *endpoint.params]
     return any(field.required for field in fields)

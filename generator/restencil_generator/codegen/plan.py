@@ -146,15 +146,16 @@ class _Plan:
     def errors(self) -> Module:
         """The error classes: a base for all, and one for each status that the runtime has a class for."""
         scope = Scope(ERRORS, self.entity_modules, ("data",))
-        data = {name: _error_data(self.spec, statuses, scope) for name, statuses in CLASSES.items()}
-        every = {*data.values(), _error_data(self.spec, range(300, 600), scope)}
-        alike = every.pop() if len(every) == 1 else ""
-        found = [ErrorClass(BASE, (scope.restencil(BASE),), alike)]
+        kinds = {name: _error_kinds(self.spec, statuses) for name, statuses in CLASSES.items()}
+        every = {*kinds.values(), _error_kinds(self.spec, range(300, 600))}
+        alike = every.pop() if len(every) == 1 else ()
+        found = [ErrorClass(BASE, (scope.restencil(BASE),), _error_data(alike, scope))]
         for name, statuses in CLASSES.items():
             first, last = statuses[0], statuses[-1]
             phrase = HTTPStatus(first).phrase if first == last else ""
             bases = (BASE, scope.restencil(name))
-            found.append(ErrorClass(name, bases, "" if alike else data[name], first, last, phrase))
+            data = _error_data(() if alike else kinds[name], scope)
+            found.append(ErrorClass(name, bases, data, first, last, phrase))
         made = self._module(scope, "errors.py.jinja", names=[BASE, *CLASSES])
         return dataclasses.replace(made, errors=tuple(found))
 
@@ -320,16 +321,17 @@ def _modules_of_entities(spec: d.Spec) -> dict[str, str]:
     return found
 
 
-def _error_data(spec: d.Spec, statuses: range, scope: Scope) -> str:
-    """The type of `data` of errors with these statuses; empty if it is unknown."""
+def _error_kinds(spec: d.Spec, statuses: range) -> tuple[str, ...]:
+    """The objects that bodies of errors with these statuses are; the last one is "" if they may be anything else."""
     known = set(shapes(spec, statuses))
     names = sorted({name for shape in known for name in shape}, key=natural)
-    if not names:
-        return ""
-    types = [scope.sibling(OBJECTS, name) for name in names]
-    if () in known:
-        types.append(scope.typing("Any"))
-    return " | ".join((*types, "None"))
+    return (*names, "") if names and () in known else tuple(names)
+
+
+def _error_data(kinds: tuple[str, ...], scope: Scope) -> str:
+    """The type of `data` of errors with such bodies; empty if it is unknown."""
+    types = [scope.sibling(OBJECTS, name) if name else scope.typing("Any") for name in kinds]
+    return " | ".join((*types, "None")) if types else ""
 
 
 def _own_prefixes(spec: d.Spec) -> list[str]:

@@ -191,3 +191,9 @@ def test_errors_object_of_the_name_of_a_class_is_no_clash_without_errors() -> No
     """The names are taken only where the package has the classes."""
     loaded = load_text(f"{HEAD}  NotFoundError: {{a: string}}{ORDERS}")
     assert not [problem for problem in loaded.problems if problem.severity == "error"]
+
+
+def test_errors_of_a_status_without_a_class_are_not_imported() -> None:
+    """What only a status has that no class represents is in no annotation of the module, and not imported by it."""
+    text = files(f"errors: {{410: Problem}}{ORDERS}")["_errors.py"]
+    assert "Problem" not in text
