@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import sys
-from threading import RLock
-from typing import Any, TypeAlias
-
-Hooks: TypeAlias = Any
-"""Marks the thread in which hooks run: `with hooks: …`, under the store's lock, and inside each other as it comes."""
+from threading import Condition, RLock
 
 
-def reentrancy_guard() -> Hooks:
-    """A lock, used only because it knows its thread, and because nothing can come between it and
-    its end: a marker that an interruption left behind would keep the thread from the store for ever.
+class LockProbe:
+    """Tells whether the current thread holds a lock: `Condition.notify` checks that, and with 0 does nothing else."""
+
+    def __init__(self, lock: RLock) -> None:
+        self._condition = Condition(lock)
+
+    def is_held(self) -> bool:
+        """Whether the current thread holds the lock."""
+        try:
+            self._condition.notify(0)
+        except RuntimeError:
+            return False
+        return True
+
+
+class ReentrancyGuard:
+    """Knows the thread in which hooks run: `with guard.hooks: …`, under the store's lock, nested as it comes.
+
+    It is a lock because nothing can come between it and its end: a flag that an interruption left behind would keep the
+    thread from the store for ever.
     """
-    return RLock()
 
+    def __init__(self) -> None:
+        self.hooks = RLock()
+        self._probe = LockProbe(self.hooks)
 
-def reject_reentry(hooks: Hooks, operation: str) -> None:
-    """Raises RuntimeError where the caller is a hook."""
-    if hooks._is_owned():
-        raise RuntimeError(
-            f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
-            "do it where the fetch was started, or in a listener"
-        )
+    def reject(self, operation: str) -> None:
+        """Raises RuntimeError where the caller is a hook."""
+        if self._probe.is_held():
+            raise RuntimeError(
+                f"{_calling_hook()} called {operation}: a hook may read the store, but not change it or fetch; "
+                "do it where the fetch was started, or in a listener"
+            )
 
 
 def _calling_hook() -> str:

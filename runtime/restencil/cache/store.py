@@ -23,7 +23,7 @@ from .inspect_state import inspect_state
 from .monotonic_clock import monotonic_clock
 from .persistence_port import provided
 from .reader import CacheReader
-from .reentrancy_guard import reject_reentry
+from .reentrancy_guard import LockProbe
 from .response_value import outcome_of
 from .responses import expected_change
 from .retention import Retention
@@ -79,6 +79,7 @@ class Store(Dumpable):
         self.clock = monotonic_clock(clock)
         self.scheduler: Scheduler = scheduler or ThreadScheduler()
         self.lock = threading.RLock()
+        self._lock_probe = LockProbe(self.lock)
         self._store_state = store_state = StoreState(self.clock, Retention(max_entities), respond)
         store_state.validate = validate
         self._cache_reader = cache_reader = CacheReader(store_state, self.lock)
@@ -253,7 +254,7 @@ class Store(Dumpable):
         cannot be normalized (a response's is recorded first), RuntimeError when called from a hook.
         """
         store_state = self._store_state
-        reject_reentry(store_state.hooks, type(action).__name__)
+        store_state.guard.reject(type(action).__name__)
         done = False
         try:
             with self.lock:
@@ -286,7 +287,7 @@ class Store(Dumpable):
 
     def check_hook(self, operation: str) -> None:
         """Raises RuntimeError where a hook, which may run under the lock, tries to change the store."""
-        reject_reentry(self._store_state.hooks, operation)
+        self._store_state.guard.reject(operation)
 
     def add_listener(self, listener: Callable[[], object]) -> Callable[[], None]:
         """Calls the function after every change, in order, outside the lock; returns what removes it."""
@@ -312,7 +313,7 @@ class Store(Dumpable):
 
     def tell(self) -> None:
         """Tells the listeners of such a change; where this thread holds the lock, what it does ends with that."""
-        if self._notifications and not self.lock._is_owned():  # type: ignore[attr-defined]  # typeshed lacks it
+        if self._notifications and not self._lock_probe.is_held():
             self._notify()
 
     def _notify(self) -> None:

@@ -20,7 +20,7 @@ from .dependency_graph import DependencyGraph
 from .etag_table import EntityTags
 from .in_flight import RequestsInFlight
 from .optimistic import OptimisticUpdates, Respond, tokens_of
-from .reentrancy_guard import reentrancy_guard
+from .reentrancy_guard import ReentrancyGuard
 from .request_log import RequestLog
 from .response_record import ResponseRecord
 from .staleness import EVICTED, NEVER, StaleSet
@@ -48,7 +48,8 @@ class StoreState:
 
     def __init__(self, clock: Callable[[], float], retention: Retention, respond: Respond) -> None:
         self.clock = clock
-        self.hooks = reentrancy_guard()
+        self.guard = ReentrancyGuard()
+        self.hooks = self.guard.hooks
         """Marks where functions of users run."""
         self.in_flight = RequestsInFlight()
         self.request_log = RequestLog()
