@@ -43,6 +43,7 @@ class CallContext:
     """
 
     __slots__ = (
+        "assumed",
         "condition",
         "endpoint",
         "is_identical",
@@ -77,6 +78,8 @@ class CallContext:
         """The response and its parsed body, where hooks of the endpoint make them."""
         self.is_not_modified = False
         """The server says that the response before it is still valid (304); there is no value."""
+        self.assumed: Any = None
+        """The value of a response without content: what was sent."""
         self.is_identical = False
         """The body is that of the response before it; its value is not made."""
 

@@ -251,10 +251,6 @@ def _float_text(value: float) -> str:
     return f"{value:.{len(digits.partition('.')[2]) - power}f}"
 
 
-class Presumed(dict[str, Any]):
-    """What was sent, instead of a response without content: the record is assumed to be like that now."""
-
-
 def with_article(noun: str) -> str:
     """A noun behind its article, by its first letter: `a User`, `an Article`."""
     return f"{'an' if noun[:1] in 'aeioAEIO' else 'a'} {noun}"

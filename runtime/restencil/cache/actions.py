@@ -51,7 +51,8 @@ class SetResponse(_OfRequest):
     `resets` is the store's count when its fetch started; `error_expires_at` (ms) is when the error expires that is
     recorded where the response does not fit its schema. The value of a response by hand that is not `wanted` is made
     only where a fetch may wait for it, or where making it may fail. `mark` tells it from other answers under its key.
-    `validators` is what it says of itself, `terms` how long it is good where the server is asked for that.
+    `validators` is what it says of itself, `terms` how long it is good where the server is asked for that. It is
+    `assumed` where it had no content: `response` is what was sent, as the record is assumed to be like that now.
     """
 
     request: Request
@@ -64,6 +65,7 @@ class SetResponse(_OfRequest):
     mark: bytes | None = None
     validators: Validators | None = None
     terms: Terms | None = None
+    assumed: bool = False
 
     @property
     def stored(self) -> bool:

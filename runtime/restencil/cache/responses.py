@@ -50,6 +50,7 @@ def set_response(reader: CacheReader, action: actions.SetResponse) -> Transition
                 source=Source.RECEIVED if is_stored else Source.OUTDATED,
                 fetch_id=action.fetch_id,
                 owns_response=request.rules.response.owns_response or not is_fetched,
+                is_assumed=action.assumed,
             )
             tx.run()
             known = deleted_value(tx, response) if deletes(request) else UNDEFINED
@@ -182,7 +183,15 @@ def hear(reader: CacheReader, action: actions.PeerMutated) -> Transition:
         return _stale_only(tx) if failure is not None and failure.stale else NoWrite(Value(False), notifies=False)
     try:
         with reader.store_state.hooks:
-            tx = Transaction(reader, request, answer.response, answer.meta, base, source=Source.PEER)
+            tx = Transaction(
+                reader,
+                request,
+                answer.response,
+                answer.meta,
+                base,
+                source=Source.PEER,
+                is_assumed=answer.assumed,
+            )
             tx.run()
     except Exception as error:
         logger.debug("%s: what it changed is not known in another store of the client: %s", request.key, error)

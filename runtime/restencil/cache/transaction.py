@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from ..base.values import UNDEFINED, Presumed
+from ..base.values import UNDEFINED
 from .normalize import Normalization
 from .normalize_compiled import normalization
 
@@ -49,9 +49,12 @@ class Transaction:
         source: Source,
         fetch_id: int | None = None,
         owns_response: bool = False,
+        is_assumed: bool = False,
     ) -> None:
         rules = request.rules
-        if type(response) is Presumed:
+        self.is_assumed = is_assumed
+        """The response had no content: what was sent stands for it."""
+        if is_assumed:
             meta = meta._replace(expires_at=1)  # the server may have added to what was sent
         self.reader = reader
         self.store_state = store_state = reader.store_state

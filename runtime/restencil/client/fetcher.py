@@ -29,6 +29,8 @@ class OutcomeKind(enum.Enum):
     """What a request came to, where it did not fail."""
 
     VALUE = "value"
+    ASSUMED = "assumed"
+    """The response to a change has no content, so its value is what was sent."""
     NOT_MODIFIED = "not modified"
     """The server says that its last response is still valid (304)."""
     IDENTICAL = "identical"
@@ -97,7 +99,7 @@ class Fetcher:
                     in_flight.response, in_flight.parsed = context.response, context.parsed
                 if context.is_not_modified:
                     return FetchOutcome(OutcomeKind.NOT_MODIFIED, validators=conditions.known)
-                return FetchOutcome(OutcomeKind.IDENTICAL if context.is_identical else OutcomeKind.VALUE, value)
+                return FetchOutcome(_kind_of(context, value), value)
             except NetworkError as error:
                 error.attempts = in_flight.attempts
                 conditions.failed(error)
@@ -132,6 +134,14 @@ class Fetcher:
                 policy = self._policies[given] = Retries(given)
             given = policy
         return given if given.applies_to(endpoint) else None
+
+
+def _kind_of(context: CallContext, value: Any) -> OutcomeKind:
+    """What kind of outcome a response with this value is."""
+    if context.is_identical:
+        return OutcomeKind.IDENTICAL
+    # A `fetch` of the user's own may have made something else of it.
+    return OutcomeKind.ASSUMED if value is not None and value is context.assumed else OutcomeKind.VALUE
 
 
 def _recognizable(call: Call, endpoint: Endpoint[..., Any]) -> Call:

@@ -285,6 +285,7 @@ class NetworkManager(Manager):
                     mark=in_flight.mark,
                     validators=validators,
                     terms=terms,
+                    assumed=outcome.kind is OutcomeKind.ASSUMED,
                 )
                 value = core.dispatch(action)
                 if settled:

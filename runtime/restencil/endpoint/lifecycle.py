@@ -23,7 +23,7 @@ from .bodies import check_no_null, is_json_body, json_text
 from .call_options import options_of, overlaid
 from .envelopes import enclosed, opened
 from .options import BODILESS
-from .payloads import presumed
+from .payloads import assumed
 from .standalone_call import transport_for
 from .styles import styled_form
 
@@ -138,7 +138,9 @@ def _processed(endpoint: Lifecycle, args: tuple[Any, ...], response: Any, value:
     if type(value) not in PLAIN and is_awaitable(value):
         value = yield Outcome(endpoint.name, "process", value)
     if value is None and endpoint.empty == "merge" and endpoint.side_effect:
-        return presumed(endpoint, args, response)
+        value = assumed(endpoint, args, response)
+        if call is not None:
+            call.assumed = value
     return value
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 from urllib import parse as urls
 
 from ..base.response_details import url_of
-from ..base.values import Presumed, is_mapping, is_sequence
+from ..base.values import is_mapping, is_sequence
 from ..cache.addressed import params_of_record
 from ..cache.request import call_args
 from ..schema.derived import Invalidate
@@ -143,7 +143,7 @@ def _params(endpoint: PayloadEndpoint, snapshot: Any, *args: Any) -> Any:
     return params
 
 
-def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | None:
+def assumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> dict[str, Any] | None:
     """What an answer without content counts as: the parameters with the body over them, what is no field left out.
 
     The header `Location` has the primary key of what was created, if it fits the path of `get`. None where
@@ -162,7 +162,7 @@ def presumed(endpoint: Any, args: tuple[Any, ...], response: Any) -> Presumed | 
             is_number = name in fields and entity.kinds.get(fields[name].name) in (int, int | None)
             found[name] = int(text) if is_number and text.isdecimal() else text
     record = {**_merged(endpoint, None, *args), **found}
-    return Presumed({name: value for name, value in record.items() if name in fields})
+    return {name: value for name, value in record.items() if name in fields}
 
 
 PAYLOADS: Final[Mapping[str, Payload]] = {

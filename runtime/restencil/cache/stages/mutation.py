@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.logs import logger
-from ...base.values import Presumed, is_dict, is_list, is_mapping
+from ...base.values import is_dict, is_list, is_mapping
 from ...schema.collection import Adder, identity_of_text
 from ...schema.entity import EntitySchema, completed, usable_pk
 from ...schema.protocol import CollectionNode
@@ -27,7 +27,7 @@ def complete_response(tx: Transaction) -> None:
     if tx.is_expected:
         return
     request, rules, response = tx.request, tx.request.rules, tx.response
-    if type(response) is Presumed:
+    if tx.is_assumed:
         tx.writer.is_certain = not rules.mutation.marks_changes
         return
     body = request.args[-1] if rules.mutation.has_body and request.args else None
@@ -76,7 +76,7 @@ def _rename(tx: Transaction) -> None:
             tx.renamed.append((gone.schema, gone.pk))
 
 
-def presumed_record(tx: Transaction, presumed: Presumed) -> dict[str, Any] | None:
+def assumed_record(tx: Transaction, assumed: dict[str, Any]) -> dict[str, Any] | None:
     """The record that an empty response counts as, with a primary key; None if none is known.
 
     If the record is to be replaced, what was not sent and may be absent is gone: were it kept, a later response
@@ -85,7 +85,7 @@ def presumed_record(tx: Transaction, presumed: Presumed) -> dict[str, Any] | Non
     request, writer = tx.request, tx.writer
     for _, schema in entities_of(item_schema_of(request.rules.schema)):
         model = schema.model
-        pk = usable_pk(model.pk(presumed, None, None, request.args))
+        pk = usable_pk(model.pk(assumed, None, None, request.args))
         pks = [gone.pk for gone in result_of_get(schema, request, writer)] if pk is None else [pk]
         records = (writer.record_before(schema.table_key, pk) for pk in pks)
         stored = next((record for record in records if record is not None), None)
@@ -96,10 +96,10 @@ def presumed_record(tx: Transaction, presumed: Presumed) -> dict[str, Any] | Non
             if request.rules.response.replace:  # objects that were sent are whole but for what the server gives
                 sent: Any = request.args[-1] if request.rules.mutation.has_body else None
                 named = {name: value for name, value in named.items() if not is_mapping(sent) or name not in sent}
-                return completed(completed({**kept, **presumed}, part, part), stored, named)
-            return completed(completed({**kept, **presumed}, stored, part), stored, named)
+                return completed(completed({**kept, **assumed}, part, part), stored, named)
+            return completed(completed({**kept, **assumed}, stored, part), stored, named)
         if pk is not None:
-            return dict(presumed)
+            return dict(assumed)
     return None
 
 

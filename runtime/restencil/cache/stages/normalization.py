@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ...base.values import DICT, LIST, SCALARS, UNDEFINED, Presumed, Sentinel, read_only, same_json
+from ...base.values import DICT, LIST, SCALARS, UNDEFINED, Sentinel, read_only, same_json
 from ...schema.protocol import is_plain
 from ..denormalize import Denormalization
 from ..dependency_graph import DependencyGraph
 from ..list_bindings import bind_lists
 from .deletion import delete, deletes
-from .mutation import expire_unknown, presumed_record
+from .mutation import assumed_record, expire_unknown
 from .named_expiry import expire_self
 from .validation import fitting, is_empty
 
@@ -43,8 +43,8 @@ def _written(tx: Transaction, schema: Schema) -> Any:
     request = tx.request
     if deletes(request):
         return delete(tx, cast("Invalidate", schema))
-    if type(tx.response) is Presumed:
-        tx.response = presumed_record(tx, tx.response)
+    if tx.is_assumed:
+        tx.response = assumed_record(tx, tx.response)
         expire_self(tx)
     if is_empty(tx.response, request):
         if request.rules.side_effect:
