@@ -11,6 +11,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, dataclass_transform
 
@@ -38,23 +39,6 @@ T = TypeVar("T")
 
 class Field:
     """What a record class knows of one field."""
-
-    __slots__ = (
-        "annotation",
-        "decode",
-        "default",
-        "encode",
-        "factory",
-        "format",
-        "name",
-        "owner",
-        "param",
-        "persist",
-        "required",
-        "schema",
-        "send",
-        "wire",
-    )
 
     def __init__(
         self,
@@ -100,72 +84,30 @@ class Field:
 
 if TYPE_CHECKING:
 
+    class _Options(typing.TypedDict, total=False):
+        schema: Any
+        wire: str | None
+        decode: Callable[[Any], Any] | None
+        encode: Callable[[Any], Any] | None
+        send: typing.Literal["pk"] | None
+        format: Format | None
+        param: str | None
+        persist: bool | int | None
+
+
+if TYPE_CHECKING:
+
     # The first two let the items of `list[int | None] | None` be what the annotation says.
     @typing.overload
-    def field(
-        *,
-        default: list[T],
-        schema: Any = ...,
-        wire: str | None = ...,
-        decode: Callable[[Any], Any] | None = ...,
-        encode: Callable[[Any], Any] | None = ...,
-        send: typing.Literal["pk"] | None = ...,
-        format: Format | None = ...,
-        param: str | None = ...,
-        persist: bool | int | None = ...,
-    ) -> list[T]: ...
+    def field(*, default: list[T], **options: typing.Unpack[_Options]) -> list[T]: ...
     @typing.overload
-    def field(
-        *,
-        default: dict[str, T],
-        schema: Any = ...,
-        wire: str | None = ...,
-        decode: Callable[[Any], Any] | None = ...,
-        encode: Callable[[Any], Any] | None = ...,
-        send: typing.Literal["pk"] | None = ...,
-        format: Format | None = ...,
-        param: str | None = ...,
-        persist: bool | int | None = ...,
-    ) -> dict[str, T]: ...
+    def field(*, default: dict[str, T], **options: typing.Unpack[_Options]) -> dict[str, T]: ...
     @typing.overload
-    def field(
-        *,
-        default: T,
-        schema: Any = ...,
-        wire: str | None = ...,
-        decode: Callable[[Any], Any] | None = ...,
-        encode: Callable[[Any], Any] | None = ...,
-        send: typing.Literal["pk"] | None = ...,
-        format: Format | None = ...,
-        param: str | None = ...,
-        persist: bool | int | None = ...,
-    ) -> T: ...
+    def field(*, default: T, **options: typing.Unpack[_Options]) -> T: ...
     @typing.overload
-    def field(
-        *,
-        default_factory: Callable[[], T],
-        schema: Any = ...,
-        wire: str | None = ...,
-        decode: Callable[[Any], Any] | None = ...,
-        encode: Callable[[Any], Any] | None = ...,
-        send: typing.Literal["pk"] | None = ...,
-        format: Format | None = ...,
-        param: str | None = ...,
-        persist: bool | int | None = ...,
-    ) -> T: ...
+    def field(*, default_factory: Callable[[], T], **options: typing.Unpack[_Options]) -> T: ...
     @typing.overload
-    def field(
-        *,
-        required: bool = ...,
-        schema: Any = ...,
-        wire: str | None = ...,
-        decode: Callable[[Any], Any] | None = ...,
-        encode: Callable[[Any], Any] | None = ...,
-        send: typing.Literal["pk"] | None = ...,
-        format: Format | None = ...,
-        param: str | None = ...,
-        persist: bool | int | None = ...,
-    ) -> Any: ...
+    def field(*, required: bool = ..., **options: typing.Unpack[_Options]) -> Any: ...
 
 
 def field(
@@ -679,20 +621,8 @@ def _same(value: Any) -> Any:
 
 
 def _copied(declared: Field, *, wire: str | None) -> Field:
-    made = Field(
-        declared.default,
-        declared.factory,
-        declared.schema,
-        wire,
-        declared.decode,
-        declared.encode,
-        declared.required,
-        declared.send,
-        declared.format,
-        declared.param,
-        declared.persist,
-    )
-    made.name, made.annotation, made.owner = declared.name, declared.annotation, declared.owner
+    made = copy(declared)
+    made.wire = wire
     return made
 
 
