@@ -20,7 +20,6 @@ from .tables import EMPTY, ChangeSet, State, Tables
 from .write_set import EditList, MergeRecord, PutList, ReplaceRecord, WriteSet
 
 if TYPE_CHECKING:
-    from ..schema.entity import EntityModel
     from .request import Rules
 
 
@@ -54,8 +53,9 @@ class Normalization:
         """Whether the records are as the server has them; False if the sent body fills gaps of the response."""
         self.has_references = False
         """Whether the response refers to an entity by its primary key alone."""
-        self.leaves_out_null = rules is not None and rules.read.needs == "required" and placeholder_id is None
-        """Whether fields that complete records leave out are null; unknown of an expected response."""
+        has_nulls = rules is not None and rules.read.needs == "required" and placeholder_id is None
+        self.null_rules = rules if has_nulls else None
+        """Those by which fields that complete records leave out are null; None if that is not known."""
         self.args = args
         self.meta = meta
         self.change = ChangeSet(underlying, meta)
@@ -191,19 +191,11 @@ class Normalization:
             found = self._passed[table] = {}
         return found
 
-    def with_nulls(self, model: EntityModel, record: dict[str, Any]) -> dict[str, Any]:
-        """A record with null in the fields that it leaves out for that."""
-        rules = self.rules
-        if rules is None or not self.is_certain or not rules.required_fields(model)[0] <= record.keys():
-            return record
-        absent = rules.nulls_of(model) - record.keys()
-        return {**record, **dict.fromkeys(sorted(absent))} if absent else record
-
     def write_entity(self, schema: EntityNode, pk: str, record: dict[str, Any]) -> None:
         """Stores a record, merged with those of this entity that are there."""
         table, change, meta = schema.table_key, self.change, self.meta
-        if self.leaves_out_null:
-            record = self.with_nulls(schema.wire_model, record)
+        if self.null_rules is not None and self.is_certain:
+            record = self.null_rules.with_nulls(schema.wire_model, record)
         earlier = self._earlier_in_response(table, pk)
         before = self.underlying.get(table, pk)
         if earlier is not None:

@@ -132,8 +132,8 @@ class CompiledNormalization(Normalization):
 
     def _write(self, model: EntityModel, pks: list[str], records: Records) -> None:
         table, change, underlying = model.key, self.change, self.underlying
-        if self.leaves_out_null:
-            records = [self.with_nulls(model, record) for record in records]
+        if self.null_rules is not None and self.is_certain:
+            records = [self.null_rules.with_nulls(model, record) for record in records]
         if self.write_set is not None:
             self.write_set.written += model.node, (*pks,)
         written = change.entities.get(table)

@@ -243,15 +243,17 @@ class Rules:
             found = self._required[model] = needed, telling
         return found
 
-    def nulls_of(self, model: EntityModel) -> frozenset[str]:
-        """The fields of an entity that are null if a record with all required fields leaves them out.
+    def with_nulls(self, model: EntityModel, record: dict[str, Any]) -> dict[str, Any]:
+        """A record of a server that leaves out what is null, with null in the fields that it leaves out.
 
-        `needs="required"` is for servers that leave out what is null; else an optional field may be left out for
-        other reasons, as in a summary.
+        That is what `needs="required"` says of records that have all required fields; else an optional field may be
+        left out for other reasons, as in a summary.
         """
-        if self.read.needs != "required":
-            return frozenset()
-        return frozenset(field.in_json for field in model.fields.values()) - self.required_fields(model)[0]
+        required = self.required_fields(model)[0]
+        if not required <= record.keys():
+            return record
+        absent = [field.in_json for field in model.fields.values() if field.in_json not in record]
+        return {**record, **dict.fromkeys(absent)} if absent else record
 
     def _needed(self, model: EntityModel) -> frozenset[str]:
         if self.read.needs == "all":

@@ -123,25 +123,8 @@ class Collection(_Whole):
         """The table: `[Key]` for lists, `{Key}` for maps; several types joined by `;`, and one of a union is `Key;`."""
         known = self._table_key
         if known is None or known[0] != definitions.count:
-            self._table_key = known = definitions.count, self._named_table()
+            self._table_key = known = definitions.count, _named_table(self)
         return known[1]
-
-    def _named_table(self) -> str:
-        item = self.item
-        inner = [*item.children()] if isinstance(item, Choice) else [item]
-        keys = ";".join(
-            schema.table_key if isinstance(schema, EntitySchema) else self._no_entity(schema) for schema in inner
-        )
-        if len(inner) == 1 and isinstance(item, Choice):
-            keys += ";"  # its items are stored in another form than those of the plain list
-        return (f"{{{keys}}}" if self.is_map else f"[{keys}]") + self.apart
-
-    def _no_entity(self, schema: Schema | None) -> NoReturn:
-        found = "nothing" if schema is None else schema.title
-        raise TypeError(
-            f"{self!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] "
-            "or Values"
-        )
 
     def inside(self, stored: list[Any]) -> Iterable[tuple[Schema | None, list[Any]]]:
         return ((self.inner, stored),)
@@ -321,6 +304,25 @@ class Collection(_Whole):
     def paged(self, remove_cursor: Callable[..., Iterable[Any]]) -> PagedCollection:
         """A variant that appends a page to the collection that `remove_cursor(*args)` addresses."""
         return PagedCollection(self, remove_cursor)
+
+
+def _named_table(collection: Collection) -> str:
+    item = collection.item
+    inner = [*item.children()] if isinstance(item, Choice) else [item]
+    keys = ";".join(
+        schema.table_key if isinstance(schema, EntitySchema) else _no_entity(collection, schema) for schema in inner
+    )
+    if len(inner) == 1 and isinstance(item, Choice):
+        keys += ";"  # its items are stored in another form than those of the plain list
+    return (f"{{{keys}}}" if collection.is_map else f"[{keys}]") + collection.apart
+
+
+def _no_entity(collection: Collection, schema: Schema | None) -> NoReturn:
+    found = "nothing" if schema is None else schema.title
+    raise TypeError(
+        f"{collection!r} collects {found}, which is no entity; what has no primary key stays in a plain list [S] "
+        "or Values"
+    )
 
 
 def _refuse(collection: Collection, word: str, wrong: bool) -> None:

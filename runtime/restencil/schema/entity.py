@@ -161,16 +161,16 @@ class EntitySchema(EntityNode):
     def normalize(self, value: Any, parent: Any, key: str | None, writer: Writer) -> Any:
         model = self.model
         if type(value) is list or not isinstance(value, MAPPING):
-            raise self._no_object(value, writer)
+            raise _no_object(self, value, writer)
         record = self._processed(value, parent, key, writer)
         if record is None:
             return self.invalidate(value, parent, key, writer)
         pk = model.pk(record, parent, key, writer.args) or writer.placeholder()
         if pk is None:
             if model.pk_optional:
-                self._relate(record, writer)
+                _relate(self, record, writer)
                 return record
-            raise self.unusable_pk(record, writer)
+            raise _unusable_pk(self, record, writer)
         if writer.visited(value, model.key, pk):
             return pk
         if model.validate is not None:
@@ -178,7 +178,7 @@ class EntitySchema(EntityNode):
             if problem:
                 raise ProcessingError(f"{self.title} {pk!r} is not valid: {problem}{writer.where}")
         if model.relations:
-            self._relate(record, writer)
+            _relate(self, record, writer)
         writer.write_entity(self, pk, record)
         return pk
 
@@ -198,21 +198,11 @@ class EntitySchema(EntityNode):
         writer.keep(value, processed, model.key)
         return dict(processed)
 
-    def _relate(self, record: dict[str, Any], writer: Writer) -> None:
-        """Puts the stored forms of nested values in their places."""
-        outside = writer.enclosing
-        for relation in self.model.relations:
-            name = relation.in_json
-            if name in record:
-                writer.enclosing = (record, name)
-                record[name] = writer.visit(relation.node, record[name], record, name)
-        writer.enclosing = outside
-
     def invalidate(self, value: Any, parent: Any, key: str | None, writer: Writer) -> str:
         """Writes INVALID for the entity that the value names, which may be the URL parameters of `delete`."""
         pk = self.model.pk(self.model.with_pk(value), parent, key, writer.args)
         if pk is None:
-            raise self.unusable_pk(value, writer)
+            raise _unusable_pk(self, value, writer)
         writer.visited(value, self.table_key, pk)
         writer.write_invalid(self.table_key, pk)
         return pk
@@ -256,30 +246,6 @@ class EntitySchema(EntityNode):
         if older:
             return before, before_meta
         return (before if same_json(existing, record) else model.stored({**record})), meta
-
-    def _no_object(self, value: Any, writer: Writer) -> ProcessingError:
-        if isinstance(value, list):
-            shown = json.dumps(value[:3], default=str)[:300]
-            return ProcessingError(
-                f"expected one object for {self.title}, found a list that begins with {shown}{writer.where}; "
-                f"write the schema as [{self.title}] where the server answers with a list"
-            )
-        return ProcessingError(f"expected an object for {self.title}, found {value!r:.100}{writer.where}")
-
-    def unusable_pk(self, record: Mapping[str, Any], writer: Writer) -> ProcessingError:
-        """The error for a record that has no primary key."""
-        setting = self.model.setting("pk")
-        fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
-        shown = {name: record.get(self.model.to_json.get(name, name)) for name in fields}
-        if setting is None or isinstance(setting, (str, list, tuple)):
-            found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
-        else:
-            found = "pk() gave nothing"
-        return ProcessingError(
-            f"{with_article(self.model.key)} in the response has no usable primary key: {found} in "
-            f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
-            "the entity's pk, or give one in process()"
-        )
 
     # -- putting objects together ----------------------------------------------------------------------------------
 
@@ -375,6 +341,43 @@ class EntitySchema(EntityNode):
         else:
             pk = None
         return UNDEFINED if pk is None or not reader.has(table, pk) else pk
+
+
+def _relate(schema: EntitySchema, record: dict[str, Any], writer: Writer) -> None:
+    """Puts the stored forms of nested values in their places."""
+    outside = writer.enclosing
+    for relation in schema.model.relations:
+        name = relation.in_json
+        if name in record:
+            writer.enclosing = (record, name)
+            record[name] = writer.visit(relation.node, record[name], record, name)
+    writer.enclosing = outside
+
+
+def _no_object(schema: EntitySchema, value: Any, writer: Writer) -> ProcessingError:
+    if isinstance(value, list):
+        shown = json.dumps(value[:3], default=str)[:300]
+        return ProcessingError(
+            f"expected one object for {schema.title}, found a list that begins with {shown}{writer.where}; "
+            f"write the schema as [{schema.title}] where the server answers with a list"
+        )
+    return ProcessingError(f"expected an object for {schema.title}, found {value!r:.100}{writer.where}")
+
+
+def _unusable_pk(schema: EntitySchema, record: Mapping[str, Any], writer: Writer) -> ProcessingError:
+    """The error for a record that has no primary key."""
+    setting = schema.model.setting("pk")
+    fields = [setting] if isinstance(setting, str) else setting if is_sequence(setting) else ["id"]
+    shown = {name: record.get(schema.model.to_json.get(name, name)) for name in fields}
+    if setting is None or isinstance(setting, (str, list, tuple)):
+        found = ", ".join(f"{name!r} is {value!r}" for name, value in shown.items())
+    else:
+        found = "pk() gave nothing"
+    return ProcessingError(
+        f"{with_article(schema.model.key)} in the response has no usable primary key: {found} in "
+        f"{json.dumps(record, default=str)[:200]}{writer.where}; a primary key is a string or an integer: check "
+        "the entity's pk, or give one in process()"
+    )
 
 
 def _completing(model: EntityModel, process: Callable[..., Any] | None) -> Callable[..., Any] | None:
