@@ -21,7 +21,7 @@ TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
     "runtime/restencil/endpoint": ("tests/runtime/endpoint",),
     "runtime/restencil/http": ("tests/runtime/http",),
     "runtime/restencil/persistence": ("tests/storage",),
-    "runtime/restencil/schema": ("tests/runtime/schema",),
+    "runtime/restencil/schema": ("tests/runtime/schema", "tests/runtime/cache/test_list_membership.py"),
     "runtime/restencil/storage": (
         "tests/storage/test_sqlite.py",
         "tests/storage/test_valkey.py",

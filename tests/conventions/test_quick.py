@@ -23,6 +23,6 @@ def test_quick_named_tests_exist() -> None:
 
 def test_quick_runs_the_tests_of_the_innermost_folder() -> None:
     """A changed file runs the tests of its folder; a changed test runs itself; documentation runs nothing."""
-    assert selected_tests(["runtime/restencil/schema/all.py"]) == ["tests/runtime/schema"]
+    assert selected_tests(["runtime/restencil/endpoint/path.py"]) == ["tests/runtime/endpoint"]
     assert selected_tests(["tests/conventions/test_quick.py"]) == ["tests/conventions/test_quick.py"]
     assert selected_tests(["README.md"]) == []

@@ -76,6 +76,20 @@ def desk() -> Iterator[Desk]:
     desk.close()
 
 
+def test_list_membership_entity_leaves_and_joins_lists_with_its_fields(desk: Desk) -> None:
+    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
+    assert desk.shows() == ([1, 2, 3], 3) and not desk.is_stale()
+    assert desk.shows(done=True) == ([1], 1) and not desk.is_stale(done=True)
+    assert desk.shows(done=False, title="t1") == ([], 8) and not desk.is_stale(done=False, title="t1")
+
+
+def test_lists_that_cannot_be_decided_for_are_left_and_stale(desk: Desk) -> None:
+    """Arguments that are no fields, and those that order."""
+    desk.controller.set_response(PATCHED, {"id": 1, "title": "t1", "done": True}, {"id": 1}, {})
+    for arguments, ids in (({"q": "1"}, [1]), ({"sort": "title"}, [1, 2])):
+        assert desk.shows(**arguments)[0] == ids and desk.is_stale(**arguments)
+
+
 def test_list_membership_what_was_expected_is_undone(desk: Desk) -> None:
     """A change that is refused leaves every list as it was, totals included."""
     desk.server.respond = lambda request: Answer(status=400, json={}, delay=10)
