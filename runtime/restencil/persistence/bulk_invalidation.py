@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from ..base.values import UNDEFINED, Meta, is_dict
 from ..storage.protocol import Batch, Entry
-from .pending_write import Extension, Result
+from .pending_write import PageExtension, Result
 from .row_codec import Unstorable, result_parts
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
     from ..storage.protocol import StoredResult
     from .connection import StorageConnection
-    from .pending_write import PendingWrite, Sweep
+    from .pending_write import BulkInvalidation, PendingWrite
     from .stored_forms import StoredForms
 
 
-class BulkInvalidation:
+class BulkInvalidator:
     """Expires or invalidates stored results by a test of their keys, except those received later."""
 
     def __init__(self, store_state: StoreState, connection: StorageConnection, forms: StoredForms) -> None:
@@ -25,25 +25,25 @@ class BulkInvalidation:
         self._forms = forms
         self._connection = connection
 
-    def carry_out(self, sweep: Sweep | Extension, pending: PendingWrite) -> bool:
+    def carry_out(self, invalidation: BulkInvalidation | PageExtension, pending: PendingWrite) -> bool:
         """Tests the keys of all stored results; False if the storage does not answer now."""
-        if isinstance(sweep, Extension):
-            return self._change(sweep, [sweep.key])
+        if isinstance(invalidation, PageExtension):
+            return self._change(invalidation, [invalidation.key])
         for page in self._connection.pages(None):
             if page is None:
                 return False
             with self._connection.lock, self._store_state.hooks:
-                keys = [key for key in page if key not in pending.written_keys and sweep.accepts(key)]
-            if keys and not self._change(sweep, keys):
+                keys = [key for key in page if key not in pending.written_keys and invalidation.accepts(key)]
+            if keys and not self._change(invalidation, keys):
                 return False
         return True
 
-    def _change(self, sweep: Sweep | Extension, keys: list[str]) -> bool:
+    def _change(self, invalidation: BulkInvalidation | PageExtension, keys: list[str]) -> bool:
         connection, known = self._connection, self._connection.known
         loaded = connection.work(lambda storage: storage.load((), keys))
         if loaded is None:
             return False
-        changed = [swept for result in loaded.results if (swept := self._left(sweep, result)) is not None]
+        changed = [after for result in loaded.results if (after := self._left(invalidation, result)) is not None]
         if not changed or loaded.epoch != known.epoch:
             return True
         named = [result.key for result in changed]
@@ -61,27 +61,27 @@ class BulkInvalidation:
                     known.key_revs[key] = outcome.number
         return True
 
-    def swept(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
+    def applied(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
         """A result after such a change; None if it is unchanged."""
         with self._store_state.hooks:
-            return self._left(sweep, result) if sweep.accepts(result.key) else None
+            return self._left(invalidation, result) if invalidation.accepts(result.key) else None
 
-    def _left(self, sweep: Sweep | Extension, result: StoredResult) -> StoredResult | None:
+    def _left(self, invalidation: BulkInvalidation | PageExtension, result: StoredResult) -> StoredResult | None:
         """An accepted result after the change."""
-        if isinstance(sweep, Extension):
-            return self._extended(sweep, result)
+        if isinstance(invalidation, PageExtension):
+            return self._extended(invalidation, result)
         known = self._connection.known
         times = self._connection.inward(result.times)
-        if times.date > sweep.moment or (sweep.invalidates and result.invalidated):
+        if times.date > invalidation.moment or (invalidation.invalidates and result.invalidated):
             return None
-        if sweep.invalidates:
-            times = known.outward(Meta(times.fetched_at, sweep.moment, 0))
+        if invalidation.invalidates:
+            times = known.outward(Meta(times.fetched_at, invalidation.moment, 0))
             return result._replace(times=times, invalidated=True, value=None)
         if times.expires_at == 1:
             return None
         return result._replace(times=result.times._replace(expires_at=1))
 
-    def _extended(self, page: Extension, result: StoredResult) -> StoredResult | None:
+    def _extended(self, page: PageExtension, result: StoredResult) -> StoredResult | None:
         """The result of a list that is not newer than the page; a stale result stays stale."""
         known = self._connection.known
         times = self._connection.inward(result.times)

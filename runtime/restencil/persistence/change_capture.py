@@ -15,7 +15,7 @@ from ..cache.actions import ExpireAll, Freshen, InvalidateAll, SetResponse
 from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..schema.protocol import definitions
-from .pending_write import NO_NAMES, CapturedAction, Extension, PendingWrite, Result, Sweep
+from .pending_write import NO_NAMES, BulkInvalidation, CapturedAction, PageExtension, PendingWrite, Result
 from .stored_revalidation import is_bare
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class ChangeCapture:
             pending.is_reset = True
             return pending
         if isinstance(action, InvalidateAll | ExpireAll):
-            return _swept(action.test, isinstance(action, InvalidateAll), moment)
+            return _bulk_invalidation(action.test, isinstance(action, InvalidateAll), moment)
         if isinstance(transition, WriteChange) or isinstance(transition.outcome, Failure):
             return self._marked(transition, Meta(moment, moment, 0))
         results = {
@@ -200,7 +200,9 @@ class ChangeCapture:
                     self._forms.registry.register_class(schema.model)
                     self._met[node] = definitions.count
             if write_set.stale:
-                pending.sweeps = [Sweep(test, False, captured.header.moment) for test in write_set.stale]
+                pending.bulk_invalidations = [
+                    BulkInvalidation(test, False, captured.header.moment) for test in write_set.stale
+                ]
         if request is not None and request.rules.schema is not None:
             met: Schema = request.rules.schema
             if self._met.get(met) != definitions.count:
@@ -222,7 +224,10 @@ class ChangeCapture:
         if not is_latest and key not in self.unstored_keys and self._forms.is_kept_key(key):
             results.pop(key, None)
             refreshes = pending.request is None or pending.request.rules.lists.joins_refresh
-            pending.sweeps = [*pending.sweeps, Extension(key, header, pending.times, refreshes)]
+            pending.bulk_invalidations = [
+                *pending.bulk_invalidations,
+                PageExtension(key, header, pending.times, refreshes),
+            ]
 
     def _keep_out(self, pending: PendingWrite, captured: CapturedAction, request: Request) -> None:
         """Stores nothing of a response; also deletes what was stored before if the server forbids storing."""
@@ -287,7 +292,7 @@ def _times(meta: ResultMeta) -> Meta:
     return Meta(meta.fetched_at, meta.date, meta.expires_at)
 
 
-def _swept(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:
+def _bulk_invalidation(test: Callable[[str], bool], invalidates: bool, moment: float) -> PendingWrite:
     pending = PendingWrite(Meta(moment, moment, 1))
-    pending.sweeps = [Sweep(test, invalidates, moment)]
+    pending.bulk_invalidations = [BulkInvalidation(test, invalidates, moment)]
     return pending

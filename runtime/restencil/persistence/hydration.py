@@ -503,7 +503,7 @@ class Hydrator(Provenance):
     def take_unread(self, key: str, result: StoredResult | None) -> bool:
         """Takes in a result that memory does not hold, before its endpoint is known: whether it can be used."""
         if result is not None:
-            if self._swept(result).invalidated:
+            if self._after_bulk_invalidations(result).invalidated:
                 return False
             self.unread.add(key)
         self.take_result(key, result, None if result is None else result.shape, False)
@@ -531,7 +531,7 @@ class Hydrator(Provenance):
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
-        result = self._swept(result)
+        result = self._after_bulk_invalidations(result)
         times = self.times(result.times)
         if waits is not None and (times is None or times.date <= waits):
             return
@@ -600,13 +600,13 @@ class Hydrator(Provenance):
         if was_there and meta is not None:
             into.key_metas[key] = meta.with_expiry(1)  # it was dropped, and whoever did that may know more
 
-    def _swept(self, result: StoredResult) -> StoredResult:
+    def _after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
         """A result after the changes of all results that are on their way to the storage."""
         if not self._write_behind.is_open:
             return result
         try:
             with self._store_state.hooks:
-                return self._write_behind.swept(result)
+                return self._write_behind.after_bulk_invalidations(result)
         except Exception:
             logger.exception("%s counts as invalidated: a test of keys failed", result.key)
             return result._replace(invalidated=True, value=None)

@@ -56,7 +56,7 @@ class Result(NamedTuple):
     """By table, the records and lists in the response; None if that does not matter."""
 
 
-class Sweep(NamedTuple):
+class BulkInvalidation(NamedTuple):
     """A change of all results whose keys pass a test, except those received later."""
 
     test: Callable[[str], bool]
@@ -72,7 +72,7 @@ class Sweep(NamedTuple):
             return True
 
 
-class Extension(NamedTuple):
+class PageExtension(NamedTuple):
     """A page of a list: the stored result of the list takes over its times and other members."""
 
     key: str
@@ -167,7 +167,7 @@ class PendingWrite:
     """Tables that the storage does not have all rows of from then on."""
     drop: Mapping[Place, None] = _NO_PLACES
     """Rows and results that are deleted from the storage."""
-    sweeps: Sequence[Sweep | Extension] = ()
+    bulk_invalidations: Sequence[BulkInvalidation | PageExtension] = ()
     joins: Sequence[EditList] = ()
     """Edits of collections that need not be in memory."""
     release: Sequence[str] = ()
@@ -339,7 +339,16 @@ class PendingWrite:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        header = (self.cells, self.results, self.index, self.listed, self.drop, self.sweeps, self.joins, self.misses)
+        header = (
+            self.cells,
+            self.results,
+            self.index,
+            self.listed,
+            self.drop,
+            self.bulk_invalidations,
+            self.joins,
+            self.misses,
+        )
         if self.stale is not None:
             return False
         return not (any(header) or self.release or self.is_reset)

@@ -18,7 +18,7 @@ from ..base.logs import logger
 from ..base.values import UNDEFINED
 from ..cache.merge import StoredEntry
 from .apply_remote import apply_remote
-from .bulk_invalidation import BulkInvalidation
+from .bulk_invalidation import BulkInvalidator
 from .change_capture import ChangeCapture
 from .conflict_reads import ConflictReads
 from .pending_write import PendingWrite
@@ -100,7 +100,7 @@ class WriteBehind:
         self.moved_lists = queue.moved_lists
         self.date_of = queue.date_of
         self._conflict_reads = ConflictReads(store_state, connection, queue, capture.local_only)
-        self._bulk_invalidation = BulkInvalidation(store_state, connection, forms)
+        self._bulk_invalidator = BulkInvalidator(store_state, connection, forms)
         self._events = events
         self._batch: WriteBatch | None = None
         self._goes_alone = False
@@ -155,11 +155,11 @@ class WriteBehind:
             self.connection.hook_failed(cell)
             return loaded
 
-    def swept(self, result: StoredResult) -> StoredResult:
+    def after_bulk_invalidations(self, result: StoredResult) -> StoredResult:
         """A result that was loaded, after the changes of all results that wait."""
         for pending in self.queue.actions:
-            for sweep in pending.sweeps:
-                result = self._bulk_invalidation.swept(sweep, result) or result
+            for invalidation in pending.bulk_invalidations:
+                result = self._bulk_invalidator.applied(invalidation, result) or result
         return result
 
     def number(self, entry: Entry) -> None:
@@ -274,7 +274,7 @@ class WriteBehind:
                 break
             actions.append(pending)
             rows += pending.rows
-            if pending.sweeps:
+            if pending.bulk_invalidations:
                 break
         names = {**queue.names, **dict.fromkeys(self._events.take_broken())}
         self._batch = None
@@ -322,13 +322,13 @@ class WriteBehind:
         if not self.commits_at_once:
             self._store.tell()
         last = batch.actions[-1] if batch.actions else None
-        if last is None or not last.sweeps:
+        if last is None or not last.bulk_invalidations:
             return True
-        while last.sweeps and self.waits(last):
-            if not self._bulk_invalidation.carry_out(last.sweeps[0], last):
+        while last.bulk_invalidations and self.waits(last):
+            if not self._bulk_invalidator.carry_out(last.bulk_invalidations[0], last):
                 return False
             with self._store.lock:
-                last.sweeps = last.sweeps[1:]
+                last.bulk_invalidations = last.bulk_invalidations[1:]
         with self._store.lock:
             self._pop((last,))
         return True
@@ -339,9 +339,9 @@ class WriteBehind:
         for pending in batch.actions:
             if pending.event is not None and number:
                 pending.event.commit = number
-            if pending.sweeps:
+            if pending.bulk_invalidations:
                 queue.forget(pending)
-        self._pop(pending for pending in batch.actions if not pending.sweeps)
+        self._pop(pending for pending in batch.actions if not pending.bulk_invalidations)
         if number:
             self._note(batch, number)
         for cell in batch.joined:

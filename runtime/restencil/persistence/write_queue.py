@@ -126,7 +126,7 @@ class WriteQueue:
             self.names.update(dict.fromkeys(pending.results))
             self.names.update(pending.drop)
             pending.keep_invalidations()
-            if pending.sweeps or pending.results or pending.stale is not None:
+            if pending.bulk_invalidations or pending.results or pending.stale is not None:
                 for key in pending.results:
                     self.names.pop(key, None)
                 kept.append(pending)
