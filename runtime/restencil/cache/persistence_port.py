@@ -131,7 +131,7 @@ class PersistencePort(Protocol):
         ...
 
     def before_value(self, schema: Any, args: tuple[Any, ...], state: State | None = None, /) -> bool:
-        """The same for the value of a schema."""
+        """Loads what the value of a schema needs; whether all of it is in memory then."""
         ...
 
     def before_update(self, key: str, /, *, is_absent: bool, may_load: bool) -> bool:

@@ -16,7 +16,7 @@ from ..cache.tables import EMPTY
 from ..cache.transition import Failure, RecordKeys, StartOver, WriteChange
 from ..schema.protocol import definitions
 from .pending_write import NO_NAMES, BulkInvalidation, CapturedAction, PageExtension, PendingWrite, Result
-from .stored_revalidation import is_bare
+from .stored_validators import is_bare
 
 if TYPE_CHECKING:
     from ..cache.actions import Action

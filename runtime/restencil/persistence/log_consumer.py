@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..storage.protocol import Changes, Entry, Loaded
     from .connection import StorageConnection
     from .hydration import Hydrator
-    from .leases import Waiters
+    from .waiters import Waiters
     from .write_behind import WriteBehind
 
 _TRIES: Final = 8

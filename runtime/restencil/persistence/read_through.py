@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from ..schema.protocol import Schema
     from ..storage.protocol import Changes
     from .connection import StorageConnection
-    from .leases import Waiters
     from .pending_write import CapturedAction, PendingWrite
     from .read_set import References
     from .schema_fingerprint import SchemaRegistry
+    from .waiters import Waiters
     from .write_behind import WriteBehind
 
 _AGAIN: Final = 50

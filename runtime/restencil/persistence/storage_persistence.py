@@ -15,12 +15,13 @@ from ..cache.persistence_port import StorageStats
 from ..cache.transition import Failure, WriteChange
 from ..storage.protocol import NamespaceStats, Storage
 from .connection import StorageConnection
-from .leases import Leases, Waiters
+from .leases import Leases
 from .pending_write import PendingWrite
 from .read_through import ReadThrough
 from .schema_fingerprint import SchemaRegistry
 from .stored_forms import StoredForms
 from .trim_schedule import TrimSchedule
+from .waiters import Waiters
 from .write_behind import WriteBehind
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ with these times has the whole response.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..base.freshness import condition_of
@@ -16,52 +14,17 @@ from ..base.values import UNDEFINED, Meta, Sentinel
 from ..cache.response_record import repeats
 from ..cache.tables import EMPTY, ChangeSet
 from ..cache.validators import Validators, source_at
-from .apply_remote import is_alike
 from .row_codec import is_collection
+from .stored_validators import place_at
 
 if TYPE_CHECKING:
-    from ..cache.merge import StoredEntry
     from ..cache.request import Request
     from ..cache.store_state import StoreState
     from ..cache.tables import EntityPath
     from .connection import StorageConnection
     from .hydration import Hydrator
-    from .pending_write import Result
     from .read_set import ReadSet
     from .write_behind import WriteBehind
-
-
-def place_at(request: Request) -> str:
-    """The final URL of a response that was not redirected."""
-    return request.url.partition("?")[0]
-
-
-def is_bare(validators: Validators, request: Request) -> bool:
-    """Whether a response depends on its URL alone: not redirected, and no header of the call selected it."""
-    return validators.source == source_at(request.url) and validators.place == place_at(request)
-
-
-def with_stored_validators(
-    results: Mapping[str, Result], rows: Mapping[EntityPath, StoredEntry], store_state: StoreState
-) -> Iterator[tuple[str, int]]:
-    """The keys whose results are to be stored with their validators, and how many cells their responses wrote (locked).
-
-    They are those whose rows are all in memory, equal to the rows to be stored.
-    """
-    found = {key: result for key, result in results.items() if result.validators is not None}
-    if not found:
-        return
-    base, of_times = store_state.base, Counter(held.times[:2] for held in rows.values())
-    for key, result in found.items():
-        record = store_state.response_records.get(key)
-        if record is None or record.validators is not result.validators or not record.holds(key, base):
-            continue
-        written = dict(record.cells())
-        if of_times[result.times[:2]] == len(written) and all(
-            cell in rows and rows[cell].times[:2] == result.times[:2] and is_alike(stored, rows[cell].stored)
-            for cell, stored in written.items()
-        ):
-            yield key, len(written)
 
 
 class StoredRevalidation:

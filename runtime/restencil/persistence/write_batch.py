@@ -14,7 +14,7 @@ from .pending_write import PendingWrite, Result
 from .row_codec import NOTHING_LEFT, Unstorable, encoded_whole, is_collection
 from .schema_fingerprint import joined_shape
 from .stale_marks import marks_of, spared_by
-from .stored_revalidation import with_stored_validators
+from .stored_validators import with_stored_validators
 
 if TYPE_CHECKING:
     from ..cache.store_state import StoreState
