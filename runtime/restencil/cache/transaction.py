@@ -53,7 +53,7 @@ class Transaction:
     ) -> None:
         rules = request.rules
         self.is_assumed = is_assumed
-        """The response had no content: what was sent stands for it."""
+        """The response had no content: what was sent takes its place."""
         if is_assumed:
             meta = meta._replace(expires_at=1)  # the server may have added to what was sent
         self.reader = reader

@@ -89,7 +89,7 @@ class ReadThrough:
 
     def catch_up_here(self) -> None:
         """Brings memory up to the newest commit, if the storage may be read here."""
-        if self._most and self._asks and self._connection.is_open:
+        if self._most and self._connection.may_be_read and self._connection.is_open:
             self._here(lambda waits: self.log_consumer.catch_up(), ("changes",))
 
     def finds(self, key: str, *, asks: bool) -> bool:
@@ -102,7 +102,12 @@ class ReadThrough:
             return True
         if not self.misses.keeps_key(key):
             return True
-        if not asks or not self._most or not self._asks or self._store_state.base.key_meta(key) is not None:
+        if (
+            not asks
+            or not self._most
+            or not self._connection.may_be_read
+            or self._store_state.base.key_meta(key) is not None
+        ):
             return False
         return self._levels.peek(key)
 
@@ -120,14 +125,18 @@ class ReadThrough:
         self._check_shape(request)
         if request.key in self.hydrator.unusable_keys:
             return False
-        return request.key in self._connection.known.key_revs or not self._asks or not self.misses.keeps(request)
+        return (
+            request.key in self._connection.known.key_revs
+            or not self._connection.may_be_read
+            or not self.misses.keeps(request)
+        )
 
     def knows_entity(self, table: str, pk: str) -> bool:
         """Whether it is known what the storage has of a cell."""
         self._connection.drain_capture()
         if self._connection.known.rev(table, pk) is not None:
             return True
-        return not self._asks or not self.misses.keeps_cell(table, pk)
+        return not self._connection.may_be_read or not self.misses.keeps_cell(table, pk)
 
     def steps(self, request: Request) -> Steps:
         """Steps: the same for a read that may wait."""
@@ -156,10 +165,6 @@ class ReadThrough:
         """The same for callers that may wait instead: an event loop reads no file."""
         storage = self._connection.storage
         return 0 if running_loop() is not None and not getattr(storage, "is_in_memory", False) else self._most
-
-    @property
-    def _asks(self) -> bool:
-        return self._connection.may_be_read
 
     def _here(self, begin: Callable[[bool], StorageWork[bool]], name: tuple[Any, ...]) -> bool:
         """Queries under the lock if that is allowed here; else in the background, and nothing is known for now."""
@@ -199,7 +204,7 @@ class ReadThrough:
         is_loaded = False
         ahead: dict[EntityPath, Any] = {}
         if self.misses.keeps(request):
-            if self._asks and self.misses.misses_key(key, waits=waits):
+            if self._connection.may_be_read and self.misses.misses_key(key, waits=waits):
                 ahead = self.misses.ahead(request, waits=waits)
                 is_loaded = yield from self._levels.load_key(request, ahead)
             if key in hydrator.unusable_keys:
@@ -226,7 +231,7 @@ class ReadThrough:
     ) -> StorageWork[bool]:
         """Collects the read set and loads what is unknown until nothing is; False for a dangling reference."""
         store_state, hydrator = self._store_state, self.hydrator
-        asks = self._asks
+        asks = self._connection.may_be_read
         key = None if request is None else request.key
         for _ in range(_AGAIN):
             if state is None:
@@ -255,7 +260,7 @@ class ReadThrough:
                 listed = None
             found = yield from self._through(walk, asks=asks, waits=waits)
             if found is None or generation != hydrator.generation:
-                asks = self._asks
+                asks = self._connection.may_be_read
                 continue
             if key is not None and listed is None:
                 self._note_use(key, walk.touched)

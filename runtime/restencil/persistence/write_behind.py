@@ -306,7 +306,11 @@ class WriteBehind:
             if outcome is None:
                 return False
             if outcome.epoch != batch.epoch:
-                self._fenced(batch)
+                self.connection.count.fenced += 1
+                with self._store.lock:
+                    if self._batch is batch:
+                        self._batch = None
+                self._events.look()
                 return True
             if outcome.moved is None:
                 return self._finished(batch, outcome.number)
@@ -402,13 +406,6 @@ class WriteBehind:
                     logger.warning("%s: what came is not stored, as it %s", pending.label, why)
                 self.capture.local_only.update(pending.all_cells())
                 self.queue.leave_out(pending)
-
-    def _fenced(self, batch: WriteBatch) -> None:
-        self.connection.count.fenced += 1
-        with self._store.lock:
-            if self._batch is batch:
-                self._batch = None
-        self._events.look()
 
     def _resolve_conflict(self, batch: WriteBatch, found: Loaded, *, gives_up: bool) -> None:
         """Rebases a batch onto rows that other processes have written; memory takes over the result."""
