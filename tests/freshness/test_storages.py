@@ -95,6 +95,14 @@ OVER_A_SERVER: Final = {
         users.partial_update(id=2, body={'name': 'dee'}) -> ok
         other.items.by_page.iterate()
     """,
+    "two stores get one result at once, and one of them asks once more": """
+        world valkey
+        items.partial_update(id=1, body={'rank': 1}) -> whole
+        start 9: other.items.latest()
+        items.latest()
+        serve 9
+        items.delete(id=1) -> whole
+    """,
 }
 
 

@@ -34,6 +34,6 @@ def batch(epoch: int, *rows: StoredRow, **members: object) -> Batch:
         incomplete=[],
         used=[],
         release=[],
-        entry=Entry(0, "me", None, changed, {}, {}, [], [], False),
+        entry=Entry(0, "me", None, changed, {}, {}, [], False),
     )
     return empty._replace(**members)  # type: ignore[arg-type]  # the members of a batch

@@ -43,7 +43,7 @@ def put(here: Here, *places: StoredRow | StoredResult) -> None:
     changed: dict[str, list[str]] = {}
     for row in rows:
         changed.setdefault(row.table, []).append(row.pk)
-    entry = Entry(0, "nobody", None, changed, {}, {}, [result.key for result in results], [], False)
+    entry = Entry(0, "nobody", None, changed, {}, {}, [result.key for result in results], False)
     assert storage.commit(Batch(here.other.epoch, rows, results, [], {}, {}, [], [], [], [], entry)).number
 
 

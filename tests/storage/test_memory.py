@@ -96,7 +96,7 @@ def test_memory_what_was_not_used_goes_and_is_logged() -> None:
     opened(storage, 1_000).commit(batch(1, used=[("A", "2")]))
     assert opened(storage, 1_500).trim() == 1
     assert [held.pk for held in storage.load([("A", "1"), ("A", "2"), ("A", "3")]).rows] == ["2", "3"]
-    assert storage.changes(1, 0).entries == [Entry(2, "", None, {}, {}, {"A": ["1"]}, [], [], False)]
+    assert storage.changes(1, 0).entries == [Entry(2, "", None, {}, {}, {"A": ["1"]}, [], False)]
     assert storage.load([], (), (), ["A"]).tables == {"A": TableInfo(4, True)}
     assert opened(storage, 3_600_001).trim() == 2
 

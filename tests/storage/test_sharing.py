@@ -206,7 +206,7 @@ def test_sharing_what_the_storage_has_lost_shows_and_is_stale(clock: FakeClock) 
 
 
 def test_sharing_renewed_times_alone_are_taken(here: Here) -> None:
-    """An entry may name rows and results whose values stayed: they have newer times here as well."""
+    """An entry may name rows whose values stayed: they have newer times here as well, and its results too."""
     here.other.answered(Articles.get, FIRST, id="1").publish()
     found = here.controller.cached(Articles.get, id="1")
     here.clock.advance(10)
@@ -214,7 +214,7 @@ def test_sharing_renewed_times_alone_are_taken(here: Here) -> None:
     times = Meta(now, now, now + 90_000)
     there = here.other.storage
     rows = there.load([("Article", "1"), ("Author", "a1")], ["GET /articles/:id".replace(":id", "1")])
-    entry = Entry(0, "other", times, {}, {"Article": ["1"], "Author": ["a1"]}, {}, [], [rows.results[0].key], False)
+    entry = Entry(0, "other", times, {}, {"Article": ["1"], "Author": ["a1"]}, {}, [rows.results[0].key], False)
     there.commit(
         Batch(
             rows.epoch,

@@ -429,7 +429,7 @@ def test_sqlite_what_is_seen_long_after_it_was_written_shows(
 def test_sqlite_log_that_does_not_reach_back_is_reported(storage: SQLiteStorage) -> None:
     """Of the log 1 MiB is kept; who asks for more is told that entries are lost."""
     epoch = epoch_of(storage)
-    long = Entry(0, "me", None, {}, {}, {}, ["k" * 100_000], [], False)
+    long = Entry(0, "me", None, {}, {}, {}, ["k" * 100_000], False)
     for turn in range(30):
         storage.commit(batch(epoch, results=[result(f"{turn}")], entry=long))
     changes = storage.changes(0, 0)
@@ -452,7 +452,7 @@ def test_sqlite_of_the_log_ten_thousand_entries_are_kept(folder: Path, storage: 
 def test_sqlite_what_is_too_long_to_list_says_everything(storage: SQLiteStorage) -> None:
     """An entry of more than 256 KiB doubts all."""
     keys = [f"GET /{n:0500}" for n in range(600)]
-    entry = Entry(0, "me", None, {}, {}, {}, keys, [], False)
+    entry = Entry(0, "me", None, {}, {}, {}, keys, False)
     storage.commit(batch(epoch_of(storage), row("1"), entry=entry))
     assert storage.changes(0, 0).entries[0].everything
 

@@ -84,7 +84,7 @@ def batch(storage: ValkeyStorage, *rows: StoredRow, **members: Any) -> Batch:
     changed: dict[str, list[str]] = {}
     for one in rows:
         changed.setdefault(one.table, []).append(one.pk)
-    entry = Entry(0, "me", TIMES, changed, {}, {}, [one.key for one in members.get("results", [])], [], False)
+    entry = Entry(0, "me", TIMES, changed, {}, {}, [one.key for one in members.get("results", [])], False)
     epoch = epoch_of(storage)
     return Batch(epoch, list(rows), [], [], {}, {}, [], [], [], [], entry)._replace(**members)
 

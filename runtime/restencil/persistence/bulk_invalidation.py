@@ -47,7 +47,7 @@ class BulkInvalidator:
         if not changed or loaded.epoch != known.epoch:
             return True
         named = [result.key for result in changed]
-        entry = Entry(0, connection.writer, None, {}, {}, {}, named, [], False, connection.next_commit_id())
+        entry = Entry(0, connection.writer, None, {}, {}, {}, named, False, connection.next_commit_id())
         batch = Batch(loaded.epoch, [], changed, [], {}, {}, [], [], [], [], entry)
         outcome = connection.send(batch)
         if outcome is None:

@@ -281,11 +281,8 @@ class ChangeCapture:
         rules = None if request is None else request.rules
         invalidated = meta is not None and meta.invalidated
         terms = None if meta is None else meta.terms
-        is_there = were is not None and were.error is None and not were.invalidated  # others can have it as well
-        is_same = is_there and value is before and terms is None  # an entry tells times, and no terms
-        is_same = is_same and meta is not None and were is not None and meta.received == were.received
         number, contained = (None, None) if meta is None or meta.error is not None else (meta.number, meta.received)
-        return Result(value, times, rules, invalidated, is_same, terms, None, number, contained)
+        return Result(value, times, rules, invalidated, terms, None, number, contained)
 
 
 def _times(meta: ResultMeta) -> Meta:

@@ -67,8 +67,6 @@ class VersionMap:
         self.revs: dict[str, dict[str, int]] = {}
         """By table and primary key, the rev that memory has; 0 for what is known to be absent."""
         self.key_revs: dict[str, int] = {}
-        self.key_writers: dict[str, str] = {}
-        """The last writers of results, as far as the log contained them."""
         self.key_shapes: dict[str, str] = {}
         """The shapes of the endpoints of results that memory has."""
         self.unverified: dict[str, dict[str, int]] = {}
@@ -108,7 +106,7 @@ class VersionMap:
 
     def _begin(self, epoch: int, reset: int, number: int) -> None:
         self.epoch, self.reset, self.number, self.last = epoch, reset, number, number
-        for kept in (self.revs, self.key_revs, self.key_writers, self.shapes, self.odd_shapes):
+        for kept in (self.revs, self.key_revs, self.shapes, self.odd_shapes):
             kept.clear()
         self.versions.clear()
         self.members.clear()

@@ -372,7 +372,6 @@ class Hydrator(Provenance):
         loaded: Loaded | None,
         keys: Iterable[str],
         same: Mapping[EntityPath, Renewal],
-        same_keys: Mapping[str, Renewal],
     ) -> None:
         """Takes in what others wrote, all of it as one change."""
         base = self._store_state.base
@@ -395,8 +394,6 @@ class Hydrator(Provenance):
                 self._take_result(key, results.get(key), self.shape_of(key), False, (other, other, gone, unread))
         for cell, renewal in same.items():
             self._renew(cell, renewal, other)
-        for key, renewal in same_keys.items():
-            self._renew_key(key, renewal, other)
         for table, written in new.entities.items():  # an entry is one change, also what of it was not here before
             for pk, stored in written.items():
                 whole = new.partial.get(table, EMPTY).get(pk)
@@ -431,25 +428,6 @@ class Hydrator(Provenance):
         if not isinstance(stored, Sentinel):
             whole = whole_of(record_of(stored), None, here, known.timeline.number_of(requested_rev))
         _write(other, cell, StoredEntry(stored, here, whole))
-
-    def _renew_key(self, key: str, renewal: Renewal, other: ChangeSet) -> None:
-        number, times, requested_rev = renewal
-        known, meta, here = self._connection.known, self._store_state.base.key_meta(key), self.times(times)
-        if meta is None:
-            known.key_revs.pop(key, None)
-            return
-        if known.key_revs.get(key, number) >= number or here is None:
-            return
-        if self._write_behind.is_pending_key(key) or key in self.unusable_keys or meta.date > here.date:
-            return
-        known.key_revs[key] = number
-        other.key_metas[key] = ResultMeta(
-            here,
-            prev_expires_at=meta.expires_at,
-            rules=meta.rules,
-            received=meta.received,
-            number=known.timeline.number_of(requested_rev),
-        )
 
     def dropped(self, cells: Iterable[EntityPath]) -> None:
         """Rows were taken out of the storage: what memory has of them shows, and counts as stale."""
@@ -528,6 +506,8 @@ class Hydrator(Provenance):
             was_there = (bool(rev) or unverified is not None) and waits is None
             self._take_no_result(key, meta, was_there=was_there, into=other)
             return
+        if result.stale_rev > max(0, result.requested_rev):
+            base.marks.load("keys", key, known.timeline.number_of_event(result.stale_rev))
         if rev is not None and result.rev <= rev:
             return
         known.key_revs[key] = result.rev
@@ -573,8 +553,6 @@ class Hydrator(Provenance):
         is_failed = meta is not None and meta.error is not None and meta.date > times.date
         prev_expires_at = None if meta is None else meta.expires_at
         base.marks.answered_elsewhere(key, times.date)
-        if result.stale_rev > max(0, result.requested_rev):
-            base.marks.load("keys", key, timeline.number_of_event(result.stale_rev))
         made = ResultMeta(
             times,
             prev_expires_at=prev_expires_at,

@@ -220,12 +220,12 @@ class LogConsumer:
             born = {table for table, pk in plan.cells if base.get(table, pk) is UNDEFINED}
             hydrator.unordered |= hydrator.whole.intersection(born)
         if loaded is not None:
-            hydrator.take_changes(plan.cells, loaded, plan.keys, plan.same, plan.same_keys)
-        elif plan.same or plan.same_keys:
-            hydrator.take_changes((), None, (), plan.same, plan.same_keys)
+            hydrator.take_changes(plan.cells, loaded, plan.keys, plan.same)
+        elif plan.same:
+            hydrator.take_changes((), None, (), plan.same)
         if plan.gone:
             hydrator.dropped(plan.gone)
-        self._waiters.wake([key for entry in entries if not is_own(entry) for key in (*entry.keys, *entry.same_keys)])
+        self._waiters.wake([key for entry in entries if not is_own(entry) for key in entry.keys])
 
     def _mark(self, entries: Iterable[Entry]) -> None:
         """What others made stale is stale here by an event of this moment."""
@@ -280,7 +280,6 @@ class LogConsumer:
         for table, pk in plan.unseen:
             known.forget(table, pk)
             hydrator.unusable.discard((table, pk))
-        hydrator.key_writers.update(plan.writers)
         for key in plan.unseen_keys:
             known.key_revs.pop(key, None)
             hydrator.unusable_keys.discard(key)
@@ -375,7 +374,6 @@ class _Plan:
         self._write_behind = write_behind
         self._waiters = waiters
         self._is_held = store_state.retention.is_held
-        self._writers = hydrator.key_writers
         self.cells: dict[EntityPath, None] = {}
         """Rows to be loaded."""
         self.keys: dict[str, None] = {}
@@ -384,7 +382,6 @@ class _Plan:
         """What is too much to be loaded."""
         self.same: dict[EntityPath, Renewal] = {}
         """Rows that have other times alone."""
-        self.same_keys: dict[str, Renewal] = {}
         self.gone: dict[EntityPath, None] = {}
         self.unseen: list[EntityPath] = []
         """What memory does not hold."""
@@ -393,18 +390,11 @@ class _Plan:
         """The tables with changed rows."""
         self.renewed: dict[str, None] = {}
         """The tables with rows that have newer times: index entries lead to them from then on."""
-        self.writers: dict[str, str] = {}
-        """Who wrote results last, by these entries."""
         for entry in entries:
             if not connection.is_own(entry):
                 self._take(entry)
-            for key in (*entry.keys, *entry.same_keys):
-                if self._holds_key(key):
-                    self.writers[key] = entry.writer
         for cell in self.cells:
             self.same.pop(cell, None)
-        for key in self.keys:
-            self.same_keys.pop(key, None)
         self._bound()
 
     def _take(self, entry: Entry) -> None:
@@ -440,14 +430,6 @@ class _Plan:
             self.renewed[table] = None
             for pk in pks:
                 self.same[table, pk] = Renewal(entry.number, times, entry.requested_rev)
-        for key in entry.same_keys:
-            meta = self._base.key_metas.get(key)
-            if (meta is not None and meta.terms is not None) or key in self._hydrator.validators:
-                self.keys[key] = None  # what its server says of it came anew as well
-            elif self.writers.get(key, self._writers.get(key)) != entry.writer and self._holds_key(key):
-                self.keys[key] = None  # it is the same as what that process had, which may be something else
-            else:
-                self.same_keys[key] = Renewal(entry.number, times, entry.requested_rev)
 
     def _holds_key(self, key: str) -> bool:
         """Whether the result of a key is needed at once: it is in memory, or a request waits for it."""
@@ -475,7 +457,6 @@ def _places(entry: Entry) -> Iterable[EntityPath | str]:
             for pk in pks:
                 yield table, pk
     yield from entry.keys
-    yield from entry.same_keys
 
 
 def _wall_over_monotonic() -> float:

@@ -44,8 +44,6 @@ class Result(NamedTuple):
     rules: Rules | None
     """The rules of the endpoint that wrote it; None if a call of another endpoint did."""
     is_invalidated: bool = False
-    is_same: bool = False
-    """Whether only its times are new."""
     terms: Terms | None = None
     """The lifetime that the server sent, if lifetimes of the server are used."""
     validators: Validators | None = None

@@ -38,8 +38,6 @@ class Provenance:
         """By key, the validator of a loaded result with its rev, until the key is written here."""
         self.key_shapes = connection.known.key_shapes
         """The shapes of the endpoints of results that memory has."""
-        self.key_writers = connection.known.key_writers
-        """The last writers of results, as far as the log contained them."""
         self.dangling: set[EntityPath] = set()
         """Cells that responses of this process refer to and that are not stored."""
         self.unusable: set[EntityPath] = set()
@@ -167,7 +165,6 @@ class Provenance:
             self.unread.discard(key)
             self.key_shapes.pop(key, None)
             self.unverified_keys.pop(key, None)
-            self.key_writers.pop(key, None)
 
     def shape_of(self, key: str) -> str | None:
         """The shape of the endpoint that has read a key here; None if none has."""
@@ -196,7 +193,6 @@ class Provenance:
             self.unverified_keys[key] = -1 if is_epoch else rev
         for kept in (known.revs, known.key_revs, known.odd_shapes, known.versions, known.members):
             kept.clear()
-        self.key_writers.clear()
         for more in (self.dangling, self.unusable, self.unusable_keys, self.whole, self.infos, self.indexed):
             more.clear()
         self._write_behind.queue.mark_unverified()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..base.values import INVALID, Meta, is_dict, text_of
+from ..base.values import INVALID, is_dict, text_of
 from ..cache.merge import StoredEntry
 from ..cache.tables import Whole
 from ..schema.stored import record_of
@@ -100,9 +100,7 @@ class WriteBatch:
                 self.is_rebased = self.is_rebased or row.is_rebased
         for action in self.actions:
             for key, result in action.results.items():
-                before = self.results.get(key)
-                is_same = result.is_same and (bool(known.key_revs.get(key)) if before is None else before.is_same)
-                self.results[key] = result if is_same is result.is_same else result._replace(is_same=is_same)
+                self.results[key] = result
         self.with_stored_validators = dict(
             with_stored_validators(self.results, {cell: row.held for cell, row in self.rows.items()}, store_state)
         )
@@ -174,7 +172,7 @@ class WriteBatch:
             rows.append(StoredRow(table, pk, row.rev, 0, known.outward(row.held.times), row.shape, value, whole_rev))
             is_same = row.is_same and row.held.times == times and row.whole.number == number
             (same if is_same else changed).setdefault(table, []).append(pk)
-        results, keys, same_keys = self._results(connection, forms, times)
+        results = self._results(connection, forms)
         size += sum(len(result.value or b"") for result in results)
         self.row_size = size / max(1, len(rows))
         self.is_too_big = size > getattr(connection.storage, "max_bytes", 8 * _LARGEST) // 8
@@ -199,8 +197,7 @@ class WriteBatch:
             changed,
             same,
             gone,
-            [*keys, *(place for place in drop if isinstance(place, str))],
-            same_keys,
+            [*(result.key for result in results), *(place for place in drop if isinstance(place, str))],
             False,
             connection.next_commit_id(),
             (*stale, *spared),
@@ -265,12 +262,8 @@ class WriteBatch:
             return row is not None
         return text_of(record_of(row.held.stored).get(field)) == text
 
-    def _results(
-        self, connection: StorageConnection, forms: StoredForms, times: Meta | None
-    ) -> tuple[list[StoredResult], list[str], list[str]]:
+    def _results(self, connection: StorageConnection, forms: StoredForms) -> list[StoredResult]:
         results: list[StoredResult] = []
-        keys: list[str] = []
-        same_keys: list[str] = []
         for key, result in self.results.items():
             try:
                 value = forms.result_value(result, self.with_stored_validators.get(key))
@@ -283,9 +276,7 @@ class WriteBatch:
             number = result.times.fetched_at if result.number is None else result.number
             requested_rev = connection.known.timeline.commit_of(number)
             results.append(StoredResult(key, 0, outward, shape, result.is_invalidated, value, requested_rev))
-            is_same = result.is_same and result.times == times and number == result.times.fetched_at
-            (same_keys if is_same else keys).append(key)
-        return results, keys, same_keys
+        return results
 
     def _dropped(self) -> tuple[list[Place], dict[str, list[str]]]:
         drop: dict[Place, None] = {**self.names, **dict.fromkeys(self.given_up)}

@@ -376,7 +376,6 @@ class WriteBehind:
         if entering and apply_remote(self._store_state, entering):
             self._store.changed()
         for key in batch.results:
-            known.key_writers[key] = self.connection.writer
             if is_next and key not in known.unverified_keys and queue.is_key_in_memory(key):
                 known.key_revs[key] = number
             else:  # others have committed meanwhile: whose result is the later one has to be looked at

@@ -25,7 +25,7 @@ def entry_to_json(entry: Entry) -> bytes:
     members: dict[str, Any] = moment
     if entry.times is not None:  # JSON has no infinity: null means that a time never ends
         members["times"] = [None if time == inf else time for time in entry.times]
-    for name in ("changed", "same", "gone", "keys", "same_keys"):
+    for name in ("changed", "same", "gone", "keys"):
         value = getattr(entry, name)
         if value:
             members[name] = value
@@ -50,14 +50,13 @@ def entry_from_json(number: int, writer: str, text: bytes) -> Entry:
             _lists(members.get("same", {})),
             _lists(members.get("gone", {})),
             _texts(members.get("keys", [])),
-            _texts(members.get("same_keys", [])),
             bool(members.get("everything", False)),
             int(members.get("id", 0)),
             tuple(_mark(mark) for mark in members.get("stale", [])),
             int(members.get("requested", -1)),
         )
     except (ValueError, TypeError, AttributeError):
-        return Entry(number, writer, None, {}, {}, {}, [], [], True)
+        return Entry(number, writer, None, {}, {}, {}, [], True)
 
 
 def has_changes(batch: Batch) -> bool:

@@ -331,7 +331,7 @@ class MemoryStorage:
                 gone.setdefault(place[0], []).append(place[1])
         if gone or keys:
             space.number += 1
-            space.append(Entry(0, "", None, {}, {}, gone, keys, [], False), self.history)
+            space.append(Entry(0, "", None, {}, {}, gone, keys, False), self.history)
         return len(keys) + sum(map(len, gone.values()))
 
     def _is_old(self, space: _Namespace, place: Cell | str, now: float) -> bool:

@@ -117,7 +117,7 @@ class Entry(NamedTuple):
     writer: str
     """A random id for each store and process."""
     times: Meta | None
-    """Those of `same` and `same_keys`."""
+    """Those of `same`."""
     changed: dict[str, list[str]]
     """By table, the primary keys of rows with another value, or with times of their own."""
     same: dict[str, list[str]]
@@ -125,7 +125,7 @@ class Entry(NamedTuple):
     gone: dict[str, list[str]]
     """By table, the primary keys of rows that were dropped."""
     keys: list[str]
-    same_keys: list[str]
+    """The results that were written, or dropped."""
     everything: bool
     """Whether it is too much to list (over 256 KiB of JSON), so that all is in doubt."""
     commit_id: int = 0
@@ -133,7 +133,7 @@ class Entry(NamedTuple):
     stale: tuple[Mark, ...] = ()
     """What became stale; the marks of `Batch.spared` stand at its end."""
     requested_rev: int = -1
-    """That of `same` and `same_keys`: see `StoredRow.whole_rev`."""
+    """That of `same`: see `StoredRow.whole_rev`."""
 
 
 class Spared(NamedTuple):

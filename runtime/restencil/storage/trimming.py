@@ -195,7 +195,7 @@ def _drop_rows(database: Database, bound: tuple[Any, ...], end: float, is_done: 
 def _log(database: Database, cursor: Cursor, gone: dict[str, list[str]], keys: list[str]) -> None:
     """Logs what was deleted as a commit without a writer."""
     if gone or keys:
-        database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, [], False))
+        database.append(cursor, number_in(cursor) + 1, Entry(0, "", None, {}, {}, gone, keys, False))
 
 
 def _tidy_index(database: Database, after: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -409,7 +409,7 @@ class ValkeyStorage:
         """An entry as this process sees it: a part of a commit of its own is none, and says nothing."""
         if entry.number not in self._split_commits.early and entry.writer != self._in_parts:
             return entry
-        return Entry(entry.number, "", None, {}, {}, {}, [], [], False)
+        return Entry(entry.number, "", None, {}, {}, {}, [], False)
 
     def _living(self, table: str | None, after: str | None, limit: int) -> tuple[Page, int]:
         """A page of a list without what has expired, and how many have; the list is rid of them."""
@@ -899,7 +899,7 @@ def _parts(batch: Batch) -> list[Batch]:
 
 def _nothing_of(batch: Batch) -> Batch:
     """A batch of the same moment that writes nothing."""
-    entry = Entry(0, batch.entry.writer, batch.entry.times, {}, {}, {}, [], [], False)
+    entry = Entry(0, batch.entry.writer, batch.entry.times, {}, {}, {}, [], False)
     return Batch(batch.epoch, [], [], [], {}, batch.tables, [], [], [], [], entry)
 
 
@@ -918,7 +918,6 @@ def _entry_of(entry: Entry, batch: Batch) -> Entry:
         same=kept(entry.same),
         gone=kept(entry.gone),
         keys=[key for key in entry.keys if key in keys],
-        same_keys=[key for key in entry.same_keys if key in keys],
         everything=False,
         stale=batch.stale,
     )
@@ -932,13 +931,12 @@ def _without(entry: Entry, other: Entry) -> Entry:
         found = {table: [pk for pk in pks if pk not in gone.get(table, ())] for table, pks in listed.items()}
         return {table: pks for table, pks in found.items() if pks}
 
-    keys, same_keys, stale = set(other.keys), set(other.same_keys), set(other.stale)
+    keys, stale = set(other.keys), set(other.stale)
     return entry._replace(
         changed=rest(entry.changed, other.changed),
         same=rest(entry.same, other.same),
         gone=rest(entry.gone, other.gone),
         keys=[key for key in entry.keys if key not in keys],
-        same_keys=[key for key in entry.same_keys if key not in same_keys],
         stale=tuple(mark for mark in entry.stale if mark not in stale),
     )
 

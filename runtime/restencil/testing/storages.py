@@ -79,7 +79,7 @@ class _Bench:
         for row in rows:
             changed.setdefault(row.table, []).append(row.pk)
         keys = [result.key for result in members.get("results", ())]
-        entry = Entry(0, "checker", None, changed, {}, {}, keys, [], False)
+        entry = Entry(0, "checker", None, changed, {}, {}, keys, False)
         empty = Batch(self.epoch, [*rows], [], [], {}, {}, [], [], [], [], entry)
         return empty._replace(**members)
 
@@ -498,9 +498,9 @@ def _is_safe_in_threads(bench: _Bench) -> None:
 def _logs(bench: _Bench) -> None:
     """Each commit is in the log with its entry, for its own writer too, and those after a number are given in order."""
     entries = [
-        Entry(0, "me", Meta(1, 2, inf), {"A": ["1"]}, {"A": ["2"], "[A]": ["{}"]}, {}, ["k"], ["j"], False),
-        Entry(0, "you", None, {}, {}, {"A": ["1", "ä"]}, [], [], False),
-        Entry(0, "me", None, {}, {}, {}, [], [], True),
+        Entry(0, "me", Meta(1, 2, inf), {"A": ["1"]}, {"A": ["2"], "[A]": ["{}"]}, {}, ["k"], False),
+        Entry(0, "you", None, {}, {}, {"A": ["1", "ä"]}, [], False),
+        Entry(0, "me", None, {}, {}, {}, [], True),
     ]
     for entry in entries:
         bench.commit(listed=["A"], entry=entry)
@@ -514,9 +514,9 @@ def _logs(bench: _Bench) -> None:
 @_rule
 def _cuts_entries(bench: _Bench) -> None:
     """An entry of more than 256 KiB of JSON says that everything may have changed, and lists nothing."""
-    entry = Entry(0, "me", None, {"A": [f"{number:060}" for number in range(5_000)]}, {}, {}, [], [], False)
+    entry = Entry(0, "me", None, {"A": [f"{number:060}" for number in range(5_000)]}, {}, {}, [], False)
     bench.commit(_row("1"), entry=entry)
-    _same("the entry", bench.other.changes(0, 0).entries, [Entry(1, "me", None, {}, {}, {}, [], [], True)])
+    _same("the entry", bench.other.changes(0, 0).entries, [Entry(1, "me", None, {}, {}, {}, [], True)])
 
 
 @_rule
