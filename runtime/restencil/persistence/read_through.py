@@ -340,6 +340,8 @@ class ReadThrough:
         found = connection.work(lambda storage: storage.changes(number, 0))
         if found is None:
             return False
+        if connection.lost_touch():  # the process was stopped while it asked
+            self.lost()
         connection.touched()
         return self.on_remote(found)
 
